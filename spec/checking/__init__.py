@@ -1,0 +1,14 @@
+"""The checkers: engines that explore a specification, and what they answer. Nothing here knows of Kafka.
+
+from spec.checking import check
+result = check(Counter(top=2))
+result.verdict, result.distinct_states
+"""
+
+from spec.checking.check import check
+from spec.checking.exploration import Engine, Figures
+from spec.checking.model import EvaluationFailed, Model
+from spec.checking.result import Result
+from spec.checking.trace import Trace
+
+__all__ = ["Engine", "EvaluationFailed", "Figures", "Model", "Result", "Trace", "check"]

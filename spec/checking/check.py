@@ -1,0 +1,148 @@
+"""`check`: put a question to an engine, and make a verdict of what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from spec.checking.exploration import Engine, Exploration, Figures, Question, Watch, is_violation
+from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.reference import ReferenceEngine
+from spec.checking.result import ActionResult, PropertyResult, Result
+from spec.checking.trace import trace
+from spec.language.errors import UsageError
+from spec.language.specification import Specification
+
+
+def silent(figures: Figures) -> None:
+    """Shows nothing."""
+
+
+def check(
+    specification: Specification,
+    *,
+    engine: Engine | str = "auto",
+    properties: Iterable[str] = (),
+    keep_going: bool = False,
+    deadlock: bool = False,
+    max_states: int | None = None,
+    max_depth: int | None = None,
+    watch: Watch = silent,
+    release: str | None = None,
+) -> Result:
+    """Explore a specification, exhaustively unless a bound is given, and say what holds.
+
+    Args:
+        specification: the system, under its constants.
+        engine: an engine, or the name of one: `reference`, `spark`, or `auto` to have it chosen.
+        properties: names of the only ones to look at; witnesses and vacuity are then left out.
+        keep_going: explore everything, and report each property's first violation.
+        deadlock: look for states without an enabled action; a state closed by a bound is none.
+        max_states: stop after the level with which this many states are reached.
+        max_depth: do not go beyond this depth.
+        watch: told now and then how far it is.
+        release: what to write into the result.
+
+    Raises:
+        UsageError: an unknown property, an engine that cannot be had.
+        EvaluationFailed: an action or property raised, or did what it must not.
+        SpecificationError: the specification is not well made.
+    """
+    model = Model(specification)
+    named = tuple(properties)
+    question = Question(_asked(model, named, deadlock or specification.deadlock), keep_going, max_states, max_depth)
+    chosen = engine_named(engine) if isinstance(engine, str) else engine
+    found = chosen.explore(model, question, watch)
+    return _result(model, question, found, chosen.name, bool(named), release)
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of this name.
+
+    Raises:
+        UsageError: there is none, or it cannot run here.
+    """
+    if name in {"auto", "local", "reference"}:
+        return ReferenceEngine()
+    if name == "spark":
+        from spec.checking.spark import SparkEngine
+
+        return SparkEngine()
+    raise UsageError(f"no engine is called {name}; there are auto, local, spark, reference")
+
+
+def _asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
+    known = [each.name for each in model.properties]
+    for name in named:
+        if name not in known:
+            raise UsageError(f"{model.specification.name} has no property {name}; it has {', '.join(known)}")
+    wanted = {TYPE_OK, *(named or [name for name in known if name != DEADLOCK])}
+    if deadlock and not named:
+        wanted.add(DEADLOCK)
+    return model.numbers(wanted)
+
+
+def _result(
+    model: Model, question: Question, found: Exploration, engine: str, named: bool, release: str | None
+) -> Result:
+    properties = tuple(_property(model, number, found) for number in question.properties)
+    actions = tuple(
+        ActionResult(action.name, each.enabled, each.taken, each.new_states)
+        for action, each in zip(model.actions, found.coverage, strict=True)
+    )
+    violations = [number for number in found.findings if is_violation(model, number)]
+    shortest = min(violations, key=lambda number: (found.findings[number].length, number), default=None)
+    verdict, why = _verdict(model, found, shortest, properties, actions, named)
+    specification = model.specification
+    constants = specification.constants()
+    values: dict[str, Any] = specification.valuation
+    return Result(
+        system=specification.name,
+        constants={name: value for name, value in values.items() if not constants[name].switch},
+        switches={name: value for name, value in values.items() if constants[name].switch},
+        release=release,
+        engine=engine,
+        verdict=verdict,
+        distinct_states=found.figures.distinct,
+        generated_states=found.figures.generated,
+        depth=found.figures.depth,
+        seconds=found.figures.seconds,
+        bytes_per_state=found.bytes_per_state,
+        properties=properties,
+        actions=actions,
+        counterexample=None if shortest is None else trace(model, shortest, found.findings[shortest].path),
+        leaves_out=specification.leaves_out,
+        why=why,
+    )
+
+
+def _property(model: Model, number: int, found: Exploration) -> PropertyResult:
+    judged, finding = model.properties[number], found.findings.get(number)
+    witness = judged.kind == "sometimes"
+    if finding is not None:
+        verdict = "witnessed" if witness else "violated"
+    elif found.ended != "complete":
+        verdict = "undecided"
+    else:
+        verdict = "unwitnessed" if witness else "holds"
+    return PropertyResult(judged.name, judged.kind, verdict, finding.length if finding else None)
+
+
+def _verdict(
+    model: Model,
+    found: Exploration,
+    shortest: int | None,
+    properties: tuple[PropertyResult, ...],
+    actions: tuple[ActionResult, ...],
+    named: bool,
+) -> tuple[str, str]:
+    if found.ended == "interrupted":
+        return "interrupted", found.kept or "nothing was kept: there is no run directory"
+    if shortest is not None:
+        return ("deadlock" if model.properties[shortest].name == DEADLOCK else "violated"), ""
+    if found.ended != "complete":
+        return "bounded", f"the bound on {found.ended} was reached"
+    never = [f"{each.name} is never witnessed" for each in properties if each.verdict == "unwitnessed"]
+    if not named:
+        never = [f"action {each.name} is never taken" for each in actions if not each.taken] + never
+    return ("vacuous", "; ".join(never)) if never else ("holds", "")

@@ -1,0 +1,105 @@
+"""What is asked of an engine, and what it gives back: the contract that all engines keep.
+
+An engine goes through the states breadth-first, in whole levels: level 1 is the initial states, and expanding
+level n whole gives level n + 1. A property is decided in the level in which its first finding is complete, so
+figures are of whole levels, and every engine has the same ones.
+
+Among findings of one property the shortest counts; among equals the lowest end state in code order (packed
+states compared as integers), then the lowest predecessor, the action declared first, the first of its
+instances; and so on backwards to the initial state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.trace import Path
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be found out, and within which bounds."""
+
+    properties: tuple[int, ...]
+    """Numbers of the properties to look at. `type_ok` is always among them."""
+    keep_going: bool = False
+    """Explore everything, whatever is found."""
+    max_states: int | None = None
+    """Stop after the level with which this many distinct states are reached."""
+    max_depth: int | None = None
+    """Do not expand the level of this depth."""
+
+
+class Figures(NamedTuple):
+    """How far an exploration has come."""
+
+    depth: int
+    """Of the deepest level that is complete."""
+    generated: int
+    """Initial states and successors, each time one is found."""
+    distinct: int
+    queue: int
+    """States found and not yet expanded."""
+    seconds: float
+
+
+Watch = Callable[[Figures], None]
+"""Told now and then how far it is; it decides itself what to show."""
+
+
+@dataclass
+class Coverage:
+    """How one action took part, see `ActionResult`."""
+
+    enabled: int = 0
+    taken: int = 0
+    new_states: int = 0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The first finding of a property: where it is broken or witnessed."""
+
+    length: int
+    path: Path
+
+
+@dataclass
+class Exploration:
+    """What an engine found."""
+
+    ended: str
+    """complete; or found, states, depth, memory, interrupted: what stopped it before."""
+    figures: Figures
+    coverage: tuple[Coverage, ...]
+    findings: dict[int, Finding] = field(default_factory=dict)
+    """By number of the property."""
+    bytes_per_state: float | None = None
+    kept: str = ""
+    """For an interrupted run: where it can be resumed from; empty if nothing was kept."""
+
+
+class Engine(Protocol):
+    """Whoever can explore."""
+
+    name: str
+
+    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
+        """Go through the states until the question is answered."""
+
+
+def split(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The properties to look at in states, and those to look at in steps."""
+    plain = [n for n in numbers if model.properties[n].name not in {TYPE_OK, DEADLOCK}]
+    return (
+        tuple(n for n in plain if not model.properties[n].over_steps),
+        tuple(n for n in plain if model.properties[n].over_steps),
+    )
+
+
+def is_violation(model: Model, number: int) -> bool:
+    """Whether a finding of this property is bad news."""
+    return model.properties[number].kind != "sometimes"

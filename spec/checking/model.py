@@ -1,0 +1,245 @@
+"""A specification made ready to run: its initial states, what follows a state, and what holds there.
+
+This is all that an engine knows of a specification. States go in and out as tuples (`spec.language.state`);
+actions and properties are named by their number, in order of declaration. What an author can get wrong while
+a specification runs is caught here, once for all engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from spec.language.errors import Bounded, Disabled, SpecificationError
+from spec.language.specification import Instance, Property, Specification
+from spec.language.state import Layout, Misplaced, State, Values, Window
+from spec.language.words import Step
+
+TYPE_OK = "type_ok"
+DEADLOCK = "deadlock"
+
+
+class EvaluationFailed(Exception):
+    """An action or property raised, or did what it must not; with the state in which it happened."""
+
+    def __init__(self, what: str, cause: str, state: str):
+        super().__init__(f"{what}: {cause}")
+        self.what, self.cause, self.state = what, cause, state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (EvaluationFailed, (self.what, self.cause, self.state))
+
+
+class Taken(NamedTuple):
+    """One step from a state."""
+
+    action: int
+    instance: int
+    after: Values | None
+    """The successor; None where a value lies outside its domain."""
+    wrong: str
+    """Which value, where, and what is allowed; empty if there is a successor."""
+    found: tuple[int, ...]
+    """The properties of steps that it decides: transition invariants broken, witnesses seen."""
+
+
+class Expansion(NamedTuple):
+    """All that can follow a state."""
+
+    steps: list[Taken]
+    closed: bool
+    """A bound forbids some step, so that having none is no deadlock."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A property to look at, and its number in the order of declaration."""
+
+    number: int
+    property: Property
+
+
+class Model:
+    """A specification under its constants, ready to be explored."""
+
+    def __init__(self, specification: Specification):
+        self.specification = specification
+        self.layout = Layout(specification.variables)
+        self.actions = specification.actions
+        if not self.actions:
+            raise SpecificationError(f"{specification.name}: it has no action")
+        type_ok = Property(TYPE_OK, "invariant", "Every variable holds a value of its domain.", False, ())
+        deadlock = Property(DEADLOCK, "invariant", "Some action is enabled.", False, ())
+        self.properties: tuple[Property, ...] = (type_ok, *specification.properties, deadlock)
+        """Every property, `type_ok` first and `deadlock` last; these two have no instances of their own."""
+        self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
+        self._evaluated = [[0] * len(action.instances) for action in self.actions]
+
+    def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
+        """The numbers of the properties with these names, in order of declaration."""
+        wanted = set(names)
+        return tuple(n for n, each in enumerate(self.properties) if each.name in wanted)
+
+    def initial_states(self) -> Iterator[tuple[Values | None, str]]:
+        """Each initial state, once; one with a value outside its domain is None, with what is wrong."""
+        met = set()
+        window = self._here
+        for instance in self.specification.initials:
+            window.load(self.layout.first())
+            window.writable("initial")
+            try:
+                instance.run(window.s, **instance.parameters)
+                window.writable(None)
+                state = window.changed()
+            except Misplaced as wrong:
+                yield None, str(wrong)
+                continue
+            except Disabled:
+                continue
+            except Exception as failure:
+                raise self._failed("initial", failure, self.layout.first()) from failure
+            finally:
+                window.writable(None)
+            if state not in met:
+                met.add(state)
+                yield state, ""
+
+    def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
+        """Every step from a state, with which of the given properties of steps it decides."""
+        here, closed, steps = self._here, False, []
+        here.load(state)
+        judges = self._judges(looking_for)
+        if judges:
+            self._before.load(state)
+        for number, action in enumerate(self.actions):
+            evaluated = self._evaluated[number]
+            for index, instance in enumerate(action.instances):
+                here.writable(action.name)
+                wrong = ""
+                after: Values | None
+                try:
+                    instance.run(here.s, **instance.parameters)
+                    after = here.changed()
+                except Bounded:
+                    closed = True
+                    after = None
+                except Disabled:
+                    after = None
+                except Misplaced as misplaced:
+                    after, wrong = None, str(misplaced)
+                except Exception as failure:
+                    raise self._failed(action.step(index), failure, state) from failure
+                here.writable(None)
+                evaluated[index] += 1
+                if evaluated[index] < 8 or not evaluated[index] % 64:
+                    self._must_repeat(action.step(index), instance, state, after)
+                if after is not None:
+                    found = self._found(judges, state, action.step(index), after) if judges else ()
+                    steps.append(Taken(number, index, after, "", found))
+                elif wrong:
+                    steps.append(Taken(number, index, None, wrong, ()))
+                here.reset()
+        return Expansion(steps, closed)
+
+    def found_in(self, state: Values, looking_for: Sequence[int]) -> tuple[int, ...]:
+        """Which of the given properties of states this state decides: invariants broken, witnesses seen."""
+        self._there.load(state)
+        return tuple(
+            judged.number
+            for judged in self._judges(looking_for)
+            if self._decides(judged.property, state, self._there.s)
+        )
+
+    def failing(self, number: int, values: Sequence[Any], state: Values) -> tuple[Instance | None, set[str]]:
+        """For a property that is broken: the first instance that fails, and the cells that it looked at.
+
+        `values` are what the instances are given before their parameters, `state` what they look at.
+        """
+        window = Window(self.layout)
+        for instance in self.properties[number].instances:
+            window.load(state)
+            looked_at = window.watch()
+            given = [window.s if value is state else value for value in values]
+            if not instance.run(*given, **instance.parameters):
+                return instance, {self.layout.cells[at].name for at in looked_at}
+        return None, set()
+
+    def window(self) -> Window:
+        """A window of one's own on this model's states."""
+        return Window(self.layout)
+
+    def _judges(self, looking_for: Sequence[int]) -> list[Judged]:
+        return [Judged(number, self.properties[number]) for number in looking_for]
+
+    def _found(self, judges: list[Judged], state: Values, step: Step, after: Values) -> tuple[int, ...]:
+        before, now = self._before.s, self._here.s
+        return tuple(
+            judged.number
+            for judged in judges
+            if self._decides(judged.property, after, before, step, now, came_from=state)
+        )
+
+    def _decides(
+        self, judged: Property, state: Values, *given: State | Step, came_from: Values | None = None
+    ) -> bool:
+        """Whether an invariant is broken here, or a witness seen."""
+        sought = judged.kind == "sometimes"
+        for instance in judged.instances:
+            try:
+                answer = instance.run(*given, **instance.parameters)
+            except Disabled:
+                raise self._failed(judged.name, "`require` and `bound` belong into actions", state) from None
+            except Exception as failure:
+                raise self._failed(judged.name, failure, state) from failure
+            if answer is None:
+                raise self._failed(judged.name, "it answers None, not whether it holds", state)
+            if bool(answer) is sought:
+                return True
+        return False
+
+    def _must_repeat(self, step: Step, instance: Instance, state: Values, first: Values | None) -> None:
+        """An action is a function of the state: done again it must come out the same."""
+        window = self._there
+        window.load(state)
+        window.writable(step.action)
+        second: Values | None
+        try:
+            instance.run(window.s, **instance.parameters)
+            second = window.changed()
+        except (Disabled, Misplaced):
+            second = None
+        except Exception as failure:
+            raise self._failed(step, failure, state) from failure
+        finally:
+            window.writable(None)
+        if first != second:
+            differing = self._difference(state, first, second)
+            raise self._failed(step, f"it is not deterministic: done twice in one state, {differing}", state)
+
+    def _difference(self, state: Values, first: Values | None, second: Values | None) -> str:
+        if first is None or second is None:
+            return "it was enabled once and once not"
+        cell, one, other = next(
+            (cell, one, other)
+            for cell, one, other in zip(self.layout.cells, first, second, strict=True)
+            if one != other
+        )
+        return f"{cell.name} became {one!r} and {other!r}"
+
+    def _failed(self, what: object, failure: Exception | str, state: Values) -> EvaluationFailed:
+        if isinstance(failure, SpecificationError | str):
+            cause = str(failure)
+        elif isinstance(failure, AttributeError) and "can't set attribute" in str(failure):
+            cause = f"{failure}: values of the state are replaced whole, `record._replace(...)`"
+        else:
+            cause = f"{type(failure).__name__}: {failure}"
+        return EvaluationFailed(str(what), cause, self.show(state))
+
+    def show(self, state: Values) -> str:
+        """A state on one line: what differs from the first value of its domain."""
+        return ", ".join(
+            f"{cell.name} = {value!r}"
+            for cell, value, plain in zip(self.layout.cells, state, self.layout.first(), strict=True)
+            if value is not plain
+        )

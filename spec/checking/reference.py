@@ -1,0 +1,159 @@
+"""The reference engine: breadth-first with a dict, one state after the other, nothing clever.
+
+It stays for ever. Every other engine must give what it gives.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from spec.checking.exploration import (
+    Coverage,
+    Exploration,
+    Figures,
+    Finding,
+    Question,
+    Watch,
+    is_violation,
+    split,
+)
+from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.trace import Path
+from spec.language.errors import SpecificationError
+from spec.language.state import Values
+
+
+class Arrival(NamedTuple):
+    """How a state was first reached."""
+
+    before: Values
+    action: int
+    instance: int
+
+
+class ReferenceEngine:
+    """Explores in this process."""
+
+    name = "reference"
+
+    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
+        """Go through the states, level by level."""
+        search = _Search(model, question, watch)
+        try:
+            return search.run()
+        except KeyboardInterrupt:
+            return search.report("interrupted")
+
+
+class _Search:
+    def __init__(self, model: Model, question: Question, watch: Watch):
+        self.model, self.question, self.watch = model, question, watch
+        self.pack = model.layout.pack
+        self.in_states, self.in_steps = split(model, question.properties)
+        self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
+        self.reached: dict[Values, Arrival | None] = {}
+        self.depth = self.generated = 0
+        self.coverage = tuple(Coverage() for _ in model.actions)
+        self.findings: dict[int, Finding] = {}
+        self.started = time.perf_counter()
+        self.whole: Exploration = self.report("interrupted")
+
+    def run(self) -> Exploration:
+        level = self.first_level()
+        while True:
+            self.depth += 1
+            self.judge_states(level)
+            self.whole = self.report("interrupted", len(level))
+            self.watch(self.whole.figures)
+            if ended := self.ended(level):
+                return self.report(ended, len(level))
+            level = self.expand(level)
+            if not level:
+                return self.report("found" if self.stops_here() else "complete")
+
+    def first_level(self) -> list[Values]:
+        for state, wrong in self.model.initial_states():
+            self.generated += 1
+            if state is None:
+                raise SpecificationError(f"the initial state is outside its domain: {wrong}")
+            self.reached[state] = None
+        return sorted(self.reached, key=self.pack)
+
+    def ended(self, level: list[Values]) -> str:
+        question = self.question
+        if self.stops_here():
+            return "found"
+        if level and question.max_states is not None and len(self.reached) >= question.max_states:
+            return "states"
+        if level and question.max_depth is not None and self.depth >= question.max_depth:
+            return "depth"
+        return ""
+
+    def stops_here(self) -> bool:
+        bad = any(is_violation(self.model, number) for number in self.findings)
+        return bad and not self.question.keep_going
+
+    def judge_states(self, level: list[Values]) -> None:
+        """The level is in order, so the first finding of a property is the lowest."""
+        for state in level:
+            wanted = [number for number in self.in_states if number not in self.findings]
+            if not wanted:
+                return
+            for number in self.model.found_in(state, wanted):
+                self.findings[number] = Finding(self.depth, self.path_to(state))
+
+    def expand(self, level: list[Values]) -> list[Values]:
+        """The next level, in order; each state with the lowest of its predecessors, since this one is in order."""
+        following: list[Values] = []
+        lowest: dict[int, tuple[int, Arrival]] = {}  # per property of steps: end state, and the step to it
+        wanted = [number for number in self.in_steps if number not in self.findings]
+        for done, state in enumerate(level):
+            steps, closed = self.model.expand(state, wanted)
+            enabled = set()
+            for taken in steps:
+                self.generated += 1
+                enabled.add(taken.action)
+                coverage = self.coverage[taken.action]
+                coverage.taken += 1
+                arrival = Arrival(state, taken.action, taken.instance)
+                if taken.after is None:
+                    lowest.setdefault(self.type_ok, (0, arrival))
+                    continue
+                for number in taken.found:
+                    end = self.pack(taken.after)
+                    if number not in lowest or end < lowest[number][0]:
+                        lowest[number] = end, arrival
+                if taken.after not in self.reached:
+                    self.reached[taken.after] = arrival
+                    coverage.new_states += 1
+                    following.append(taken.after)
+            for action in enabled:
+                self.coverage[action].enabled += 1
+            if not steps and not closed and self.deadlock in self.question.properties:
+                self.findings.setdefault(self.deadlock, Finding(self.depth, self.path_to(state)))
+            if not done % 256:
+                self.watch(self.figures(len(level) - done + len(following)))
+        for number, (_, arrival) in lowest.items():
+            if number not in self.findings:
+                initial, choices = self.path_to(arrival.before)
+                path = initial, [*choices, (arrival.action, arrival.instance)]
+                self.findings[number] = Finding(self.depth + 1, path)
+        return sorted(following, key=self.pack)
+
+    def path_to(self, state: Values) -> Path:
+        choices: list[tuple[int, int]] = []
+        while (arrival := self.reached[state]) is not None:
+            choices.append((arrival.action, arrival.instance))
+            state = arrival.before
+        return state, choices[::-1]
+
+    def figures(self, queue: int) -> Figures:
+        seconds = time.perf_counter() - self.started
+        return Figures(self.depth, self.generated, len(self.reached), queue, seconds)
+
+    def report(self, ended: str, queue: int = 0) -> Exploration:
+        if ended == "interrupted" and self.depth and queue == 0:
+            return self.whole
+        coverage = tuple(Coverage(**vars(each)) for each in self.coverage)
+        return Exploration(ended, self.figures(queue), coverage, dict(self.findings))

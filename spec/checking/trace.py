@@ -1,0 +1,173 @@
+"""A trace: an initial state, the steps from it, and what each of them changed.
+
+It is made by doing the steps again, through the specification itself; so a trace that exists is a trace that
+the specification has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from spec.checking.model import TYPE_OK, Model
+from spec.language.domains import ABSENT, LEFT_OUT
+from spec.language.state import Misplaced, Values
+from spec.language.words import Step, listening
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """A step, what the action said, and what it changed: the place, the value before, the value after."""
+
+    step: Step
+    said: tuple[str, ...]
+    changes: Mapping[str, tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How a property comes to be broken, or witnessed."""
+
+    broken: str
+    """The name of the property."""
+    sentence: str
+    """What it states."""
+    failing: str
+    """With which parameters it fails, and what is wrong if it is a domain that is left; may be empty."""
+    looked_at: Mapping[str, Any]
+    """What it looked at in the last state, and found there."""
+    initial: Mapping[str, Any]
+    """The initial state, variable by variable."""
+    steps: tuple[TraceStep, ...]
+
+    @property
+    def length(self) -> int:
+        """How many states it has, the initial one included."""
+        return len(self.steps) + 1
+
+    def to_json(self) -> dict[str, Any]:
+        """The counterexample of the JSON contract."""
+        return {
+            "property": self.broken,
+            "length": self.length,
+            "initial": jsonable(self.initial),
+            "steps": [
+                {
+                    "action": each.step.action,
+                    "parameters": jsonable(each.step.parameters),
+                    "changes": {place: [jsonable(old), jsonable(new)] for place, (old, new) in each.changes.items()},
+                }
+                for each in self.steps
+            ],
+        }
+
+
+Path = tuple[Values, Sequence[tuple[int, int]]]
+"""An initial state, and the action and instance of each step."""
+
+
+def trace(model: Model, number: int, path: Path) -> Trace:
+    """The trace along a path, at whose end the property with this number is broken or witnessed."""
+    state, choices = path
+    window = model.window()
+    steps, wrong = [], ""
+    previous: Values = state
+    for action_number, instance_number in choices:
+        action = model.actions[action_number]
+        instance, said = action.instances[instance_number], list[str]()
+        window.load(state)
+        window.writable(action.name)
+        with listening(said.append):
+            try:
+                instance.run(window.s, **instance.parameters)
+                after: Values | None = window.changed()
+            except Misplaced as misplaced:
+                after, wrong = None, str(misplaced)
+        changes: dict[str, tuple[Any, Any]] = {}
+        if after is None:
+            for place, (old, new) in window.assigned().items():
+                changes.update(differences(place, old, new))
+        else:
+            for cell, old, new in zip(model.layout.cells, state, after, strict=True):
+                changes.update(differences(cell.name, old, new))
+            previous, state = state, after
+        steps.append(TraceStep(action.step(instance_number), tuple(said), changes))
+    failing, looked_at = _why(model, number, previous, steps[-1].step if steps else None, state)
+    judged = model.properties[number]
+    return Trace(
+        judged.name,
+        judged.doc,
+        wrong if judged.name == TYPE_OK else failing,
+        looked_at,
+        as_variables(model, path[0]),
+        tuple(steps),
+    )
+
+
+def _why(
+    model: Model, number: int, before: Values, step: Step | None, after: Values
+) -> tuple[str, Mapping[str, Any]]:
+    judged = model.properties[number]
+    if judged.kind == "sometimes":
+        return "", {}
+    given: list[Any] = [after]
+    if judged.over_steps:
+        earlier = model.window()
+        given = [earlier.load(before), step, after]
+    instance, names = model.failing(number, given, after)
+    if instance is None:
+        return "", {}
+    failing = ", ".join(f"{name} = {value!r}" for name, value in instance.parameters.items())
+    looked_at = {
+        cell.name: value for cell, value in zip(model.layout.cells, after, strict=True) if cell.name in names
+    }
+    return failing, looked_at
+
+
+def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """What changed, as deep inside records as it can be told: `broker[0].epoch`, from 0 to 1."""
+    if old is new or (type(old) is type(new) and old == new):
+        return
+    fields = getattr(type(old), "_fields", None)
+    if fields is None or type(old) is not type(new):
+        yield place, (old, new)
+        return
+    for field, before, after in zip(fields, old, new, strict=True):
+        yield from differences(f"{place}.{field}", before, after)
+
+
+def as_variables(model: Model, state: Values) -> dict[str, Any]:
+    """A state as its variables: plain ones by name, mappings as dicts of the keys that are there."""
+    found: dict[str, Any] = {}
+    for name, variable in model.layout.variables.items():
+        if isinstance(variable.at, int):
+            found[name] = state[variable.at]
+        else:
+            found[name] = {key: state[at] for key, at in variable.at.items() if state[at] is not ABSENT}
+    return found
+
+
+def jsonable(value: Any) -> Any:
+    """A value of a state as JSON: records as objects, sets and tuples as lists, absent things as null."""
+    if isinstance(value, Enum):
+        return value.name
+    if value is ABSENT or value is None:
+        return None
+    if isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if hasattr(value, "_fields"):
+        return {name: jsonable(part) for name, part in zip(value._fields, value, strict=True) if part is not LEFT_OUT}
+    if isinstance(value, Mapping):
+        return {name_of_key(key): jsonable(part) for key, part in value.items() if part is not LEFT_OUT}
+    if isinstance(value, tuple | frozenset):
+        return [jsonable(part) for part in value]
+    return None if value is LEFT_OUT else str(value)
+
+
+def name_of_key(key: Any) -> str:
+    """A key of a mapping as the name of a JSON member."""
+    return key.name if isinstance(key, Enum) else str(key)

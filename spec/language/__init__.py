@@ -1,0 +1,109 @@
+"""The language: what a specification is written in.
+
+    from spec.language import Specification, action, constant, integers, invariant, require, variable
+
+    class Counter(Specification):
+        top: int = constant(3, "where it stops", at_least=1)
+
+        @variable
+        def count(self):
+            "How often it was pressed."
+            return integers(0, self.top)
+
+        @action
+        def press(self, s):
+            "Somebody presses it."
+            require(s.count < self.top)
+            s.count += 1
+
+        @invariant
+        def never_beyond_the_top(self, s):
+            return s.count <= self.top
+
+`docs/tutorial.md` writes one from nothing. Nothing in this package knows how a specification is explored, and
+nothing knows of Kafka.
+"""
+
+from spec.language.domains import (
+    ABSENT,
+    LEFT_OUT,
+    Domain,
+    MappingDomain,
+    booleans,
+    integers,
+    left_out,
+    mapping,
+    one_of,
+    optional,
+    partial_mapping,
+    record,
+    sequence_of,
+    subset_of,
+    tuple_of,
+)
+from spec.language.errors import (
+    AssumptionViolated,
+    Bounded,
+    Disabled,
+    OutOfDomain,
+    SpecificationError,
+    UsageError,
+)
+from spec.language.specification import Specification
+from spec.language.state import State
+from spec.language.words import (
+    Step,
+    action,
+    assumption,
+    bound,
+    constant,
+    initial,
+    invariant,
+    require,
+    say,
+    sometimes,
+    switch,
+    transition_invariant,
+    variable,
+    without_bounds,
+)
+
+__all__ = [
+    "ABSENT",
+    "AssumptionViolated",
+    "Bounded",
+    "Disabled",
+    "Domain",
+    "LEFT_OUT",
+    "MappingDomain",
+    "OutOfDomain",
+    "Specification",
+    "SpecificationError",
+    "State",
+    "Step",
+    "UsageError",
+    "action",
+    "assumption",
+    "booleans",
+    "bound",
+    "constant",
+    "initial",
+    "integers",
+    "invariant",
+    "left_out",
+    "mapping",
+    "one_of",
+    "optional",
+    "partial_mapping",
+    "record",
+    "require",
+    "say",
+    "sequence_of",
+    "sometimes",
+    "subset_of",
+    "switch",
+    "transition_invariant",
+    "tuple_of",
+    "variable",
+    "without_bounds",
+]

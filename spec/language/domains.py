@@ -1,0 +1,436 @@
+"""Domains: the finite sets that variables, their parts and the parameters of actions range over.
+
+A domain numbers its values densely, 0 to size - 1, in an order that is the same in every process. From that
+one order come the type invariant (`rank` refuses a stranger), the packed state (`rank`, `unrank`), the order in
+which sets and parameters are walked, the tie-break between counterexamples, and Hypothesis strategies. The
+first value, number 0, is what a variable holds until `initial` says otherwise, and what dead data should go
+back to: two states that differ only in something nobody will read again are one state too many.
+
+Values are plain and immutable: integers, strings, enum members, None, tuples, frozensets and NamedTuples.
+A mapping is not a value but a way to lay out a variable, one cell for each key, see `mapping`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from enum import Enum
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from spec.language.errors import OutOfDomain, SpecificationError
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+T = TypeVar("T")
+
+
+class Domain(ABC, Generic[T]):
+    """A finite, ordered set of immutable values."""
+
+    size: int
+    """How many values it holds."""
+
+    @abstractmethod
+    def rank(self, value: Any) -> int:
+        """The number of a value, 0 to size - 1.
+
+        Raises:
+            OutOfDomain: the domain does not hold it.
+        """
+
+    @abstractmethod
+    def unrank(self, code: int) -> T:
+        """The value with this number, in its canonical form."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """What a value of it is, as it stands in "3 is not ..."."""
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.unrank, range(self.size))
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            self.rank(value)
+        except OutOfDomain:
+            return False
+        return True
+
+    def strategy(self) -> SearchStrategy[T]:
+        """The Hypothesis strategy that draws from it; it shrinks towards the first value."""
+        from hypothesis import strategies
+
+        return strategies.integers(0, self.size - 1).map(self.unrank)
+
+    @property
+    def width(self) -> int:
+        """Bits that a packed value takes."""
+        return (self.size - 1).bit_length()
+
+
+class _Integers(Domain[int]):
+    def __init__(self, low: int, high: int):
+        self.low, self.high, self.size = low, high, high - low + 1
+
+    def rank(self, value: Any) -> int:
+        if type(value) is not int or not self.low <= value <= self.high:
+            raise OutOfDomain(value, str(self))
+        return value - self.low
+
+    def unrank(self, code: int) -> int:
+        return self.low + code
+
+    def __str__(self) -> str:
+        return f"an integer of {self.low}..{self.high}"
+
+
+class _Enumeration(Domain[T]):
+    def __init__(self, values: Iterable[T]):
+        self.values = tuple(values)
+        try:
+            self._codes = {value: code for code, value in enumerate(self.values)}
+        except TypeError:
+            raise SpecificationError(f"an enumeration of {self.values!r}: its values must be immutable") from None
+        if len(self._codes) < len(self.values):
+            raise SpecificationError(f"an enumeration of {self.values!r}: a value stands in it twice")
+        self.size = len(self.values)
+
+    def rank(self, value: Any) -> int:
+        try:
+            return self._codes[value]
+        except (KeyError, TypeError):
+            raise OutOfDomain(value, str(self)) from None
+
+    def unrank(self, code: int) -> T:
+        return self.values[code]
+
+    def __str__(self) -> str:
+        if self.size == 1:
+            return repr(self.values[0])
+        return "one of " + ", ".join(map(str, self.values))
+
+
+class _Optional(Domain[T | None]):
+    def __init__(self, domain: Domain[T]):
+        if None in domain:
+            raise SpecificationError(f"optional({domain}): it holds None already")
+        self.domain, self.size = domain, domain.size + 1
+
+    def rank(self, value: Any) -> int:
+        return 0 if value is None else self.domain.rank(value) + 1
+
+    def unrank(self, code: int) -> T | None:
+        return None if code == 0 else self.domain.unrank(code - 1)
+
+    def __str__(self) -> str:
+        return f"None or {self.domain}"
+
+
+class Subset(frozenset[T]):
+    """A frozenset that is walked in the order of its domain, so that nothing depends on how values hash."""
+
+    __slots__ = ("_order",)
+    _order: Mapping[T, int]
+
+    def __new__(cls, elements: Iterable[T], order: Mapping[T, int]) -> Subset[T]:  # noqa: D102
+        self = super().__new__(cls, elements)
+        self._order = order
+        return self
+
+    def __iter__(self) -> Iterator[T]:
+        last = len(self._order)
+        return iter(sorted(super().__iter__(), key=lambda element: self._order.get(element, last)))
+
+    def __and__(self, other: Any) -> Subset[T]:
+        return Subset(frozenset.__and__(self, other), self._order)
+
+    def __or__(self, other: Any) -> Subset[Any]:
+        return Subset(frozenset.__or__(self, other), self._order)
+
+    def __sub__(self, other: Any) -> Subset[T]:
+        return Subset(frozenset.__sub__(self, other), self._order)
+
+    __ror__, __rand__ = __or__, __and__
+
+    def __rsub__(self, other: Any) -> Subset[Any]:
+        return Subset(frozenset(other) - frozenset(self), self._order)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Subset, (tuple(self), dict(self._order)))
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(map(repr, self)) + "}"
+
+
+class _Subsets(Domain[frozenset[T]]):
+    def __init__(self, elements: Domain[T]):
+        self.elements = elements
+        self._order = {value: code for code, value in enumerate(elements)}
+        self.size = 1 << elements.size
+
+    def rank(self, value: Any) -> int:
+        if isinstance(value, frozenset):
+            try:
+                return sum(1 << self._order[element] for element in frozenset.__iter__(value))
+            except KeyError:
+                pass
+        raise OutOfDomain(value, str(self))
+
+    def unrank(self, code: int) -> frozenset[T]:
+        return Subset((element for element, bit in self._order.items() if code >> bit & 1), self._order)
+
+    def __str__(self) -> str:
+        return "a frozenset of " + ", ".join(map(str, self._order))
+
+
+class _Sequences(Domain[tuple[T, ...]]):
+    """Shorter ones first; among equals the earlier elements weigh more."""
+
+    def __init__(self, elements: Domain[T], longest: int):
+        self.elements, self.longest = elements, longest
+        self._first = [0]
+        for length in range(longest + 1):
+            self._first.append(self._first[-1] + elements.size**length)
+        self.size = self._first[-1]
+
+    def rank(self, value: Any) -> int:
+        if not isinstance(value, tuple) or len(value) > self.longest:
+            raise OutOfDomain(value, str(self))
+        code = 0
+        for element in value:
+            code = code * self.elements.size + self.elements.rank(element)
+        return self._first[len(value)] + code
+
+    def unrank(self, code: int) -> tuple[T, ...]:
+        length = next(n for n in range(self.longest + 1) if code < self._first[n + 1])
+        code -= self._first[length]
+        reversed_codes = []
+        for _ in range(length):
+            code, digit = divmod(code, self.elements.size)
+            reversed_codes.append(digit)
+        return tuple(map(self.elements.unrank, reversed(reversed_codes)))
+
+    def __str__(self) -> str:
+        return f"a tuple of at most {self.longest}, each {self.elements}"
+
+
+class _Record(Domain[T]):
+    """The first field weighs most."""
+
+    def __init__(self, cls: Callable[..., T], fields: Mapping[str, Domain[Any]]):
+        self.cls, self.fields = cls, dict(fields)
+        declared = getattr(cls, "_fields", None)
+        if declared is None:
+            raise SpecificationError(f"record({cls!r}): it must be a NamedTuple")
+        if tuple(fields) != tuple(declared):
+            raise SpecificationError(
+                f"record({cls.__name__}): it has the fields {', '.join(declared)}, in this order; "
+                f"given are {', '.join(fields) or 'none'}"
+            )
+        self.size = prod(domain.size for domain in fields.values())
+
+    def rank(self, value: Any) -> int:
+        if type(value) is not self.cls:
+            raise OutOfDomain(value, str(self))
+        code = 0
+        for (name, domain), part in zip(self.fields.items(), value, strict=True):
+            try:
+                code = code * domain.size + domain.rank(part)
+            except OutOfDomain as wrong:
+                raise OutOfDomain(value, f"{self}: its {name} is {wrong}") from None
+        return code
+
+    def unrank(self, code: int) -> T:
+        reversed_parts = []
+        for domain in reversed(self.fields.values()):
+            code, digit = divmod(code, domain.size)
+            reversed_parts.append(domain.unrank(digit))
+        return self.cls(*reversed(reversed_parts))
+
+    def __str__(self) -> str:
+        return f"a {getattr(self.cls, '__name__', self.cls)} of its domain"
+
+
+class _Tuples(Domain[tuple[Any, ...]]):
+    def __init__(self, parts: tuple[Domain[Any], ...]):
+        self.parts, self.size = parts, prod(part.size for part in parts)
+
+    def rank(self, value: Any) -> int:
+        if not isinstance(value, tuple) or len(value) != len(self.parts):
+            raise OutOfDomain(value, str(self))
+        code = 0
+        for domain, part in zip(self.parts, value, strict=True):
+            code = code * domain.size + domain.rank(part)
+        return code
+
+    def unrank(self, code: int) -> tuple[Any, ...]:
+        reversed_parts = []
+        for domain in reversed(self.parts):
+            code, digit = divmod(code, domain.size)
+            reversed_parts.append(domain.unrank(digit))
+        return tuple(reversed(reversed_parts))
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(map(str, self.parts)) + ")"
+
+
+class LeftOut:
+    """The one value of what a model leaves out: it absorbs arithmetic, and refuses to be looked at.
+
+    A counter without end (a zxid, a number of children ever created) would make the state space infinite,
+    and is harmless to leave out as long as nobody reads it. This value sees to that: adding to it gives it
+    back, comparing or measuring it is the error that tells the author that it was needed after all.
+    """
+
+    __slots__ = ()
+
+    def _absorb(self, _other: object) -> LeftOut:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __or__ = __ror__ = __and__ = __rand__ = _absorb
+
+    def _refuse(self, *_: object) -> Any:
+        raise SpecificationError("a value that the specification leaves out was read")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __bool__ = __len__ = __iter__ = __contains__ = __int__ = __index__ = __format__ = _refuse
+
+    def __hash__(self) -> int:
+        return 0x1EF7
+
+    def __repr__(self) -> str:
+        return "LEFT_OUT"
+
+    def __reduce__(self) -> str:
+        return "LEFT_OUT"
+
+
+LEFT_OUT: Final = LeftOut()
+
+
+class _LeftOut(Domain[LeftOut]):
+    size = 1
+
+    def rank(self, value: Any) -> int:
+        return 0
+
+    def unrank(self, code: int) -> LeftOut:
+        return LEFT_OUT
+
+    def __str__(self) -> str:
+        return "anything: it is left out"
+
+
+ABSENT: Final = type("Absent", (), {"__repr__": lambda _: "absent", "__reduce__": lambda _: "ABSENT"})()
+"""What the cell of a partial mapping holds while its key is not there."""
+
+
+class _Possibly(Domain[Any]):
+    """The cell of a partial mapping: absent first, then the values."""
+
+    def __init__(self, domain: Domain[Any]):
+        self.domain, self.size = domain, domain.size + 1
+
+    def rank(self, value: Any) -> int:
+        return 0 if value is ABSENT else self.domain.rank(value) + 1
+
+    def unrank(self, code: int) -> Any:
+        return ABSENT if code == 0 else self.domain.unrank(code - 1)
+
+    def __str__(self) -> str:
+        return str(self.domain)
+
+
+class MappingDomain:
+    """How a variable that is a mapping is laid out: a domain for each of its keys, in their order."""
+
+    def __init__(self, cells: Mapping[Any, Domain[Any]], partial: bool):
+        self.cells, self.partial = cells, partial
+
+
+# The words. Each makes a domain.
+
+
+def integers(low: int, high: int) -> Domain[int]:
+    """The integers from low to high, both included.
+
+    >>> list(integers(-1, 1))
+    [-1, 0, 1]
+    """
+    if high < low:
+        raise SpecificationError(f"integers({low}, {high}): it holds nothing")
+    return _Integers(low, high)
+
+
+def one_of(*values: T) -> Domain[T]:
+    """These values, in this order. The members of an Enum class are `one_of(*TheClass)`."""
+    return _Enumeration(values)
+
+
+def booleans() -> Domain[bool]:
+    """False, then True."""
+    return _Enumeration((False, True))
+
+
+def optional(domain: Domain[T] | Iterable[T]) -> Domain[T | None]:
+    """None, then the values of the domain."""
+    return _Optional(as_domain(domain))
+
+
+def subset_of(elements: Domain[T] | Iterable[T]) -> Domain[frozenset[T]]:
+    """Every frozenset of these elements, the empty one first. They are walked in the order of the elements."""
+    return _Subsets(as_domain(elements))
+
+
+def sequence_of(elements: Domain[T] | Iterable[T], longest: int) -> Domain[tuple[T, ...]]:
+    """Every tuple of at most `longest` of these elements, repetitions included, the empty one first."""
+    return _Sequences(as_domain(elements), longest)
+
+
+def record(cls: Callable[..., T], **fields: Domain[Any] | Iterable[Any]) -> Domain[T]:
+    """A NamedTuple, field by field, in the order of its declaration."""
+    return _Record(cls, {name: as_domain(domain) for name, domain in fields.items()})
+
+
+def tuple_of(*parts: Domain[Any] | Iterable[Any]) -> Domain[tuple[Any, ...]]:
+    """Tuples of a fixed length, part by part."""
+    return _Tuples(tuple(as_domain(part) for part in parts))
+
+
+def left_out() -> Domain[LeftOut]:
+    """What the model forgets: whatever is written there is dropped, and whoever reads it is told so."""
+    return _LeftOut()
+
+
+def mapping(
+    keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any]] | Iterable[Any]
+) -> MappingDomain:
+    """A variable that is a mapping with fixed keys, each always there; a function gives each key its domain."""
+    return MappingDomain(_cells(keys, domain), partial=False)
+
+
+def partial_mapping(
+    keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any]] | Iterable[Any]
+) -> MappingDomain:
+    """A variable that is a mapping in which each of the keys may be there or not; at first none is."""
+    return MappingDomain({key: _Possibly(cell) for key, cell in _cells(keys, domain).items()}, partial=True)
+
+
+def _cells(keys: Iterable[Hashable], domain: Any) -> dict[Any, Domain[Any]]:
+    if callable(domain) and not isinstance(domain, Domain):
+        return {key: as_domain(domain(key)) for key in keys}
+    shared = as_domain(domain)
+    return dict.fromkeys(keys, shared)
+
+
+def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
+    """A domain as it is; a range, a sequence or an Enum class as the domain of its members."""
+    if isinstance(values, Domain):
+        return values
+    if isinstance(values, range) and values.step == 1 and values:
+        return integers(values.start, values.stop - 1)  # type: ignore[return-value]
+    if isinstance(values, tuple | list | range) or (isinstance(values, type) and issubclass(values, Enum)):
+        return _Enumeration(values)
+    raise SpecificationError(f"{values!r} is not a domain: give a domain, a range, a sequence or an Enum class")

@@ -1,0 +1,278 @@
+"""`Specification`: the class whose methods, marked by the words, are a system.
+
+In the order of a TLA+ module: constants and assumptions, variables, the initial state, actions, properties.
+An instance is the system under given constants. It holds nothing but them, and so refuses to be assigned to.
+
+Variants by difference: a subclass overrides what changed. It may fix constants in its head,
+`class Unfenced(Lease, fencing=False)`, and then `Lease.of(fencing=False)` finds it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, NoReturn, Self
+
+from spec.language.domains import Domain, MappingDomain, as_domain
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
+from spec.language.words import MARK, Constant, Mark, Step
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A marked method with values for its parameters."""
+
+    parameters: Mapping[str, Any]
+    run: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action with all its instances, in the order of its parameters' domains."""
+
+    name: str
+    doc: str
+    domains: Mapping[str, Domain[Any]]
+    instances: tuple[Instance, ...]
+
+    def step(self, number: int) -> Step:
+        """The step that its instance of this number takes."""
+        return Step(self.name, self.instances[number].parameters)
+
+
+@dataclass(frozen=True)
+class Property:
+    """An invariant, transition invariant or witness, with all its instances."""
+
+    name: str
+    kind: str
+    doc: str
+    over_steps: bool
+    instances: tuple[Instance, ...]
+
+
+class Specification:
+    """A system, to be subclassed. Its docstring says what is modelled, what is left out, and why that is safe."""
+
+    name: ClassVar[str] = ""
+    """What the system is called; without one, the class's name in small letters."""
+    leaves_out: ClassVar[str] = ""
+    """In one line, what the model leaves out. It is printed beside every verdict."""
+    deadlock: ClassVar[bool] = False
+    """Whether a state without an enabled action is an error here even if nobody asks."""
+    releases: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Each release in order, oldest first, with the constants that it had. The last one is the default."""
+
+    _fixed: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls, **fixed: Any) -> None:
+        super().__init_subclass__()
+        if not cls.__dict__.get("name"):
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+        cls._fixed = {**cls._fixed, **fixed}
+        for name, value in vars(cls).items():
+            if isinstance(value, list | dict | set) and name not in {"releases", "_fixed"} | _PYTHONS_OWN:
+                raise SpecificationError(
+                    f"{cls.__name__}.{name} can be changed in place; a specification keeps nothing between steps"
+                )
+        for name in fixed:
+            if name not in cls.constants():
+                raise SpecificationError(f"class {cls.__name__} fixes {name}, which is none of its constants")
+        for name, (function, mark) in cls._marked().items():
+            if name in vars(Specification):
+                raise SpecificationError(f"{mark.kind} {cls.__name__}.{name}: the name is taken by the language")
+            _check_parameters(cls.__name__, name, function, mark)
+
+    def __init__(self, **constants: Any) -> None:
+        known = self.constants()
+        for name, value in constants.items():
+            if name not in known:
+                raise UsageError(f"{self.name} has no constant {name}; it has {', '.join(known)}")
+            if not known[name].admits(value):
+                raise UsageError(f"{name} = {value!r}: it must be {known[name].allowed}")
+            if self._fixed.get(name, value) != value:
+                raise UsageError(f"{type(self).__name__} is the variant with {name} = {self._fixed[name]!r}")
+        for name, constant in known.items():
+            self.__dict__[name] = constants.get(name, self._fixed.get(name, constant.default))
+        self._check_assumptions()
+
+    @classmethod
+    def of(cls, **constants: Any) -> Self:
+        """The variant of this system that these constants ask for.
+
+        Raises:
+            UsageError: an unknown constant, or a value of the wrong type.
+            AssumptionViolated: constants that the specification does not admit.
+        """
+        known = cls.constants()
+        wanted = {name: constant.default for name, constant in known.items()} | dict(cls._fixed) | constants
+        variants = [
+            variant
+            for variant in cls._variants()
+            if all(wanted[name] == value for name, value in variant._fixed.items())
+        ]
+        # The last is the most particular: a variant comes after what it varies.
+        return (variants[-1] if variants else cls)(**constants)
+
+    @classmethod
+    def _variants(cls) -> Iterator[type[Self]]:
+        yield cls
+        for subclass in cls.__subclasses__():
+            if subclass._fixed != cls._fixed:
+                yield from subclass._variants()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.valuation))
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise SpecificationError(f"it assigns self.{name}: a specification keeps nothing between steps")
+
+    # Constants.
+
+    @classmethod
+    def constants(cls) -> dict[str, Constant]:
+        """The constants and switches, in the order of their declaration."""
+        found: dict[str, Constant] = {}
+        for base in reversed(cls.__mro__):
+            found |= {name: value for name, value in vars(base).items() if isinstance(value, Constant)}
+        return found
+
+    @property
+    def valuation(self) -> dict[str, Any]:
+        """The value of each constant."""
+        return {name: self.__dict__[name] for name in self.constants()}
+
+    def _check_assumptions(self) -> None:
+        for name, constant in self.constants().items():
+            value = self.__dict__[name]
+            if constant.at_least is not None and value < constant.at_least:
+                raise AssumptionViolated(f"{name} = {value}: it must be at least {constant.at_least}")
+            if constant.at_most is not None and value > constant.at_most:
+                raise AssumptionViolated(f"{name} = {value}: it must be at most {constant.at_most}")
+        for name, (function, mark) in self._marked().items():
+            if mark.kind == "assumption" and not getattr(self, name)():
+                raise AssumptionViolated(f"{name}: {sentence_of(function)}")
+
+    # What the marks say.
+
+    @classmethod
+    def _marked(cls) -> dict[str, tuple[Callable[..., Any], Mark]]:
+        """Each marked method by name, in the order in which the names were first declared."""
+        marks: dict[str, Mark] = {}
+        for base in reversed(cls.__mro__):
+            for name, value in vars(base).items():
+                if hasattr(value, MARK):
+                    marks[name] = getattr(value, MARK)
+        methods = {name: getattr(cls, name) for name in marks}
+        return {name: (method, marks[name]) for name, method in methods.items() if method is not None}
+
+    def _of_kind(self, *kinds: str) -> Iterator[tuple[str, Callable[..., Any], Mark]]:
+        for name, (function, mark) in self._marked().items():
+            if mark.kind in kinds and (mark.when is None or mark.when(self)):
+                yield name, function, mark
+
+    def _domains(self, name: str, mark: Mark) -> dict[str, Domain[Any]]:
+        domains = {}
+        for parameter, given in mark.parameters.items():
+            ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
+            try:
+                domains[parameter] = as_domain(ranged)
+            except SpecificationError as wrong:
+                raise SpecificationError(f"{mark.kind} {name}: parameter {parameter}: {wrong}") from None
+        return domains
+
+    def _instances(self, name: str, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
+        method = getattr(self, name)
+        return tuple(
+            Instance(dict(zip(domains, values, strict=True)), method) for values in product(*domains.values())
+        )
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
+        """Each variable's docstring and domain."""
+        return {
+            name: (inspect.getdoc(function) or "", self._domain_of(name))
+            for name, function, _ in self._of_kind("variable")
+        }
+
+    def _domain_of(self, name: str) -> Domain[Any] | MappingDomain:
+        domain = getattr(self, name)()
+        return domain if isinstance(domain, MappingDomain) else as_domain(domain)
+
+    @cached_property
+    def initials(self) -> tuple[Instance, ...]:
+        """Each way to begin; without an `initial` there is one, which assigns nothing."""
+        instances: list[Instance] = []
+        for name, _, mark in self._of_kind("initial"):
+            instances += self._instances(name, self._domains(name, mark))
+        return tuple(instances) or (Instance({}, lambda s: None),)
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """The actions that exist under these constants, in the order of their declaration."""
+        found = []
+        for name, function, mark in self._of_kind("action"):
+            domains = self._domains(name, mark)
+            found.append(Action(name, sentence_of(function), domains, self._instances(name, domains)))
+        return tuple(found)
+
+    @cached_property
+    def properties(self) -> tuple[Property, ...]:
+        """The properties that exist under these constants, in the order of their declaration."""
+        return tuple(
+            Property(
+                name,
+                mark.kind,
+                sentence_of(function),
+                mark.kind == "transition_invariant" or "step" in inspect.signature(function).parameters,
+                self._instances(name, self._domains(name, mark)),
+            )
+            for name, function, mark in self._of_kind("invariant", "transition_invariant", "sometimes")
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in self.valuation.items())})"
+
+
+def _rebuild(cls: type[Specification], constants: dict[str, Any]) -> Specification:
+    return cls(**constants)
+
+
+def sentence_of(function: Callable[..., Any]) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+
+
+_PYTHONS_OWN = {"__annotations__", "__annotations_cache__"}
+
+_GIVEN = {
+    "variable": (("self",),),
+    "assumption": (("self",),),
+    "initial": (("self", "s"),),
+    "action": (("self", "s"),),
+    "invariant": (("self", "s"),),
+    "transition_invariant": (("self", "before", "step", "after"),),
+    "sometimes": (("self", "s"), ("self", "before", "step", "after")),
+}
+
+
+def _check_parameters(cls: str, name: str, function: Callable[..., Any], mark: Mark) -> None:
+    """A method's parameters are what its word gives it, and then those that have a range."""
+    asked = tuple(inspect.signature(function).parameters)
+    for given in _GIVEN[mark.kind]:
+        if asked[: len(given)] == given:
+            rest = asked[len(given) :]
+            break
+    else:
+        forms = " or ".join(f"({', '.join(given)}, ...)" for given in _GIVEN[mark.kind])
+        raise SpecificationError(f"{mark.kind} {cls}.{name}: it must begin {forms}")
+    for parameter in rest:
+        if parameter not in mark.parameters:
+            raise SpecificationError(f"{mark.kind} {cls}.{name}: parameter {parameter} has no domain")
+    for parameter in mark.parameters:
+        if parameter not in rest:
+            raise SpecificationError(f"{mark.kind} {cls}.{name}: it does not take {parameter}, which has a domain")

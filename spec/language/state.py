@@ -1,0 +1,342 @@
+"""The state as actions and properties see it: variables as attributes, mappings by key, over one row of cells.
+
+Inside, a state is a tuple of immutable values, one for each *cell*: a plain variable has one, a mapping one for
+each key. `State` is a window on such a tuple. Assigning through it changes a working copy, cell by cell, and
+`changed` gives the successor; `load` puts the window on another state. One window serves millions of states.
+
+Each cell remembers the values it has met, so that checking a value against its domain, and finding its
+canonical form and its number, is one look into a dictionary but for the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, NamedTuple
+
+from spec.language.domains import ABSENT, Domain, MappingDomain
+from spec.language.errors import OutOfDomain, SpecificationError
+
+Values = tuple[Any, ...]
+"""A state: the value of every cell, in the order of the layout."""
+
+
+class Misplaced(OutOfDomain):
+    """A value that the domain of its cell does not hold."""
+
+    def __init__(self, cell: str, wrong: OutOfDomain):
+        super().__init__(wrong.value, wrong.allowed)
+        self.cell = cell
+
+    def __str__(self) -> str:
+        return f"{self.cell}: {super().__str__()}"
+
+
+class Cell:
+    """One place of the state."""
+
+    def __init__(self, name: str, domain: Domain[Any]):
+        self.name, self.domain = name, domain
+        # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple.
+        self._met: dict[type, dict[Any, tuple[Any, int]]] = {}
+        self._values: dict[int, Any] = {}
+
+    def _meet(self, value: Any) -> tuple[Any, int]:
+        of_its_type = self._met.get(type(value))
+        if of_its_type is None:
+            of_its_type = self._met[type(value)] = {}
+        try:
+            met = of_its_type.get(value)
+        except TypeError:
+            raise SpecificationError(
+                f"{self.name} = {value!r}: it can be changed in place, and a value of the state must not"
+            ) from None
+        if met is not None:
+            return met
+        try:
+            code = self.domain.rank(value)
+        except OutOfDomain as wrong:
+            raise Misplaced(self.name, wrong) from None
+        met = of_its_type[value] = self.unrank(code), code
+        return met
+
+    def admit(self, value: Any) -> Any:
+        """The canonical form of a value.
+
+        Raises:
+            Misplaced: the domain does not hold it.
+        """
+        return self._meet(value)[0]
+
+    def rank(self, value: Any) -> int:
+        """The number of a value in its domain."""
+        return self._meet(value)[1]
+
+    def unrank(self, code: int) -> Any:
+        """The value with this number; always the same object for the same number."""
+        try:
+            return self._values[code]
+        except KeyError:
+            value = self._values[code] = self.domain.unrank(code)
+            return value
+
+
+class Variable(NamedTuple):
+    """Where a variable lies: the index of its cell, or of each key's cell."""
+
+    name: str
+    doc: str
+    at: int | dict[Any, int]
+    partial: bool
+
+
+class Layout:
+    """The cells of a specification's state, in the order in which its variables are declared."""
+
+    def __init__(self, domains: Mapping[str, tuple[str, Domain[Any] | MappingDomain]]):
+        self.cells: list[Cell] = []
+        self.variables: dict[str, Variable] = {}
+        for name, (doc, domain) in domains.items():
+            at: int | dict[Any, int]
+            if isinstance(domain, MappingDomain):
+                at = {}
+                for key, cell in domain.cells.items():
+                    at[key] = len(self.cells)
+                    self.cells.append(Cell(f"{name}[{key_in_brackets(key)}]", cell))
+                self.variables[name] = Variable(name, doc, at, domain.partial)
+            else:
+                at = len(self.cells)
+                self.cells.append(Cell(name, domain))
+                self.variables[name] = Variable(name, doc, at, partial=False)
+        self.width = sum(cell.domain.width for cell in self.cells)
+        """Bits of a packed state."""
+
+    def first(self) -> Values:
+        """The state in which every cell holds the first value of its domain."""
+        return tuple(cell.unrank(0) for cell in self.cells)
+
+    def pack(self, values: Values) -> int:
+        """The state as one integer; packed states are ordered as the tuples of their codes."""
+        packed = 0
+        for cell, value in zip(self.cells, values, strict=True):
+            packed = packed << cell.domain.width | cell.rank(value)
+        return packed
+
+    def unpack(self, packed: int) -> Values:
+        """The state that was packed."""
+        reversed_values = []
+        for cell in reversed(self.cells):
+            width = cell.domain.width
+            reversed_values.append(cell.unrank(packed & ((1 << width) - 1)))
+            packed >>= width
+        return tuple(reversed(reversed_values))
+
+
+def key_in_brackets(key: object) -> str:
+    """A key as it stands in the name of a cell: `broker[0]`, `nodes[/controller]`."""
+    return str(key)
+
+
+class _Row:
+    """The working copy that the window and its mappings share."""
+
+    __slots__ = ("dirty", "looked_at", "values", "writer")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.dirty: list[int] = []
+        self.writer: str | None = None  # who may write just now
+        self.looked_at: set[int] | None = None
+
+    def write(self, at: int, value: Any, name: str) -> None:
+        if self.writer is None:
+            raise SpecificationError(f"it assigns {name}: only actions and `initial` may change the state")
+        self.values[at] = value
+        self.dirty.append(at)
+
+
+class State:
+    """The variables of a specification, as attributes of the `s` that actions and properties are given."""
+
+    _layout: Layout
+    _row: _Row
+
+    def __new__(cls, layout: Layout) -> State:  # noqa: D102
+        # Reading is what happens most: a mapping is an attribute as it stands, a plain variable a property.
+        plain = {v.name: _plain(v.name, v.at) for v in layout.variables.values() if isinstance(v.at, int)}
+        self: State = object.__new__(type("State", (cls,), plain))
+        row = _Row()
+        self.__dict__.update(_layout=layout, _row=row)
+        for name, variable in layout.variables.items():
+            if isinstance(variable.at, dict):
+                view = _PartialMapping if variable.partial else _TotalMapping
+                self.__dict__[name] = view(name, variable.at, row)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        raise SpecificationError(self._unknown(name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        variable = self._layout.variables.get(name)
+        if variable is None:
+            raise SpecificationError(self._unknown(name))
+        if isinstance(variable.at, int):
+            self._row.write(variable.at, value, name)
+        elif value is not self.__dict__[name]:
+            self.__dict__[name].assign_all(dict(value))
+
+    def _unknown(self, name: str) -> str:
+        return f"there is no variable {name}; there are {', '.join(self._layout.variables)}"
+
+
+class Window:
+    """What an engine holds of a State: it moves it from state to state, and takes what was assigned."""
+
+    __slots__ = ("_base", "_row", "layout", "s")
+
+    def __init__(self, layout: Layout):
+        self.layout = layout
+        self.s = State(layout)
+        self._row = self.s._row
+        self._base: Values = ()
+
+    def load(self, values: Values) -> State:
+        """Look at this state; what was assigned before is gone."""
+        self._base = values
+        self._row.values[:] = values
+        self._row.dirty.clear()
+        return self.s
+
+    def reset(self) -> None:
+        """Undo what was assigned since the state was loaded."""
+        row, base = self._row, self._base
+        for at in row.dirty:
+            row.values[at] = base[at]
+        row.dirty.clear()
+
+    def writable(self, writer: str | None) -> None:
+        """Let it be assigned to, in the name of this action; None: by nobody."""
+        self._row.writer = writer
+
+    def changed(self) -> Values:
+        """The state with what was assigned since it was loaded, every value in its canonical form.
+
+        Raises:
+            Misplaced: a value that its domain does not hold.
+        """
+        row = self._row
+        if not row.dirty:
+            return self._base
+        cells, values = self.layout.cells, row.values
+        for at in row.dirty:
+            values[at] = cells[at].admit(values[at])
+        return tuple(values)
+
+    def assigned(self) -> dict[str, tuple[Any, Any]]:
+        """Which cells were assigned since the state was loaded: their values before and now."""
+        return {
+            self.layout.cells[at].name: (self._base[at], self._row.values[at]) for at in sorted(set(self._row.dirty))
+        }
+
+    def watch(self) -> set[int]:
+        """From now on, gather the cells that are looked at."""
+        self._row.looked_at = set()
+        return self._row.looked_at
+
+
+def _plain(name: str, at: int) -> property:
+    def get(self: State) -> Any:
+        row = self._row
+        if row.looked_at is not None:
+            row.looked_at.add(at)
+        return row.values[at]
+
+    return property(get, doc=f"The variable {name}.")
+
+
+class _TotalMapping(MutableMapping[Any, Any]):
+    """A mapping whose keys are fixed and always there."""
+
+    __slots__ = ("_at", "_name", "_row")
+
+    def __init__(self, name: str, at: dict[Any, int], row: _Row):
+        self._name, self._at, self._row = name, at, row
+
+    def _place(self, key: Any) -> int:
+        try:
+            return self._at[key]
+        except (KeyError, TypeError):
+            raise Misplaced(self._name, OutOfDomain(key, "a key of it")) from None
+
+    def __getitem__(self, key: Any) -> Any:
+        row = self._row
+        at = self._at.get(key)
+        if at is None:
+            at = self._place(key)
+        if row.looked_at is not None:
+            row.looked_at.add(at)
+        return row.values[at]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if value is ABSENT:
+            raise SpecificationError(f"{self._name}[{key_in_brackets(key)}] = absent: delete it instead")
+        self._row.write(self._place(key), value, self._name)
+
+    def __delitem__(self, key: Any) -> None:
+        raise SpecificationError(f"del {self._name}[{key_in_brackets(key)}]: its keys are always there")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._at
+
+    def assign_all(self, values: Mapping[Any, Any]) -> None:
+        """Become this mapping."""
+        for key in [key for key in self if key not in values]:
+            del self[key]
+        for key, value in values.items():
+            self[key] = value
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class _PartialMapping(_TotalMapping):
+    """A mapping whose keys are drawn from fixed ones; each is there or not."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        at = self._at.get(key)
+        if at is None:
+            raise KeyError(key)
+        row = self._row
+        if row.looked_at is not None:
+            row.looked_at.add(at)
+        value = row.values[at]
+        if value is ABSENT:
+            raise KeyError(key)
+        return value
+
+    def __delitem__(self, key: Any) -> None:
+        if key not in self:
+            raise KeyError(key)
+        self._row.write(self._at[key], ABSENT, self._name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key for key in self._at if key in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, key: object) -> bool:
+        at = self._at.get(key)
+        if at is None:
+            return False
+        row = self._row
+        if row.looked_at is not None:
+            row.looked_at.add(at)
+        return row.values[at] is not ABSENT

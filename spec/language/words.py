@@ -1,0 +1,230 @@
+"""The words a specification is written in: constants, variables, actions, properties, and what is said in them.
+
+A word only marks what it stands before; `Specification` collects the marks. An overriding method needs no
+second mark, so a variant overrides an action as it would any method, and `name = None` removes one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar, overload
+
+from spec.language.domains import Domain
+from spec.language.errors import Bounded, Disabled, SpecificationError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Range = Domain[Any] | Iterable[Any] | Callable[[Any], Domain[Any] | Iterable[Any]]
+"""Where a parameter ranges: a domain, what can be made one, or a function of the specification that gives it."""
+
+# What is said inside an action.
+
+
+def require(condition: object) -> None:
+    """The guard: where the condition does not hold, the action is not enabled and nothing has happened."""
+    if not condition:
+        raise Disabled
+
+
+def bound(condition: object) -> None:
+    """What only keeps the search finite. It disables like `require`, but a state that it closes is no deadlock,
+    and a replay runs without it.
+    """
+    if not condition and bounds_are_on():
+        raise Bounded
+
+
+_narrators: list[Callable[[str], None]] = []
+
+
+def say(sentence: str) -> None:
+    """A word for whoever reads a trace, about what this step turned out to be. It changes nothing.
+
+    Sentences are heard only while a counterexample is told, so they must not be built from the state.
+    """
+    if _narrators:
+        _narrators[-1](sentence)
+
+
+class listening:  # noqa: N801 - reads as the word it is: `with listening(to.append):`
+    """While it is open, what actions `say` goes to the given function."""
+
+    def __init__(self, narrator: Callable[[str], None]):
+        self.narrator = narrator
+
+    def __enter__(self) -> None:
+        _narrators.append(self.narrator)
+
+    def __exit__(self, *_: object) -> None:
+        _narrators.pop()
+
+
+_unbounded = 0
+
+
+def bounds_are_on() -> bool:
+    """Whether `bound` forbids anything just now."""
+    return not _unbounded
+
+
+class without_bounds:  # noqa: N801 - reads as the word it is
+    """While it is open, `bound` forbids nothing."""
+
+    def __enter__(self) -> None:
+        global _unbounded
+        _unbounded += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _unbounded
+        _unbounded -= 1
+
+
+# What stands before a method.
+
+
+class Step(NamedTuple):
+    """Who did what: an action and its parameters."""
+
+    action: str
+    parameters: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.action}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a word says of the method behind it."""
+
+    kind: str
+    parameters: Mapping[str, Range] = field(default_factory=dict)
+    when: Callable[[Any], object] | None = None
+
+
+MARK = "__specification_mark__"
+
+
+class _Word:
+    """A word that stands before a method, bare or with the ranges of the method's parameters."""
+
+    def __init__(self, kind: str, doc: str):
+        self.kind = kind
+        self.__doc__ = doc
+
+    @overload
+    def __call__(self, function: F, /) -> F: ...
+
+    @overload
+    def __call__(
+        self, /, *, when: Callable[[Any], object] | None = None, **parameters: Range
+    ) -> Callable[[F], F]: ...
+
+    def __call__(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        when: Callable[[Any], object] | None = None,
+        **parameters: Range,
+    ) -> Any:
+        def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+            setattr(function, MARK, Mark(self.kind, parameters, when))
+            return function
+
+        return mark if function is None else mark(function)
+
+    def __repr__(self) -> str:
+        return self.kind
+
+
+variable = _Word(
+    "variable",
+    """A variable: a method without parameters that gives its domain, or `mapping(...)`. Its docstring says what
+    it stands for and what the model ignores about it.""",
+)
+initial = _Word(
+    "initial",
+    """The initial state, `(self, s)`: it assigns the variables that do not start with the first value of their
+    domain. With parameters there is one initial state for each of their values.""",
+)
+action = _Word(
+    "action",
+    """What may happen, `(self, s, **parameters)`: guard, then effect. For given parameters it must do the same
+    in the same state; all choice is in the parameters, each with its range: `@action(broker=BROKERS)`. With
+    `when=` a function of the specification says whether it exists under these constants at all.""",
+)
+invariant = _Word(
+    "invariant",
+    """What holds in every state, `(self, s, **parameters) -> bool`; with parameters, for all of their values.""",
+)
+transition_invariant = _Word(
+    "transition_invariant",
+    """What holds of every step, `(self, before, step, after, **parameters) -> bool`, those that change nothing
+    included. `step` has `action` and `parameters`.""",
+)
+sometimes = _Word(
+    "sometimes",
+    """A witness that must exist: a state, `(self, s) -> bool`, or a step, `(self, before, step, after) -> bool`.
+    A model in which what it is about never happens must not pass.""",
+)
+assumption = _Word(
+    "assumption",
+    """What must hold of the constants, `(self) -> bool`. Its docstring is the message when it does not.""",
+)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant of a specification: its default, what it means, and which values it takes."""
+
+    default: Any
+    doc: str
+    switch: bool
+    among: tuple[Any, ...] | None
+    at_least: int | None
+    at_most: int | None
+
+    @property
+    def type(self) -> type:
+        """The type of its values: that of the default."""
+        return type(self.default)
+
+    @property
+    def allowed(self) -> str:
+        """Which values it takes, in words."""
+        if self.among is not None:
+            return "one of " + ", ".join(map(str, self.among))
+        if self.type is bool:
+            return "true or false"
+        return {int: "an integer", str: "a string"}.get(self.type, f"a {self.type.__name__}")
+
+    def admits(self, value: object) -> bool:
+        """Whether the value is of the right type, and within the enumeration if there is one."""
+        if self.among is not None:
+            return value in self.among
+        return type(value) is self.type
+
+
+def constant(default: Any, doc: str, *, at_least: int | None = None, at_most: int | None = None) -> Any:
+    """A constant, with the default that the specification has when nobody says otherwise. Immutable."""
+    return _constant(default, doc, False, None, at_least, at_most)
+
+
+def switch(default: Any, doc: str, *, among: Iterable[Any] | None = None) -> Any:
+    """A constant that turns a fix on or off, or picks one of its historical forms."""
+    forms = None if among is None else tuple(among)
+    if forms is None and type(default) is not bool:
+        raise SpecificationError(f"switch({default!r}): without among= it is True or False")
+    return _constant(default, doc, True, forms, None, None)
+
+
+def _constant(default: Any, doc: str, *rest: Any) -> Constant:
+    try:
+        hash(default)
+    except TypeError:
+        raise SpecificationError(f"constant({default!r}): its default must be immutable") from None
+    made = Constant(default, inspect.cleandoc(doc), *rest)
+    if not made.admits(default):
+        raise SpecificationError(f"constant({default!r}): it must be {made.allowed}")
+    return made
