@@ -1,0 +1,55 @@
+"""The brokers that an election is told of."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+
+class InvalidBrokers(ValueError):
+    """The brokers given to an election contradict each other or are no brokers at all."""
+
+
+def in_order(name: str, brokers: Sequence[int]) -> tuple[int, ...]:
+    """Return `brokers`, the argument called `name`, as a tuple in which each broker stands once.
+
+    Raises InvalidBrokers for a repeated broker, for what is no broker id, and for a set, which has no order.
+
+    >>> in_order("isr", [3, 1])
+    (3, 1)
+    >>> in_order("isr", [3, 1, 3])
+    Traceback (most recent call last):
+    election.brokers.InvalidBrokers: isr: broker 3 stands twice in (3, 1, 3), allowed is once
+    """
+    if isinstance(brokers, (set, frozenset)):
+        raise InvalidBrokers(f"{name}: {brokers!r} is a set, allowed is a sequence: the order decides")
+    ordered = tuple(brokers)
+    _check_ids(name, ordered)
+    if len(set(ordered)) != len(ordered):
+        repeated = next(broker for broker in ordered if ordered.count(broker) > 1)
+        raise InvalidBrokers(f"{name}: broker {repeated} stands twice in {ordered}, allowed is once")
+    return ordered
+
+
+def up_and_leaving(live: Collection[int], shutting_down: Collection[int]) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the brokers that are up and, among them, those that are shutting down.
+
+    Raises InvalidBrokers for what is no broker id, and for a broker that is shutting down without being up.
+
+    >>> up_and_leaving(live=[1, 2], shutting_down=[2])
+    (frozenset({1, 2}), frozenset({2}))
+    >>> up_and_leaving(live=[1, 2], shutting_down=[3])
+    Traceback (most recent call last):
+    election.brokers.InvalidBrokers: shutting_down: broker 3 is not live, allowed are the live brokers [1, 2]
+    """
+    _check_ids("live", live)
+    _check_ids("shutting_down", shutting_down)
+    up, leaving = frozenset(live), frozenset(shutting_down)
+    if not leaving <= up:
+        down = min(leaving - up)
+        raise InvalidBrokers(f"shutting_down: broker {down} is not live, allowed are the live brokers {sorted(up)}")
+    return up, leaving
+
+
+def _check_ids(name: str, brokers: Iterable[object]) -> None:
+    for broker in brokers:
+        # True would pass for broker 1.
+        if not isinstance(broker, int) or isinstance(broker, bool) or broker < 0:
+            raise InvalidBrokers(f"{name}: {broker!r} is no broker id, allowed are the integers from 0 on")

@@ -1,0 +1,32 @@
+"""The first leader and ISR of a new partition."""
+
+from collections.abc import Collection, Sequence
+
+from election.brokers import in_order, up_and_leaving
+from election.result import NO_LEADER, ElectionResult
+
+
+def initialize_leader_and_isr(
+    replicas: Sequence[int],
+    live: Collection[int],
+    *,
+    shutting_down: Collection[int] = (),
+) -> ElectionResult:
+    """Elect for a new partition, which never had a leader [PartitionStateMachine.scala, 3.9].
+
+    The log is empty everywhere, so whoever is online is in sync: all online replicas form the ISR, the first
+    of them leads, and they are the ones to be told. If nobody is online the partition stays new: NO_LEADER.
+
+    Raises InvalidBrokers when the arguments are malformed.
+
+    >>> initialize_leader_and_isr(replicas=(3, 1, 2), live={1, 2})
+    ElectionResult(leader=1, isr=(1, 2), recipients=(1, 2), unclean=False)
+    """
+    assigned = in_order("replicas", replicas)
+    up, leaving = up_and_leaving(live, shutting_down)
+    online = up - leaving
+
+    online_replicas = tuple(broker for broker in assigned if broker in online)
+    if not online_replicas:
+        return NO_LEADER
+    return ElectionResult(online_replicas[0], online_replicas, online_replicas, unclean=False)

@@ -1,0 +1,120 @@
+"""The automatic return of leadership to the preferred replicas.
+
+Leadership wanders: when a broker fails others take over, and its return alone gives nothing back. So every
+leader.imbalance.check.interval.seconds the controller looks, broker by broker, at the partitions whose
+preferred replica that broker is. If more than leader.imbalance.per.broker.percentage of them are not led by
+it, a preferred election is held for those that it is fit to lead [KafkaController.scala, 3.9].
+
+What Kafka does not look at is the caller's to leave out: the partitions of topics that are queued for
+deletion and, up to 3.3, all of them while any partition is being reassigned [KafkaController.scala, 3.3].
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from typing import Final, NamedTuple, TypeVar
+
+from election.brokers import InvalidBrokers, in_order, up_and_leaving
+from election.strategies import leader_for_preferred_replica
+
+LEADER_IMBALANCE_PER_BROKER_PERCENTAGE: Final = 10
+"""Kafka's default for leader.imbalance.per.broker.percentage [ReplicationConfigs.java, 3.9]."""
+
+Name = TypeVar("Name")
+"""Whatever the caller calls a partition by, such as ("topic", 0)."""
+
+
+class Partition(NamedTuple):
+    """A partition as the controller remembers it [ControllerContext.scala, 3.9]."""
+
+    replicas: Sequence[int]
+    """The assigned replicas; the first is the preferred one."""
+
+    leader: int | None = None
+    """The leader, or None where Kafka writes -1: the leader was lost and none has followed."""
+
+    isr: Sequence[int] | None = None
+    """The in-sync replicas, or None for a new partition, which never had a leader."""
+
+
+def imbalance_ratio(broker: int, partitions: Mapping[Name, Partition]) -> Fraction:
+    """Return the share of the partitions preferring `broker` that another one leads, or none any more.
+
+    A partition that never had a leader is not counted among these, only in the whole. The ratio is exact, and
+    0 if no partition prefers `broker`; Kafka does not ask about such a broker [KafkaController.scala, 3.9].
+
+    Raises InvalidBrokers when `broker` or a partition is malformed.
+
+    >>> partitions = {
+    ...     "at home": Partition(replicas=(1, 2), leader=1, isr=(1, 2)),
+    ...     "led by 2": Partition(replicas=(1, 2), leader=2, isr=(1, 2)),
+    ...     "offline": Partition(replicas=(1, 2), leader=None, isr=(1, 2)),
+    ...     "new": Partition(replicas=(1, 2)),
+    ... }
+    >>> imbalance_ratio(1, partitions)
+    Fraction(1, 2)
+    """
+    preferring = _preferring(broker, partitions)
+    if not preferring:
+        return Fraction(0)
+    return Fraction(len(_astray(broker, preferring)), len(preferring))
+
+
+def rebalance_candidates(
+    broker: int,
+    partitions: Mapping[Name, Partition],
+    live: Collection[int],
+    *,
+    shutting_down: Collection[int] = (),
+    percentage: int = LEADER_IMBALANCE_PER_BROKER_PERCENTAGE,
+) -> tuple[Name, ...]:
+    """Return which of `partitions` go back to `broker` by a preferred election, in the order of `partitions`.
+
+    They are those that prefer `broker`, are led by another or by none any more, and would elect it: it has to
+    be online and in their ISR. There are none unless the imbalance ratio *exceeds* `percentage`
+    [checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9].
+
+    Raises InvalidBrokers when `broker`, a partition, or the brokers are malformed.
+
+    >>> partitions = {
+    ...     "at home": Partition(replicas=(1, 2), leader=1, isr=(1, 2)),
+    ...     "led by 2": Partition(replicas=(1, 2), leader=2, isr=(2, 1)),
+    ...     "out of sync": Partition(replicas=(1, 2), leader=2, isr=(2,)),
+    ... }
+    >>> rebalance_candidates(1, partitions, live={1, 2})
+    ('led by 2',)
+    >>> rebalance_candidates(1, partitions, live={1, 2}, percentage=67)
+    ()
+    """
+    up_and_leaving(live, shutting_down)
+    if imbalance_ratio(broker, partitions) <= Fraction(percentage, 100):
+        return ()
+    astray = _astray(broker, _preferring(broker, partitions))
+    return tuple(
+        name
+        for name, (replicas, _, isr) in astray.items()
+        if leader_for_preferred_replica(replicas, isr or (), live, shutting_down=shutting_down).leader == broker
+    )
+
+
+def _preferring(broker: int, partitions: Mapping[Name, Partition]) -> dict[Name, Partition]:
+    in_order("broker", (broker,))
+    for name, partition in partitions.items():
+        _check(name, partition)
+    return {name: partition for name, partition in partitions.items() if tuple(partition.replicas[:1]) == (broker,)}
+
+
+def _astray(broker: int, preferring: Mapping[Name, Partition]) -> dict[Name, Partition]:
+    return {
+        name: partition
+        for name, partition in preferring.items()
+        if partition.isr is not None and partition.leader != broker
+    }
+
+
+def _check(name: object, partition: Partition) -> None:
+    in_order(f"replicas of {name!r}", partition.replicas)
+    in_order(f"isr of {name!r}", partition.isr or ())
+    if partition.leader is not None:
+        in_order(f"leader of {name!r}", (partition.leader,))
+        if partition.isr is None:
+            raise InvalidBrokers(f"leader of {name!r}: {partition.leader} leads without an isr, allowed is None")

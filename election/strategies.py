@@ -1,0 +1,197 @@
+"""The strategies by which Kafka's controller elects the leader of a partition.
+
+Each is named for the reason of the election:
+
+- offline: the partition has no leader, or its leader died;
+- reassign: the partition moves to other brokers, and its leader is not among them or not up;
+- preferred: the leadership goes back to where the assignment wants it;
+- controlled-shutdown: the leader has asked for leave before it stops.
+
+===================  =========================================  ==================  =====================
+strategy             the leader is the first of the AR that is  the ISR becomes     recipients
+===================  =========================================  ==================  =====================
+offline              online, in the ISR                         its online members  online replicas
+offline, unclean     online, if no member of the ISR is         the leader alone    online replicas
+reassign             online, in the ISR                         what it was         all target replicas
+preferred            online, in the ISR, at the head            what it was         all replicas
+controlled-shutdown  up, in the ISR, not shutting down          all but those that  replicas that are up,
+                                                                are shutting down   shutting down or not
+===================  =========================================  ==================  =====================
+
+*Online* is up and not shutting down [ControllerContext.scala, 3.9]. Only *offline* takes the dead out of the
+ISR. The others keep them: the death of a broker is an event of its own, and its handling shrinks the ISR
+[ReplicaStateMachine.scala, 3.9].
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from election.brokers import in_order, up_and_leaving
+from election.result import NO_LEADER, ElectionResult
+
+
+class Strategy(Protocol):
+    """How to elect a leader: one signature for all, so that a caller may choose a strategy by its name.
+
+    `replicas` are the assigned replicas, for *reassign* those that the partition moves to. `live` holds the
+    brokers that are up, `shutting_down` those of them that are about to leave. `unclean` is a permission and
+    not a wish: only *offline* makes use of it, and only when nothing else is left.
+
+    Returns NO_LEADER when no replica qualifies; raises InvalidBrokers when the arguments are malformed.
+    """
+
+    def __call__(
+        self,
+        replicas: Sequence[int],
+        isr: Sequence[int],
+        live: Collection[int],
+        *,
+        shutting_down: Collection[int] = (),
+        unclean: bool = False,
+    ) -> ElectionResult:
+        """Elect a leader."""
+        ...
+
+
+def leader_for_offline(
+    replicas: Sequence[int],
+    isr: Sequence[int],
+    live: Collection[int],
+    *,
+    shutting_down: Collection[int] = (),
+    unclean: bool = False,
+) -> ElectionResult:
+    """Elect for a partition without a live leader; the dead leave the ISR [Election.scala, 3.9].
+
+    The order of the assignment decides, not that of the ISR:
+
+    >>> leader_for_offline(replicas=(1, 2, 3), isr=(3, 2), live={2, 3})
+    ElectionResult(leader=2, isr=(3, 2), recipients=(2, 3), unclean=False)
+
+    Without a live member of the ISR there is no leader, unless `unclean` permits one that may lack committed
+    records. In Kafka that permission comes from the topic's unclean.leader.election.enable, false by default
+    since 0.11, or from an administrator who asks for an UNCLEAN election [PartitionStateMachine.scala, 3.9;
+    KAFKA-4623; KAFKA-8286].
+
+    >>> leader_for_offline(replicas=(1, 2, 3), isr=(1,), live={2, 3})
+    ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
+    >>> leader_for_offline(replicas=(1, 2, 3), isr=(1,), live={2, 3}, unclean=True)
+    ElectionResult(leader=2, isr=(2,), recipients=(2, 3), unclean=True)
+
+    A live member of the ISR that is no assigned replica cannot lead. Yet while there is one, the permission
+    counts for nothing [collectUncleanLeaderElectionState in PartitionStateMachine.scala, 3.9].
+
+    >>> leader_for_offline(replicas=(1, 2), isr=(2, 3), live={1, 3}, unclean=True)
+    ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
+    """
+    assigned, in_sync = in_order("replicas", replicas), in_order("isr", isr)
+    up, leaving = up_and_leaving(live, shutting_down)
+    online = up - leaving
+
+    online_replicas = tuple(broker for broker in assigned if broker in online)
+    online_in_sync = tuple(broker for broker in in_sync if broker in online)
+    for broker in online_replicas:
+        if broker in online_in_sync:
+            return ElectionResult(broker, online_in_sync, online_replicas, unclean=False)
+    if unclean and online_replicas and not online_in_sync:
+        return ElectionResult(online_replicas[0], online_replicas[:1], online_replicas, unclean=True)
+    return NO_LEADER
+
+
+def leader_for_reassign(
+    replicas: Sequence[int],
+    isr: Sequence[int],
+    live: Collection[int],
+    *,
+    shutting_down: Collection[int] = (),
+    unclean: bool = False,
+) -> ElectionResult:
+    """Elect among the replicas that a partition moves to, here `replicas` [Election.scala, 3.9; KIP-455].
+
+    The ISR stays as it is, with its dead members and with those that the partition moves away from. All of
+    the target replicas are told, the dead among them too.
+
+    >>> leader_for_reassign(replicas=(4, 5, 6), isr=(1, 2, 4, 5), live={1, 2, 5})
+    ElectionResult(leader=5, isr=(1, 2, 4, 5), recipients=(4, 5, 6), unclean=False)
+    """
+    target, in_sync = in_order("replicas", replicas), in_order("isr", isr)
+    up, leaving = up_and_leaving(live, shutting_down)
+    online = up - leaving
+
+    for broker in target:
+        if broker in online and broker in in_sync:
+            return ElectionResult(broker, in_sync, target, unclean=False)
+    return NO_LEADER
+
+
+def leader_for_preferred_replica(
+    replicas: Sequence[int],
+    isr: Sequence[int],
+    live: Collection[int],
+    *,
+    shutting_down: Collection[int] = (),
+    unclean: bool = False,
+) -> ElectionResult:
+    """Elect the preferred replica, the first of the assignment, or nobody [Election.scala, 3.9].
+
+    The ISR stays as it is, with its dead members, and all replicas are told. Kafka's callers do not ask when
+    the preferred replica leads already [KafkaController.scala, 3.9]; the strategy would elect it once more.
+
+    >>> leader_for_preferred_replica(replicas=(1, 2, 3), isr=(2, 1, 3), live={1, 2})
+    ElectionResult(leader=1, isr=(2, 1, 3), recipients=(1, 2, 3), unclean=False)
+    >>> leader_for_preferred_replica(replicas=(1, 2, 3), isr=(2, 1, 3), live={2, 3})
+    ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
+    """
+    assigned, in_sync = in_order("replicas", replicas), in_order("isr", isr)
+    up, leaving = up_and_leaving(live, shutting_down)
+    online = up - leaving
+
+    for preferred in assigned[:1]:
+        if preferred in online and preferred in in_sync:
+            return ElectionResult(preferred, in_sync, assigned, unclean=False)
+    return NO_LEADER
+
+
+def leader_for_controlled_shutdown(
+    replicas: Sequence[int],
+    isr: Sequence[int],
+    live: Collection[int],
+    *,
+    shutting_down: Collection[int] = (),
+    unclean: bool = False,
+) -> ElectionResult:
+    """Elect in place of a leader that is shutting down [Election.scala, 3.9; KAFKA-3670].
+
+    Whoever is shutting down leaves the ISR at once but is still told: it is up, and has to learn that it
+    leads no more [KAFKA-7482]. A dead member of the ISR stays until the controller hears of its death.
+
+    >>> leader_for_controlled_shutdown(replicas=(1, 2, 3), isr=(1, 2, 3), live={1, 3}, shutting_down={1})
+    ElectionResult(leader=3, isr=(2, 3), recipients=(1, 3), unclean=False)
+
+    If all that could lead are shutting down there is no leader: the partition keeps its old one, and the
+    broker that asked for leave is told that it still leads [KafkaController.scala, 3.9].
+
+    >>> leader_for_controlled_shutdown(replicas=(1, 2, 3), isr=(1, 2), live={1, 2, 3}, shutting_down={1, 2})
+    ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
+    """
+    assigned, in_sync = in_order("replicas", replicas), in_order("isr", isr)
+    up, leaving = up_and_leaving(live, shutting_down)
+
+    replicas_up = tuple(broker for broker in assigned if broker in up)
+    staying_in_sync = tuple(broker for broker in in_sync if broker not in leaving)
+    for broker in replicas_up:
+        if broker in staying_in_sync:
+            return ElectionResult(broker, staying_in_sync, replicas_up, unclean=False)
+    return NO_LEADER
+
+
+STRATEGIES: Final[Mapping[str, Strategy]] = MappingProxyType(
+    {
+        "offline": leader_for_offline,
+        "reassign": leader_for_reassign,
+        "preferred": leader_for_preferred_replica,
+        "controlled-shutdown": leader_for_controlled_shutdown,
+    }
+)
+"""The strategies by Kafka's names for them [PartitionStateMachine.scala, 3.9]."""

@@ -1,0 +1,35 @@
+"""The properties say all there is to say."""
+
+from itertools import product
+
+import pytest
+
+from election import STRATEGIES, ElectionResult
+from tests.election.cases import cases, orderings
+from tests.election.properties import broken, is_thinned
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_properties_leave_one_result(strategy: str) -> None:
+    """Of all results that two brokers can make up, the properties let pass the one that the strategy gives."""
+    orders = tuple(orderings((0, 1)))
+    thinkable = [ElectionResult(*fields) for fields in product((None, 0, 1), (None, *orders), orders, (False, True))]
+    for case in cases(brokers=2):
+        passing = [result for result in thinkable if not broken(strategy, case, result)]
+        assert [case.elect(STRATEGIES[strategy])] == passing
+
+
+@pytest.mark.parametrize(
+    ("few", "many", "expected"),
+    [
+        ((), (), True),
+        ((), (1,), True),
+        ((1, 3), (1, 2, 3), True),
+        ((3, 1), (1, 2, 3), False),
+        ((1, 1), (1, 2), False),
+        ((4,), (1, 2), False),
+    ],
+)
+def test_thinned(few: tuple[int, ...], many: tuple[int, ...], expected: bool) -> None:
+    """Thinning takes members away and nothing else."""
+    assert is_thinned(few, many) is expected
