@@ -1,0 +1,421 @@
+"""The znode tree: what the operations of one transaction read and change in it.
+
+A znode is a value (`Node`), the tree a mapping from full paths to such values, and a transaction a layer of
+changes over that mapping, which is written back as a whole or not at all. What an operation does, it does to
+the layer: guards first, then effects, and each operation sees what those before it left there.
+
+The counters of a node, all of which a client sees in its `Stat`:
+
+    version    +1 with each setData, identical data too; 0 again when the node is re-created
+    created    +1 with each child ever created here, whatever becomes of it: the number in sequential names
+    cversion   created + deleted children; not kept, because it is 2 * created - numChildren
+    czxid, mzxid, pzxid: the transaction of its creation, of its last setData, of its children's last change
+
+Rules for whoever changes this file. Values are never changed in place: a change assigns a whole value to a
+key. Zxids and `created` are only added to, carried along and (in a sequential name) printed, never compared;
+a parent's children are added to and taken from, never counted. So a specification that has no use for one of
+them may put a placeholder there that knows nothing but + and -.
+
+Everything here was seen on a ZooKeeper 3.9.5 server. Left out: ACLs (so no NoAuth, no InvalidACL, and
+aversion stays 0), clocks (no ctime, no mtime), containers and TTL nodes, quotas, limits of size, and the
+server's own nodes under /zookeeper, so that here the root begins empty.
+"""
+
+import re
+from collections.abc import MutableMapping
+from enum import Enum, IntEnum
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+
+__all__ = [
+    "ANY_VERSION",
+    "BadArguments",
+    "BadVersion",
+    "Check",
+    "Code",
+    "Create",
+    "Created",
+    "Delete",
+    "EventType",
+    "NoChildrenForEphemerals",
+    "NoNode",
+    "Node",
+    "NodeExists",
+    "NotEmpty",
+    "Operation",
+    "Pending",
+    "Result",
+    "Session",
+    "SessionExpired",
+    "SetData",
+    "Stat",
+    "Transaction",
+    "ZooKeeperError",
+    "parent_of",
+    "stat_of",
+]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+Session: TypeAlias = Any
+"""A session's id: anything that can be hashed and ordered, but None."""
+
+ANY_VERSION = -1
+"""The expected version that every version meets. Any other negative one meets none."""
+
+
+# What can go wrong
+
+
+class Code(IntEnum):
+    """ZooKeeper's error codes, by its names and wire numbers (KeeperException.Code)."""
+
+    OK = 0
+    RUNTIMEINCONSISTENCY = -2
+    CONNECTIONLOSS = -4  # what a client says to itself when no answer came; no server sends it
+    BADARGUMENTS = -8
+    NONODE = -101
+    BADVERSION = -103
+    NOCHILDRENFOREPHEMERALS = -108
+    NODEEXISTS = -110
+    NOTEMPTY = -111
+    SESSIONEXPIRED = -112
+
+
+class ZooKeeperError(Exception):
+    """An answer other than OK. Nothing has changed, but a write has spent its zxid."""
+
+    code: ClassVar[Code]
+
+
+class NoNode(ZooKeeperError):
+    """The node, or the parent of a node to be created, does not exist."""
+
+    code = Code.NONODE
+
+
+class NodeExists(ZooKeeperError):
+    """The node to be created exists already, whoever owns it."""
+
+    code = Code.NODEEXISTS
+
+
+class BadVersion(ZooKeeperError):
+    """The node's version is not the expected one: somebody was faster."""
+
+    code = Code.BADVERSION
+
+
+class NotEmpty(ZooKeeperError):
+    """The node to be deleted has children."""
+
+    code = Code.NOTEMPTY
+
+
+class NoChildrenForEphemerals(ZooKeeperError):
+    """The parent of the node to be created is ephemeral."""
+
+    code = Code.NOCHILDRENFOREPHEMERALS
+
+
+class BadArguments(ZooKeeperError):
+    """The path is not one that the operation takes."""
+
+    code = Code.BADARGUMENTS
+
+
+class SessionExpired(ZooKeeperError):
+    """The session has ended, or never was."""
+
+    code = Code.SESSIONEXPIRED
+
+
+# Values
+
+
+class Node(NamedTuple):
+    """A znode. Its data may be any immutable value; a real server holds bytes or nothing."""
+
+    data: Any = None
+    version: int = 0
+    owner: Session | None = None
+    """The session whose end deletes the node; None if it is persistent."""
+    children: frozenset[str] = frozenset()
+    """Names of the direct children, without the path."""
+    created: int = 0
+    """How many children were ever created here."""
+    czxid: int = 0
+    mzxid: int = 0
+    pzxid: int = 0
+
+
+class Stat(NamedTuple):
+    """ZooKeeper's Stat without its clocks (ctime, mtime)."""
+
+    czxid: int
+    mzxid: int
+    pzxid: int
+    version: int
+    cversion: int
+    aversion: int
+    """Always 0: ACLs are not modelled."""
+    ephemeralOwner: Session | None  # noqa: N815
+    """The owning session; None where ZooKeeper says 0, as 0 is a fine id here."""
+    dataLength: int  # noqa: N815
+    """Number of bytes; 0 for None and for data that are not bytes."""
+    numChildren: int  # noqa: N815
+
+
+def stat_of(node: Node) -> Stat:
+    """What a client is told about a node besides its data."""
+    return Stat(
+        czxid=node.czxid,
+        mzxid=node.mzxid,
+        pzxid=node.pzxid,
+        version=node.version,
+        # created + deleted, as deleted = created - living; nothing but + and -, see above
+        cversion=node.created + node.created - len(node.children),
+        aversion=0,
+        ephemeralOwner=node.owner,
+        dataLength=len(node.data) if isinstance(node.data, bytes) else 0,
+        numChildren=len(node.children),
+    )
+
+
+class Created(NamedTuple):
+    """The answer to a create: the path, with its number if it is sequential, and the new node's stat."""
+
+    path: str
+    stat: Stat
+
+
+class EventType(Enum):
+    """How a node changed, by ZooKeeper's names and wire numbers (Watcher.Event.EventType)."""
+
+    NodeCreated = 1
+    NodeDeleted = 2
+    NodeDataChanged = 3
+    NodeChildrenChanged = 4
+
+
+# Operations
+
+
+class Create(NamedTuple):
+    """Create a node below an existing parent that is not ephemeral."""
+
+    path: str
+    data: Any = None
+    ephemeral: bool = False
+    sequential: bool = False
+
+
+class SetData(NamedTuple):
+    """Replace a node's data if it is at the expected version."""
+
+    path: str
+    data: Any = None
+    version: int = ANY_VERSION
+
+
+class Delete(NamedTuple):
+    """Delete a node that is at the expected version and has no children."""
+
+    path: str
+    version: int = ANY_VERSION
+
+
+class Check(NamedTuple):
+    """Let the transaction fail unless the node exists at the expected version. Only a multi has checks."""
+
+    path: str
+    version: int = ANY_VERSION
+
+
+Operation: TypeAlias = Create | SetData | Delete | Check
+Result: TypeAlias = Created | Stat | None
+
+
+# Paths
+
+FORBIDDEN = r"\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff"
+"""Control characters, surrogates and the private area, and all that takes two units of UTF-16."""
+
+WELL_FORMED = rf"/|(/(?!\.\.?(/|\Z))[^/{FORBIDDEN}]+)+"
+"""The root, or names, each after a slash, none of them empty, `.` or `..`."""
+
+TAKES = {
+    "create": re.compile(r"[^\0]*/[^\0]*"),  # enough to look for the parent; then
+    "name": re.compile(WELL_FORMED),  # the name it is created under, its number included
+    "set": re.compile(WELL_FORMED),
+    "check": re.compile(WELL_FORMED),
+    "delete": re.compile(r"(?!/\Z)[^\0]*/[^\0]*"),
+    "exists": re.compile(r"[^\0]*"),
+    "get": re.compile(r"(?s:.*)"),
+    "children": re.compile(r"(?s:.*)"),
+}
+"""What the paths look like that an operation takes. Others that no node can have, it merely fails to find."""
+
+
+def refuse_path(operation: str, path: str) -> None:
+    """Raise BadArguments for a path that the operation does not take."""
+    if TAKES[operation].fullmatch(path) is None:
+        raise BadArguments(f"{operation} {path!r}: not a path for this operation")
+
+
+def parent_of(path: str) -> str:
+    """The path above; for the root, and for what stands directly below it, the root."""
+    return path.rpartition("/")[0] or "/"
+
+
+# Transactions
+
+GONE: Any = object()
+
+
+class Pending(Generic[K, V]):
+    """A mapping as it will be: reads fall through to the mapping itself, changes wait for `commit`."""
+
+    def __init__(self, base: MutableMapping[K, V]) -> None:
+        self.base = base
+        self.changes: dict[K, V] = {}
+
+    def __contains__(self, key: K) -> bool:
+        if key in self.changes:
+            return self.changes[key] is not GONE
+        return key in self.base
+
+    def __getitem__(self, key: K) -> V:
+        if key not in self.changes:
+            return self.base[key]
+        if self.changes[key] is GONE:
+            raise KeyError(key)
+        return self.changes[key]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.changes[key] = value
+
+    def __delitem__(self, key: K) -> None:
+        self.changes[key] = GONE
+
+    def commit(self) -> None:
+        """Write the changes to the mapping."""
+        for key, value in self.changes.items():
+            if value is not GONE:
+                self.base[key] = value
+            elif key in self.base:  # else it came and went within the transaction
+                del self.base[key]
+
+
+class Transaction:
+    """Operations of one zxid, all kept or none: nothing is written before `commit`.
+
+    An operation that fails raises and leaves the transaction unfit for anything but to be forgotten.
+    """
+
+    def __init__(
+        self, nodes: MutableMapping[str, Node], sessions: MutableMapping[Session, frozenset[str]], zxid: int
+    ) -> None:
+        self.nodes = Pending(nodes)
+        self.sessions = Pending(sessions)
+        self.zxid = zxid
+        self.changes: list[tuple[EventType, str]] = []
+        """How nodes changed, in the order of the operations: what watches are told."""
+
+    def apply(self, session: Session | None, operation: Operation) -> Result:
+        """What the operation answers; raises what it raises."""
+        match operation:
+            case Create():
+                return self.create(session, *operation)
+            case SetData():
+                return self.set(*operation)
+            case Delete():
+                self.delete(*operation)
+            case Check():
+                self.check(*operation)
+        return None
+
+    def create(self, session: Session | None, path: str, data: Any, ephemeral: bool, sequential: bool) -> Created:
+        """Guards in the server's order: path, parent, name, presence, ephemeral parent."""
+        refuse_path("create", path)
+        above = parent_of(path)
+        parent = self.find("create", path, above)
+        if sequential:
+            path = self.numbered(path, parent)
+        refuse_path("name", path)
+        if path in self.nodes:
+            raise NodeExists(f"create {path}: it exists already")
+        if parent.owner is not None:
+            raise NoChildrenForEphemerals(f"create {path}: {above} is ephemeral, of session {parent.owner!r}")
+        node = Node(data, owner=session if ephemeral else None, czxid=self.zxid, mzxid=self.zxid, pzxid=self.zxid)
+        self.nodes[path] = node
+        self.adopt(above, path)
+        if ephemeral:
+            self.sessions[session] |= {path}
+        self.changes.append((EventType.NodeCreated, path))
+        return Created(path, stat_of(node))
+
+    def set(self, path: str, data: Any, version: int) -> Stat:
+        """The version grows even if the data stay the same."""
+        refuse_path("set", path)
+        node = self.find_version("set", path, version)
+        changed = node._replace(data=data, version=node.version + 1, mzxid=self.zxid)
+        self.nodes[path] = changed
+        self.changes.append((EventType.NodeDataChanged, path))
+        return stat_of(changed)
+
+    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """Guards in the server's order: path, presence, version, children."""
+        refuse_path("delete", path)
+        node = self.find_version("delete", path, version)
+        if node.children:
+            raise NotEmpty(f"delete {path}: it has children, {', '.join(sorted(node.children))}")
+        del self.nodes[path]
+        self.orphan(parent_of(path), path)
+        if node.owner is not None and node.owner in self.sessions:
+            self.sessions[node.owner] -= {path}
+        self.changes.append((EventType.NodeDeleted, path))
+
+    def check(self, path: str, version: int) -> None:
+        """A guard without an effect."""
+        refuse_path("check", path)
+        self.find_version("check", path, version)
+
+    def commit(self) -> None:
+        """Make it so."""
+        self.nodes.commit()
+        self.sessions.commit()
+
+    # what the operations are made of
+
+    def find(self, operation: str, path: str, wanted: str) -> Node:
+        """The node that is wanted for an operation on `path`: this one itself, or its parent."""
+        if wanted not in self.nodes:
+            missing = "no such node" if wanted == path else f"its parent {wanted} does not exist"
+            raise NoNode(f"{operation} {path}: {missing}")
+        return self.nodes[wanted]
+
+    def find_version(self, operation: str, path: str, version: int) -> Node:
+        """The node, if it is at the expected version."""
+        node = self.find(operation, path, path)
+        if version != ANY_VERSION and node.version != version:
+            raise BadVersion(f"{operation} {path}: expected version {version}, it is at {node.version}")
+        return node
+
+    def numbered(self, path: str, parent: Node) -> str:
+        """A sequential node's name ends in the number of children created here before it, of any name."""
+        return f"{path}{parent.created:010d}"
+
+    def adopt(self, above: str, path: str) -> None:
+        """A child has come. Only pzxid and the children's counters of its parent notice."""
+        parent = self.nodes[above]
+        name = path.rpartition("/")[2]
+        self.nodes[above] = parent._replace(
+            children=parent.children | {name}, created=parent.created + 1, pzxid=self.zxid
+        )
+
+    def orphan(self, above: str, path: str) -> None:
+        """A child has gone. The number it was created under is not given out again."""
+        parent = self.nodes[above]
+        name = path.rpartition("/")[2]
+        self.nodes[above] = parent._replace(children=parent.children - {name}, pzxid=self.zxid)

@@ -1,0 +1,94 @@
+"""The partition table against the valid previous states that Kafka's sources give for each state."""
+
+from itertools import product
+
+import pytest
+from transitions import MachineError
+
+from statemachines.partition import (
+    PARTITION,
+    NewPartition,
+    NonExistentPartition,
+    OfflinePartition,
+    OnlinePartition,
+    PartitionState,
+)
+from statemachines.table import IllegalTransition, Table, trigger
+
+# [PartitionStateMachine.scala, 0.11.0 to 3.9]; 0.10 checks the same inside handleStateChange
+VALID_PREVIOUS_STATES = {
+    NewPartition: {NonExistentPartition},
+    OnlinePartition: {NewPartition, OnlinePartition, OfflinePartition},
+    OfflinePartition: {NewPartition, OnlinePartition, OfflinePartition},
+    NonExistentPartition: {OfflinePartition},
+}
+
+each_pair = pytest.mark.parametrize(("source", "target"), list(product(PartitionState, repeat=2)), ids=str)
+each_release = pytest.mark.parametrize(
+    "table", [PARTITION, *map(PARTITION.at, ("0.10.0", "2.2", "2.3", "3.9"))], ids=str
+)
+
+
+def test_states_have_kafkas_names_and_codes() -> None:
+    assert {str(state): state.value for state in PartitionState} == {
+        "NewPartition": 0,
+        "OnlinePartition": 1,
+        "OfflinePartition": 2,
+        "NonExistentPartition": 3,
+    }
+
+
+@each_release
+def test_each_state_has_kafkas_valid_previous_states(table: Table[PartitionState]) -> None:
+    assert {state: set(table.sources(state)) for state in PartitionState} == VALID_PREVIOUS_STATES
+
+
+@each_release
+@each_pair
+def test_each_pair_is_a_row_or_a_refusal(
+    table: Table[PartitionState], source: PartitionState, target: PartitionState
+) -> None:
+    partition = table.begin(source)
+    if source in VALID_PREVIOUS_STATES[target]:
+        assert table.allows(source, target)
+        partition.become(target)
+        assert partition.state is target
+    else:
+        assert not table.allows(source, target)
+        with pytest.raises(IllegalTransition, match=f"{source} cannot become {target}"):
+            partition.become(target)
+        assert partition.state is source
+
+
+@each_pair
+def test_the_librarys_own_triggers_agree(source: PartitionState, target: PartitionState) -> None:
+    machine = PARTITION.machine()
+    machine.set_state(source)
+    if source in VALID_PREVIOUS_STATES[target]:
+        assert machine.trigger(trigger(target))
+        assert machine.state is target
+    else:
+        with pytest.raises(MachineError, match=f"Can't trigger event to_{target} from state {source}!"):
+            machine.trigger(trigger(target))
+        assert machine.state is source
+
+
+def test_no_release_differs() -> None:
+    assert all(row.releases == "" for row in PARTITION.rows)
+
+
+def test_a_partition_begins_as_one_that_does_not_exist_and_can_end_as_one() -> None:
+    partition = PARTITION.begin()
+    assert partition.state is NonExistentPartition
+    for state in (NewPartition, OnlinePartition, OfflinePartition, NonExistentPartition, NewPartition):
+        partition.become(state)
+    assert PARTITION.terminal == ()
+
+
+def test_an_online_partition_is_not_deleted_before_it_is_offline() -> None:
+    with pytest.raises(IllegalTransition) as caught:
+        PARTITION.begin(OnlinePartition).become(NonExistentPartition)
+    assert str(caught.value) == (
+        "partition: OnlinePartition cannot become NonExistentPartition; "
+        "it may become OnlinePartition, OfflinePartition"
+    )

@@ -1,0 +1,280 @@
+"""The transition table and the life that moves through it, on a traffic light that was once simpler."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+import transitions
+
+from statemachines.table import IllegalTransition, Life, Release, Row, State, Table, trigger
+
+
+class Light(State):
+    Red = 3
+    Green = 1
+    Amber = 2
+    Broken = 9
+    Off = 0
+
+
+class Door(State):
+    Open = 1
+    Shut = 3
+
+
+Red, Green, Amber, Broken, Off = Light
+
+LIGHT: Table[Light] = Table(
+    "light",
+    Off,
+    (
+        Row(Off, Red),
+        Row(Red, Green),
+        Row(Green, Red, before=Release("1.0")),
+        Row(Green, Amber, since=Release("1.0")),
+        Row(Amber, Amber),
+        Row(Amber, Red),
+        Row(Amber, Broken, since=Release("0.9"), before=Release("2.0")),
+        Row(Red, Broken),
+    ),
+)
+
+OLD = {(Off, Red), (Red, Green), (Green, Red), (Amber, Amber), (Amber, Red), (Red, Broken)}
+NEW = {(Off, Red), (Red, Green), (Green, Amber), (Amber, Amber), (Amber, Red), (Red, Broken)}
+
+PAIRS = list(product(Light, repeat=2))
+each_release = pytest.mark.parametrize(
+    ("table", "legal"),
+    [
+        (LIGHT, NEW),
+        (LIGHT.at("0.8.2"), OLD),
+        (LIGHT.at("0.9"), OLD | {(Amber, Broken)}),
+        (LIGHT.at("1.0"), NEW | {(Amber, Broken)}),
+        (LIGHT.at("1.9.9"), NEW | {(Amber, Broken)}),
+        (LIGHT.at("2.0"), NEW),
+        (LIGHT.at("0.8.2").at("2.0"), NEW),
+    ],
+    ids=str,
+)
+
+
+class TestRelease:
+    def test_orders_by_number_and_not_by_letter(self) -> None:
+        releases = [Release(text) for text in ("3.9", "0.10.2", "2.2", "2.10", "0.9.0.1", "2.2.1", "2.3")]
+        assert [str(release) for release in sorted(releases)] == [
+            "0.9.0.1", "0.10.2", "2.2", "2.2.1", "2.3", "2.10", "3.9",
+        ]  # fmt: skip
+
+    def test_a_release_is_its_own_dot_zero(self) -> None:
+        assert Release("2.3") == Release("2.3.0")
+        assert hash(Release("0.10.2")) == hash(Release("0.10.2.0"))
+        assert Release("1.0") != Release("1.0.1")
+        assert str(Release("1.0.0")) == "1.0"
+
+    @pytest.mark.parametrize(
+        "text", ["", "3", "trunk", "2.3-rc1", "2.", "2..3", " 2.3", "v2.3", "-1.0", "2.3\n", "٢.٣"]
+    )
+    def test_what_is_not_dotted_numbers_is_refused(self, text: str) -> None:
+        with pytest.raises(ValueError, match="not a release of Kafka"):
+            Release(text)
+
+
+class TestState:
+    def test_prints_its_name(self) -> None:
+        assert f"{Red}" == str(Red) == "Red"
+
+    def test_sorts_by_code(self) -> None:
+        assert sorted(Light) == [Off, Green, Amber, Red, Broken]
+
+    def test_sets_come_in_the_same_order_in_every_process(self) -> None:
+        assert [hash(state) for state in Light] == [3, 1, 2, 9, 0]
+
+    def test_is_never_taken_for_a_state_of_another_machine_with_the_same_code(self) -> None:
+        states: list[State] = [Green, Door.Open]
+        assert states[0] != states[1]
+        with pytest.raises(TypeError):
+            sorted(states)
+
+    def test_survives_copying_and_pickling_as_itself(self) -> None:
+        assert copy.deepcopy(Red) is Red
+        assert pickle.loads(pickle.dumps(Red)) is Red
+
+
+class TestRow:
+    def test_names_the_releases_that_had_it(self) -> None:
+        since, before = Release("2.3"), Release("3.0")
+        assert Row(Red, Green).releases == ""
+        assert Row(Red, Green, since=since).releases == "2.3+"
+        assert Row(Red, Green, before=before).releases == "before 3.0"
+        assert Row(Red, Green, since=since, before=before).releases == "2.3+, before 3.0"
+
+    def test_a_range_without_releases_is_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"Red -> Green: no release is 2\.3\+, before 2\.3"):
+            Row(Red, Green, since=Release("2.3"), before=Release("2.3.0"))
+
+
+class TestTable:
+    def test_two_rows_never_claim_one_pair(self) -> None:
+        with pytest.raises(ValueError, match="light: two rows claim Red -> Green"):
+            Table("light", Off, (Row(Red, Green), Row(Off, Red), Row(Red, Green)))
+
+    def test_not_even_in_different_releases(self) -> None:
+        then = Release("1.0")
+        with pytest.raises(ValueError, match="light: two rows claim Red -> Green"):
+            Table("light", Off, (Row(Red, Green, before=then), Row(Red, Green, since=then)))
+
+    @pytest.mark.parametrize(
+        "row", [Row[State](Red, Door.Open), Row[State](Door.Shut, Red)], ids=["target", "source"]
+    )
+    def test_a_state_of_another_machine_is_refused(self, row: Row[State]) -> None:
+        with pytest.raises(TypeError, match=r"light: <Door.* is no Light"):
+            Table[State]("light", Off, (row,))
+
+    def test_is_a_value(self) -> None:
+        assert Table("light", Off, LIGHT.rows) == LIGHT
+        assert hash(LIGHT.at("1.0")) == hash(LIGHT.at("1.0.0"))
+        with pytest.raises(AttributeError):
+            LIGHT.rows = ()  # type: ignore[misc]
+
+    def test_states_are_those_of_the_enumeration_in_its_order(self) -> None:
+        assert LIGHT.states == (Red, Green, Amber, Broken, Off)
+
+    @each_release
+    def test_every_pair_is_a_row_or_a_refusal(self, table: Table[Light], legal: set[tuple[Light, Light]]) -> None:
+        assert {(source, target) for source, target in PAIRS if table.allows(source, target)} == legal
+
+    @each_release
+    def test_targets_and_sources_say_the_same_in_order(
+        self, table: Table[Light], legal: set[tuple[Light, Light]]
+    ) -> None:
+        for state in Light:
+            assert table.targets(state) == tuple(sorted(target for source, target in legal if source is state))
+            assert table.sources(state) == tuple(sorted(source for source, target in legal if target is state))
+
+    def test_terminal_states_have_no_successors_in_that_release(self) -> None:
+        assert LIGHT.terminal == (Broken,)
+        assert Table("light", Off, (Row(Off, Red, before=Release("1.0")),)).terminal == tuple(Light)
+
+    def test_says_which_release_it_speaks_for(self) -> None:
+        assert str(LIGHT) == "light"
+        assert str(LIGHT.at("1.0.0")) == "light of 1.0"
+        assert LIGHT.at(Release("1.0")) == LIGHT.at("1.0")
+
+    def test_a_table_in_use_can_still_be_pickled(self) -> None:
+        LIGHT.begin().become(Red)
+        assert pickle.loads(pickle.dumps(LIGHT)) == LIGHT
+
+
+class TestMachine:
+    @each_release
+    def test_its_triggers_do_what_the_table_says(self, table: Table[Light], legal: set[tuple[Light, Light]]) -> None:
+        machine = table.machine()
+        for source, target in PAIRS:
+            machine.set_state(source)
+            if (source, target) in legal:
+                assert machine.trigger(trigger(target))
+                assert machine.state is target
+            else:
+                with pytest.raises((transitions.MachineError, AttributeError)):
+                    machine.trigger(trigger(target))
+                assert machine.state is source
+
+    def test_has_one_trigger_for_each_target_and_no_automatic_ones(self) -> None:
+        assert sorted(LIGHT.machine().events) == ["to_Amber", "to_Broken", "to_Green", "to_Red"]
+
+    def test_moves_the_model_it_is_given(self) -> None:
+        class Crossing:
+            state: Light
+
+        crossing = Crossing()
+        machine = LIGHT.machine(crossing)
+        machine.events[trigger(Red)].trigger(crossing)
+        assert crossing.state is Red
+
+    def test_each_call_makes_another(self) -> None:
+        assert LIGHT.machine() is not LIGHT.machine()
+
+
+class TestLife:
+    @each_release
+    def test_becomes_what_the_table_allows_and_nothing_else(
+        self, table: Table[Light], legal: set[tuple[Light, Light]]
+    ) -> None:
+        for source, target in PAIRS:
+            life = table.begin(source)
+            assert life.may(target) == ((source, target) in legal)
+            if (source, target) in legal:
+                life.become(target)
+                assert life.state is target
+            else:
+                with pytest.raises(IllegalTransition):
+                    life.become(target)
+                assert life.state is source
+
+    def test_begins_in_the_initial_state_or_where_it_is_found(self) -> None:
+        assert LIGHT.begin().state is Off
+        assert LIGHT.begin(Amber).state is Amber
+
+    def test_lives_of_one_table_do_not_meet(self) -> None:
+        first, second = LIGHT.begin(), LIGHT.begin()
+        first.become(Red)
+        assert (first.state, second.state) == (Red, Off)
+
+    def test_the_library_is_what_guards(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(event: transitions.Event, model: object) -> bool:
+            raise transitions.MachineError(f"{event.name} is closed today")
+
+        life = LIGHT.begin()
+        monkeypatch.setattr(transitions.Event, "trigger", refuse)
+        with pytest.raises(IllegalTransition):
+            life.become(Red)
+        assert life.state is Off
+
+    def test_the_error_says_from_where_to_where_and_what_was_allowed(self) -> None:
+        life = LIGHT.at("1.0").begin(Amber)
+        with pytest.raises(IllegalTransition) as caught:
+            life.become(Green)
+        assert str(caught.value) == "light of 1.0: Amber cannot become Green; it may become Amber, Red, Broken"
+        assert (caught.value.table, caught.value.source, caught.value.target, caught.value.allowed) == (
+            "light of 1.0",
+            Amber,
+            Green,
+            (Amber, Red, Broken),
+        )
+
+    def test_from_a_terminal_state_nothing_is_allowed(self) -> None:
+        with pytest.raises(IllegalTransition, match="light: Broken cannot become Red; it may become nothing"):
+            LIGHT.begin(Broken).become(Red)
+
+    def test_a_state_that_no_row_leads_to_is_refused_like_any_other(self) -> None:
+        with pytest.raises(IllegalTransition, match="light: Red cannot become Off; it may become Green, Broken"):
+            LIGHT.begin(Red).become(Off)
+
+    def test_a_state_of_another_machine_is_refused(self) -> None:
+        life: Life[State] = Life(Table[State]("light", Off, (Row(Off, Red),)), Off)
+        with pytest.raises(IllegalTransition, match="Off cannot become Open"):
+            life.become(Door.Open)
+
+    def test_its_state_cannot_be_assigned(self) -> None:
+        with pytest.raises(AttributeError):
+            LIGHT.begin().state = Red  # type: ignore[misc]
+
+    def test_prints_where_it_stands(self) -> None:
+        assert repr(LIGHT.at("1.0").begin()) == "<light of 1.0: Off>"
+
+    def test_its_error_travels_between_processes(self) -> None:
+        error = IllegalTransition("light", Red, Off, (Green,))
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_the_tables_load_nothing_heavy() -> None:
+    heavy = ["pygraphviz", "numpy", "pandas", "hypothesis", "networkx", "pyspark", "click", "rich"]
+    program = (
+        "import sys, statemachines.partition, statemachines.replica, statemachines.diagrams;"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
