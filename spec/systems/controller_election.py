@@ -1,0 +1,486 @@
+"""Brokers compete for /controller: who is controller, under which epoch, and what can an old one still write?"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from spec.language import (
+    Domain,
+    MappingDomain,
+    Specification,
+    State,
+    Step,
+    action,
+    booleans,
+    bound,
+    constant,
+    initial,
+    integers,
+    invariant,
+    left_out,
+    mapping,
+    one_of,
+    partial_mapping,
+    record,
+    require,
+    say,
+    sequence_of,
+    sometimes,
+    subset_of,
+    switch,
+    transition_invariant,
+    variable,
+)
+from spec.releases import since
+from statemachines import controller
+from statemachines.controller import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    Controller,
+    Doing,
+    Election,
+    PartitionState,
+)
+from statemachines.zookeeper import Event, EventType, Node, ZooKeeper
+
+PARTITION_STATE = "/brokers/topics/t/partitions/0/state"
+
+
+def registration(broker: int) -> str:
+    """The path of a broker's own node."""
+    return f"{BROKER_IDS}/{broker}"
+
+
+class Session(NamedTuple):
+    """A ZooKeeper session: whose it is, and a number, which is used again when nothing refers to it any more."""
+
+    broker: int
+    number: int
+
+
+class Failover(NamedTuple):
+    """A failover that went through: who became controller, and the epoch it ran under."""
+
+    broker: int
+    epoch: int
+
+
+def each_broker(self: ControllerElection) -> range:
+    """The brokers' ids."""
+    return range(self.brokers)
+
+
+def each_session(self: ControllerElection) -> tuple[Session, ...]:
+    """Every session that may be, broker by broker."""
+    return tuple(session for broker in range(self.brokers) for session in self.sessions_of(broker))
+
+
+class ControllerElection(Specification):
+    """Brokers with ZooKeeper sessions compete for /controller, one ZooKeeper request at a time.
+
+    The ZooKeeper is `statemachines.zookeeper.ZooKeeper` and a broker's steps are those of
+    `statemachines.controller`, both over the variables below. Between two requests of one broker anything may
+    happen: requests of another, the end of a session (the servers decide, the client hears of it later), a crash,
+    a restart, an operator who deletes /controller, an event that arrives late.
+
+    Left out, and why that is safe for what is asked here: lost replies and disconnections without expiry (they add
+    retries of requests whose effect ZooKeeper knows), and of a failover all that only reads, which is fused with
+    the step before.
+
+    This class is the design of 2.1 and later; the variants below are the older ones.
+    """
+
+    name = "controller-election"
+    leaves_out = "lost replies, disconnections without expiry, the reads of a failover"
+    releases = since(
+        {
+            "0.10.1": {"epoch_update": "cas_swallowed", "fence_zk": False},
+            "1.1": {"epoch_update": "cas_checked"},
+            "2.1": {"epoch_update": "multi", "fence_zk": True},
+        }
+    )
+
+    brokers: int = constant(2, "Brokers that compete.", at_least=1, at_most=5)
+    sessions_per_broker: int = constant(
+        1, "Sessions of one broker, alive or still referred to, at a time.", at_least=1, at_most=3
+    )
+    elections: int = constant(2, "Bound: how often /controller_epoch is incremented.", at_least=1, at_most=9)
+    crashes: bool = constant(True, "Brokers crash, and may be started again.")
+    operator: bool = constant(True, "An operator deletes /controller.")
+
+    epoch_update: str = switch(
+        "multi",
+        "How the election is joined to the epoch: in one multi (2.1, KAFKA-6082), or by a compare-and-set after it "
+        "whose failure is checked (1.1, KAFKA-5642) or swallowed.",
+        among=[election.name for election in Election],
+    )
+    fence_zk: bool = switch(
+        True,
+        "Controller writes, the deletion of /controller among them, check the epoch's version (2.1, KAFKA-6082).",
+    )
+
+    election: ClassVar[Election] = Election.multi
+
+    def sessions_of(self, broker: int) -> list[Session]:
+        """The sessions that a broker may have."""
+        return [Session(broker, number) for number in range(self.sessions_per_broker)]
+
+    @property
+    def paths(self) -> list[str]:
+        """The nodes that there may be."""
+        fixed = ["/", BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE]
+        return fixed + [registration(broker) for broker in each_broker(self)]
+
+    @property
+    def kinds_of_event(self) -> Domain[EventType]:
+        """What a watch on /controller can tell; its data never change."""
+        return one_of(EventType.NodeCreated, EventType.NodeDeleted)
+
+    @property
+    def writes(self) -> Domain[int]:
+        """How often the partition's state can have been written: once in each failover."""
+        return integers(0, self.elections * self.brokers)
+
+    # Variables: a ZooKeeper, the brokers, a history.
+
+    @variable
+    def nodes(self) -> MappingDomain:
+        """The znodes by path. Left out: zxids, counters of children, and whose children they are."""
+        epochs, nothing, childless = integers(0, self.elections), one_of(None), one_of(frozenset())
+        counters = {name: left_out() for name in ("created", "czxid", "mzxid", "pzxid")}
+        unversioned = one_of(0)
+        parent = {"data": nothing, "version": unversioned, "owner": nothing, "children": left_out()}
+        fields: dict[str, dict[str, Any]] = {
+            "/": parent,
+            BROKER_IDS: parent,
+            CONTROLLER: {
+                "data": each_broker(self),
+                "version": unversioned,
+                "owner": each_session(self),
+                "children": childless,
+            },
+            CONTROLLER_EPOCH: {"data": epochs, "version": epochs, "owner": nothing, "children": childless},
+            PARTITION_STATE: {
+                "data": record(PartitionState, controller_epoch=epochs),
+                "version": self.writes,
+                "owner": nothing,
+                "children": childless,
+            },
+        }
+        for broker in each_broker(self):
+            fields[registration(broker)] = {
+                "data": nothing,
+                "version": unversioned,
+                "owner": self.sessions_of(broker),
+                "children": childless,
+            }
+        return partial_mapping(fields, lambda path: record(Node, **fields[path], **counters))
+
+    @variable
+    def sessions(self) -> MappingDomain:
+        """The sessions that the servers keep alive, with their ephemerals."""
+        return partial_mapping(
+            each_session(self), lambda session: subset_of([CONTROLLER, registration(session.broker)])
+        )
+
+    @variable
+    def data_watches(self) -> MappingDomain:
+        """Who watches which node. Only /controller is watched."""
+        nobody: Domain[Any] = subset_of(())
+        return mapping(self.paths, lambda path: subset_of(each_session(self)) if path == CONTROLLER else nobody)
+
+    @variable
+    def child_watches(self) -> MappingDomain:
+        """Nobody watches children here."""
+        return mapping(self.paths, subset_of(()))
+
+    @variable
+    def events(self) -> MappingDomain:
+        """Per session, the watch events that are on their way to its broker."""
+        event = record(Event, type=self.kinds_of_event, path=one_of(CONTROLLER), zxid=left_out())
+        return mapping(each_session(self), sequence_of(event, longest=3))
+
+    @variable
+    def zxid(self) -> Any:
+        """The last transaction; nobody asks for it."""
+        return left_out()
+
+    @variable
+    def controllers(self) -> MappingDomain:
+        """What the KafkaController of each broker knows, and the request that it makes next."""
+        epochs = integers(0, self.elections)
+        return mapping(
+            each_broker(self),
+            lambda broker: record(
+                Controller,
+                doing=Doing,
+                session=(None, *self.sessions_of(broker)),
+                fresh=(True, False),
+                active=booleans(),
+                epoch=epochs,
+                epoch_zk_version=epochs,
+                state_version=self.writes,
+                queue=sequence_of(self.kinds_of_event, longest=3),
+            ),
+        )
+
+    @variable
+    def failovers(self) -> Any:
+        """The failovers that went through, oldest first: a history, which no broker has."""
+        failover = record(Failover, broker=each_broker(self), epoch=integers(0, self.elections))
+        return sequence_of(failover, longest=self.elections * self.brokers)
+
+    @initial
+    def a_cluster_set_up(self, s: State) -> None:
+        """/controller_epoch and the partition's state exist, no broker runs."""
+        s.nodes["/"] = s.nodes[BROKER_IDS] = Node()
+        s.nodes[CONTROLLER_EPOCH] = Node(data=0)
+        s.nodes[PARTITION_STATE] = Node(data=PartitionState())
+
+    # A broker's process and its session.
+
+    @action(broker=each_broker)
+    def start(self, s: State, broker: int) -> None:
+        """A broker's process is started."""
+        require(s.controllers[broker].doing is Doing.Stopped)
+        s.controllers[broker] = controller.start()
+
+    @action(broker=each_broker)
+    def connect(self, s: State, broker: int) -> None:
+        """A broker opens a ZooKeeper session."""
+        me = s.controllers[broker]
+        require(me.doing is Doing.Connect)
+        free = [session for session in self.sessions_of(broker) if session not in s.sessions]
+        require(free)
+        s.controllers[broker] = controller.connect(ZooKeeper(s), me, free[0])
+
+    @action(broker=each_broker)
+    def learn_of_expiry(self, s: State, broker: int) -> None:
+        """An idle broker's client reconnects, and is told that its session has ended."""
+        me = s.controllers[broker]
+        require(me.doing is Doing.Idle and me.session not in s.sessions)
+        s.controllers[broker] = controller.expire(ZooKeeper(s), me)
+
+    @action(broker=each_broker)
+    def deliver_event(self, s: State, broker: int) -> None:
+        """What its watch on /controller has to tell reaches a broker; at the latest it comes before an answer."""
+        me = s.controllers[broker]
+        require(me.session is not None and s.events[me.session])
+        s.controllers[broker] = controller.deliver(ZooKeeper(s), me)
+
+    @action(broker=each_broker)
+    def handle_event(self, s: State, broker: int) -> None:
+        """An idle broker handles the oldest event in its queue."""
+        me = s.controllers[broker]
+        require(me.doing is Doing.Idle and me.queue)
+        say("deleted: Reelect" if me.queue[0] is EventType.NodeDeleted else "created: ControllerChange")
+        s.controllers[broker] = controller.handle(me)
+
+    @action(broker=each_broker, when=lambda self: self.crashes)
+    def crash(self, s: State, broker: int) -> None:
+        """A broker's process dies. Its session lives on until the servers end it."""
+        me = s.controllers[broker]
+        require(me.doing is not Doing.Stopped)
+        s.controllers[broker] = controller.stop(ZooKeeper(s), me)
+
+    # A broker's requests.
+
+    def request(self, s: State, broker: int, step: controller.Step, *doing: Doing) -> None:
+        """The broker makes its next request, which is one of these, and acts on the answer."""
+        me = s.controllers[broker]
+        require(me.doing in doing)
+        answer = step(ZooKeeper(s), broker, me)
+        say(answer.said)
+        s.controllers[broker] = answer.controller
+        if answer.failover:
+            s.failovers += (Failover(broker, answer.controller.epoch),)
+
+    @action(broker=each_broker)
+    def register_broker(self, s: State, broker: int) -> None:
+        """A broker creates its own node under /brokers/ids."""
+        self.request(s, broker, controller.register_broker, Doing.RegisterBroker)
+
+    @action(broker=each_broker)
+    def watch_controller(self, s: State, broker: int) -> None:
+        """A broker asks whether /controller exists, and watches it."""
+        self.request(s, broker, controller.register_handler, Doing.Startup, Doing.Rearm, Doing.RearmToElect)
+
+    @action(broker=each_broker)
+    def maybe_resign(self, s: State, broker: int) -> None:
+        """A broker reads /controller, and resigns if it was controller and is not named there."""
+        self.request(s, broker, controller.maybe_resign, Doing.Reread, Doing.RereadToElect)
+
+    @action(broker=each_broker)
+    def elect(self, s: State, broker: int) -> None:
+        """A broker reads /controller, and stands for election if there is none."""
+        self.request(s, broker, controller.get_controller_id(self.election), Doing.Elect)
+
+    @action(broker=each_broker)
+    def read_epoch(self, s: State, broker: int) -> None:
+        """A broker reads /controller_epoch."""
+        self.request(s, broker, controller.read_epoch(self.election), Doing.ReadEpoch)
+
+    @action(broker=each_broker)
+    def register_controller(self, s: State, broker: int) -> None:
+        """A broker creates /controller and increments the epoch, in one transaction."""
+        bound(s.controllers[broker].epoch < self.elections)
+        self.request(s, broker, controller.register_controller, Doing.RegisterController)
+
+    @action(broker=each_broker)
+    def read_partition_state(self, s: State, broker: int) -> None:
+        """The controller reads the partition's state."""
+        self.request(s, broker, controller.read_partition_state(PARTITION_STATE), Doing.ReadPartitionState)
+
+    @action(broker=each_broker)
+    def update_leader_and_isr(self, s: State, broker: int) -> None:
+        """The controller writes the partition's state."""
+        step = controller.update_leader_and_isr(PARTITION_STATE, self.fence_zk)
+        self.request(s, broker, step, Doing.UpdateLeaderAndIsr)
+
+    # The servers and the operator.
+
+    @action(session=each_session, seen=(0, 1))
+    def expire(self, s: State, session: Session, seen: int) -> None:
+        """The servers end a session; its /controller goes with it, and whoever watches is told.
+
+        The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
+        """
+        require(session in s.sessions)
+        require(seen == 0 or (CONTROLLER in s.sessions[session] and session in s.data_watches[CONTROLLER]))
+        ZooKeeper(s).expire(session, seen=seen)
+
+    @action(when=lambda self: self.operator)
+    def operator_deletes_controller(self, s: State) -> None:
+        """An operator deletes /controller."""
+        require(CONTROLLER in s.nodes)
+        ZooKeeper(s).delete(None, CONTROLLER)
+
+    # Properties of ZooKeeper.
+
+    @invariant
+    def ephemeral_owned(self, s: State) -> bool:
+        """Z1: the owner of an ephemeral node is a live session."""
+        return all(node.owner is None or node.owner in s.sessions for node in s.nodes.values())
+
+    @transition_invariant
+    def version_step(self, before: State, step: Step, after: State) -> bool:
+        """Z2: data change only with the version, and the version by one; a new node starts at 0."""
+        for path, node in after.nodes.items():
+            if path not in before.nodes:
+                if node.version != 0:
+                    return False
+            elif node.version == before.nodes[path].version:
+                if node.data != before.nodes[path].data and node.owner == before.nodes[path].owner:
+                    return False
+            elif node.version != before.nodes[path].version + 1:
+                return False
+        return True
+
+    @transition_invariant(session=each_session)
+    def one_shot(self, before: State, step: Step, after: State, session: Session) -> bool:
+        """Z5: a watch that was armed fires once, and is gone; one that was not armed does not fire."""
+        told = len(after.events[session]) - len(before.events[session])
+        if told <= 0:
+            return True
+        armed = session in before.data_watches[CONTROLLER]
+        return bool(told == 1 and armed and session not in after.data_watches[CONTROLLER])
+
+    @transition_invariant
+    def only_owner_session_end_or_operator_deletes_controller(self, before: State, step: Step, after: State) -> bool:
+        """Only its owner, the end of its session or an operator deletes /controller."""
+        if CONTROLLER not in before.nodes or CONTROLLER in after.nodes:
+            return True
+        owner = before.nodes[CONTROLLER].owner
+        if step.action == "expire":
+            return bool(step.parameters["session"] == owner)
+        if step.action == "operator_deletes_controller":
+            return True
+        return bool(before.controllers[step.parameters["broker"]].session == owner)
+
+    # Properties of the controller.
+
+    @transition_invariant
+    def epoch_monotone(self, before: State, step: Step, after: State) -> bool:
+        """C1: /controller_epoch never decreases."""
+        return bool(before.nodes[CONTROLLER_EPOCH].data <= after.nodes[CONTROLLER_EPOCH].data)
+
+    @invariant
+    def epoch_unique(self, s: State) -> bool:
+        """C2: no two failovers went through with the same epoch."""
+        epochs = [failover.epoch for failover in s.failovers]
+        return len(epochs) == len(set(epochs))
+
+    @invariant
+    def one_effective(self, s: State) -> bool:
+        """C3: at most one broker acts as controller under the epoch that is in ZooKeeper."""
+        epoch = s.nodes[CONTROLLER_EPOCH].data
+        effective = [each for each in s.controllers.values() if each.acts and each.epoch == epoch]
+        return len(effective) <= 1
+
+    @transition_invariant
+    def fenced_writes(self, before: State, step: Step, after: State) -> bool:
+        """C4: whoever writes as controller has the epoch that is in ZooKeeper at that moment."""
+        if after.nodes[PARTITION_STATE].version == before.nodes[PARTITION_STATE].version:
+            return True
+        writer = before.controllers[step.parameters["broker"]]
+        return bool(writer.epoch == before.nodes[CONTROLLER_EPOCH].data)
+
+    # What must be able to happen.
+
+    @sometimes
+    def elected(self, s: State) -> bool:
+        """A controller has written under its epoch."""
+        return bool(s.nodes[PARTITION_STATE].data.controller_epoch > 0)
+
+    @sometimes(when=lambda self: self.elections > 1)
+    def elected_twice(self, s: State) -> bool:
+        """Two elections in one run, both of which led to a write."""
+        return bool(s.nodes[PARTITION_STATE].version > 1)
+
+    @sometimes(when=lambda self: self.crashes and self.elections > 1 and self.brokers > 1)
+    def reelected_after_a_crash(self, before: State, step: Step, after: State) -> bool:
+        """A failover goes through while the broker that was controller before lies crashed."""
+        if len(after.failovers) == len(before.failovers) or not before.failovers:
+            return False
+        return bool(before.controllers[before.failovers[-1].broker].doing is Doing.Stopped)
+
+    @sometimes(when=lambda self: self.elections > 1 and self.brokers > 1)
+    def a_zombie(self, s: State) -> bool:
+        """A broker acts as controller under an epoch that is no longer the one in ZooKeeper."""
+        return any(each.acts and each.epoch < s.nodes[CONTROLLER_EPOCH].data for each in s.controllers.values())
+
+
+class IncrementedByCompareAndSet(ControllerElection, epoch_update="cas_checked"):
+    """1.1 to 2.0: /controller is created first, then the epoch is read and incremented by compare-and-set.
+
+    If that fails the failover fails, and deletes /controller, whoever owns it by then. [KafkaController, 1.1.0]
+    """
+
+    name = ControllerElection.name
+    election = Election.cas_checked
+    register_controller = None  # type: ignore[assignment]
+
+    @action(broker=each_broker)
+    def create_controller(self, s: State, broker: int) -> None:
+        """A broker creates /controller."""
+        self.request(s, broker, controller.create_controller, Doing.CreateController)
+
+    @action(broker=each_broker)
+    def increment_epoch(self, s: State, broker: int) -> None:
+        """A broker in its failover increments the epoch, if it is still as it was read."""
+        bound(s.controllers[broker].epoch < self.elections)
+        self.request(s, broker, controller.increment_epoch(self.election), Doing.IncrementEpoch)
+
+    @action(broker=each_broker)
+    def delete_controller(self, s: State, broker: int) -> None:
+        """A broker whose failover failed deletes /controller."""
+        self.request(s, broker, controller.delete_controller(self.fence_zk), Doing.DeleteController)
+
+
+class FailureSwallowed(IncrementedByCompareAndSet, epoch_update="cas_swallowed"):
+    """0.10 to 1.0: a failed compare-and-set is logged, and the failover goes on. [KafkaController, 0.10.2, 1.0.0]."""
+
+    name = ControllerElection.name
+    election = Election.cas_swallowed
+    delete_controller = None  # type: ignore[assignment]
