@@ -50,3 +50,17 @@ def release_named(name: str, known: Mapping[str, Any]) -> str:
     if not found:
         raise UsageError(f"no release is called {name}; there are {', '.join(known) or 'none'}")
     return found[-1]
+
+
+def valuation(releases: Mapping[str, Mapping[str, Any]], name: str | None = None) -> Mapping[str, Any]:
+    """The constants of the release that a name means; without a name, of the newest one there is.
+
+    >>> valuation({"2.0": {"fence_zk": False}, "2.1": {"fence_zk": True}})
+    {'fence_zk': True}
+
+    Raises:
+        UsageError: there is no such release.
+    """
+    if name is not None:
+        return releases[release_named(name, releases)]
+    return list(releases.values())[-1] if releases else {}

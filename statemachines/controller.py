@@ -195,6 +195,8 @@ def expire(zookeeper: ZooKeeper, controller: Controller) -> Controller:
 
 def deliver(zookeeper: ZooKeeper, controller: Controller) -> Controller:
     """The events in the session's inbox reach the client, which queues them."""
+    if controller.session is None:
+        return controller
     while (event := zookeeper.take(controller.session)) is not None:
         controller = controller._replace(queue=(*controller.queue, event.type))
     return controller
@@ -308,7 +310,7 @@ def read_epoch(election: Election) -> Step:
     def read_epoch(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
         epoch, stat = zookeeper.get(controller.session, CONTROLLER_EPOCH)
         known = controller._replace(doing=then, epoch=epoch, epoch_zk_version=stat.version)
-        return Answer(known, "it has the epoch and its version")
+        return Answer(known, f"it is {epoch}, at version {stat.version}")
 
     return read_epoch
 

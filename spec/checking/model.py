@@ -151,20 +151,6 @@ class Model:
             if self._decides(judged.property, state, self._there.s)
         )
 
-    def failing(self, number: int, values: Sequence[Any], state: Values) -> tuple[Instance | None, set[str]]:
-        """For a property that is broken: the first instance that fails, and the cells that it looked at.
-
-        `values` are what the instances are given before their parameters, `state` what they look at.
-        """
-        window = Window(self.layout)
-        for instance in self.properties[number].instances:
-            window.load(state)
-            looked_at = window.watch()
-            given = [window.s if value is state else value for value in values]
-            if not instance.run(*given, **instance.parameters):
-                return instance, {self.layout.cells[at].name for at in looked_at}
-        return None, set()
-
     def window(self) -> Window:
         """A window of one's own on this model's states."""
         return Window(self.layout)

@@ -109,21 +109,25 @@ def trace(model: Model, number: int, path: Path) -> Trace:
 def _why(
     model: Model, number: int, before: Values, step: Step | None, after: Values
 ) -> tuple[str, Mapping[str, Any]]:
+    """With which parameters a property fails, and what it found in the places that it looked at."""
     judged = model.properties[number]
     if judged.kind == "sometimes":
         return "", {}
-    given: list[Any] = [after]
-    if judged.over_steps:
-        earlier = model.window()
-        given = [earlier.load(before), step, after]
-    instance, names = model.failing(number, given, after)
-    if instance is None:
-        return "", {}
-    failing = ", ".join(f"{name} = {value!r}" for name, value in instance.parameters.items())
-    looked_at = {
-        cell.name: value for cell, value in zip(model.layout.cells, after, strict=True) if cell.name in names
-    }
-    return failing, looked_at
+    for instance in judged.instances:
+        earlier, now = model.window(), model.window()
+        then, here = earlier.load(before), now.load(after)
+        given: list[Any] = [then, step, here] if judged.over_steps else [here]
+        seen_then, seen_now = earlier.watch(), now.watch()
+        if not instance.run(*given, **instance.parameters):
+            failing = ", ".join(f"{name} = {value}" for name, value in instance.parameters.items())
+            looked_at = {}
+            for at, cell in enumerate(model.layout.cells):
+                if at in seen_then:
+                    looked_at[f"before, {cell.name}"] = before[at]
+                if at in seen_now:
+                    looked_at[cell.name] = after[at]
+            return failing, looked_at
+    return "", {}
 
 
 def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:

@@ -150,6 +150,8 @@ class Subset(frozenset[T]):
         return Subset(frozenset.__or__(self, other), self._order)
 
     def __sub__(self, other: Any) -> Subset[T]:
+        if self.isdisjoint(other):
+            return self
         return Subset(frozenset.__sub__(self, other), self._order)
 
     __ror__, __rand__ = __or__, __and__
@@ -297,8 +299,7 @@ class LeftOut:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __bool__ = __len__ = __iter__ = __contains__ = __int__ = __index__ = __format__ = _refuse
 
-    def __hash__(self) -> int:
-        return 0x1EF7
+    __hash__ = object.__hash__  # of a single object; an `__eq__` of its own would take it away
 
     def __repr__(self) -> str:
         return "LEFT_OUT"
@@ -364,7 +365,7 @@ def integers(low: int, high: int) -> Domain[int]:
     return _Integers(low, high)
 
 
-def one_of(*values: T) -> Domain[T]:
+def one_of(*values: Any) -> Domain[Any]:
     """These values, in this order. The members of an Enum class are `one_of(*TheClass)`."""
     return _Enumeration(values)
 
@@ -389,7 +390,7 @@ def sequence_of(elements: Domain[T] | Iterable[T], longest: int) -> Domain[tuple
     return _Sequences(as_domain(elements), longest)
 
 
-def record(cls: Callable[..., T], **fields: Domain[Any] | Iterable[Any]) -> Domain[T]:
+def record(cls: Callable[..., Any], **fields: Domain[Any] | Iterable[Any]) -> Domain[Any]:
     """A NamedTuple, field by field, in the order of its declaration."""
     return _Record(cls, {name: as_domain(domain) for name, domain in fields.items()})
 

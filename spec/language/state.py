@@ -10,7 +10,7 @@ canonical form and its number, is one look into a dictionary but for the first t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, NamedTuple
 
 from spec.language.domains import ABSENT, Domain, MappingDomain
@@ -35,7 +35,7 @@ class Cell:
     """One place of the state."""
 
     def __init__(self, name: str, domain: Domain[Any]):
-        self.name, self.domain = name, domain
+        self.name, self.domain, self.width = name, domain, domain.width
         # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple.
         self._met: dict[type, dict[Any, tuple[Any, int]]] = {}
         self._values: dict[int, Any] = {}
@@ -107,7 +107,7 @@ class Layout:
                 at = len(self.cells)
                 self.cells.append(Cell(name, domain))
                 self.variables[name] = Variable(name, doc, at, partial=False)
-        self.width = sum(cell.domain.width for cell in self.cells)
+        self.width = sum(cell.width for cell in self.cells)
         """Bits of a packed state."""
 
     def first(self) -> Values:
@@ -118,14 +118,14 @@ class Layout:
         """The state as one integer; packed states are ordered as the tuples of their codes."""
         packed = 0
         for cell, value in zip(self.cells, values, strict=True):
-            packed = packed << cell.domain.width | cell.rank(value)
+            packed = packed << cell.width | cell.rank(value)
         return packed
 
     def unpack(self, packed: int) -> Values:
         """The state that was packed."""
         reversed_values = []
         for cell in reversed(self.cells):
-            width = cell.domain.width
+            width = cell.width
             reversed_values.append(cell.unrank(packed & ((1 << width) - 1)))
             packed >>= width
         return tuple(reversed(reversed_values))
@@ -150,8 +150,9 @@ class _Row:
     def write(self, at: int, value: Any, name: str) -> None:
         if self.writer is None:
             raise SpecificationError(f"it assigns {name}: only actions and `initial` may change the state")
-        self.values[at] = value
-        self.dirty.append(at)
+        if self.values[at] is not value:
+            self.values[at] = value
+            self.dirty.append(at)
 
 
 class State:
@@ -286,6 +287,14 @@ class _TotalMapping(MutableMapping[Any, Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._at)
+
+    def items(self) -> ItemsView[Any, Any]:
+        """Its keys with their values, in the order of the keys."""
+        return {key: self[key] for key in self}.items()
+
+    def values(self) -> ValuesView[Any]:
+        """Its values, in the order of the keys."""
+        return {key: self[key] for key in self}.values()
 
     def __len__(self) -> int:
         return len(self._at)

@@ -1,0 +1,9 @@
+"""The specifications, one file each: they know the machines they are made of, not how they are explored."""
+
+from collections.abc import Mapping
+from typing import Final
+
+SYSTEMS: Final[Mapping[str, str]] = {
+    "controller-election": "spec.systems.controller_election:ControllerElection",
+}
+"""Where each system is defined, by the name that the command line knows; none is imported before it is asked for."""

@@ -58,6 +58,9 @@ class Session(NamedTuple):
     broker: int
     number: int
 
+    def __str__(self) -> str:
+        return f"session-{self.broker}.{self.number}"
+
 
 class Failover(NamedTuple):
     """A failover that went through: who became controller, and the epoch it ran under."""
@@ -121,6 +124,7 @@ class ControllerElection(Specification):
     )
 
     election: ClassVar[Election] = Election.multi
+    zookeeper: ClassVar[type[ZooKeeper]] = ZooKeeper
 
     def sessions_of(self, broker: int) -> list[Session]:
         """The sessions that a broker may have."""
@@ -253,21 +257,21 @@ class ControllerElection(Specification):
         require(me.doing is Doing.Connect)
         free = [session for session in self.sessions_of(broker) if session not in s.sessions]
         require(free)
-        s.controllers[broker] = controller.connect(ZooKeeper(s), me, free[0])
+        s.controllers[broker] = controller.connect(self.zookeeper(s), me, free[0])
 
     @action(broker=each_broker)
     def learn_of_expiry(self, s: State, broker: int) -> None:
         """An idle broker's client reconnects, and is told that its session has ended."""
         me = s.controllers[broker]
         require(me.doing is Doing.Idle and me.session not in s.sessions)
-        s.controllers[broker] = controller.expire(ZooKeeper(s), me)
+        s.controllers[broker] = controller.expire(self.zookeeper(s), me)
 
     @action(broker=each_broker)
     def deliver_event(self, s: State, broker: int) -> None:
         """What its watch on /controller has to tell reaches a broker; at the latest it comes before an answer."""
         me = s.controllers[broker]
         require(me.session is not None and s.events[me.session])
-        s.controllers[broker] = controller.deliver(ZooKeeper(s), me)
+        s.controllers[broker] = controller.deliver(self.zookeeper(s), me)
 
     @action(broker=each_broker)
     def handle_event(self, s: State, broker: int) -> None:
@@ -282,7 +286,7 @@ class ControllerElection(Specification):
         """A broker's process dies. Its session lives on until the servers end it."""
         me = s.controllers[broker]
         require(me.doing is not Doing.Stopped)
-        s.controllers[broker] = controller.stop(ZooKeeper(s), me)
+        s.controllers[broker] = controller.stop(self.zookeeper(s), me)
 
     # A broker's requests.
 
@@ -290,7 +294,7 @@ class ControllerElection(Specification):
         """The broker makes its next request, which is one of these, and acts on the answer."""
         me = s.controllers[broker]
         require(me.doing in doing)
-        answer = step(ZooKeeper(s), broker, me)
+        answer = step(self.zookeeper(s), broker, me)
         say(answer.said)
         s.controllers[broker] = answer.controller
         if answer.failover:
@@ -348,13 +352,13 @@ class ControllerElection(Specification):
         """
         require(session in s.sessions)
         require(seen == 0 or (CONTROLLER in s.sessions[session] and session in s.data_watches[CONTROLLER]))
-        ZooKeeper(s).expire(session, seen=seen)
+        self.zookeeper(s).expire(session, seen=seen)
 
     @action(when=lambda self: self.operator)
     def operator_deletes_controller(self, s: State) -> None:
         """An operator deletes /controller."""
         require(CONTROLLER in s.nodes)
-        ZooKeeper(s).delete(None, CONTROLLER)
+        self.zookeeper(s).delete(None, CONTROLLER)
 
     # Properties of ZooKeeper.
 

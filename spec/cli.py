@@ -1,0 +1,246 @@
+"""The command `kafkaspec`: options in, results out. All that it does can be done from Python without it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="kafkaspec")
+def kafkaspec() -> None:
+    """Kafka's ZooKeeper-era controller and replication protocol, as specifications that are explored exhaustively.
+
+    Exit codes: 0 it holds, 2 usage, 10 constants that violate an assumption, 11 deadlock, 12 a property is violated,
+    20 a bound was reached and nothing found, 21 vacuous, 75 an action or property raised, 130 interrupted.
+    """
+
+
+@kafkaspec.command("list")
+def list_systems() -> None:
+    """The systems, with their constants, switches, properties and releases."""
+    from spec.catalogue import catalogue
+
+    click.echo(catalogue())
+
+
+@kafkaspec.command()
+@click.argument("system")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a constant or switch this value.")
+@click.option("--release", metavar="R", help="Begin with what this release of Kafka had; else with the newest.")
+@click.option("--with", "switched_on", multiple=True, metavar="SWITCH", help="Turn a fix on.")
+@click.option("--without", "switched_off", multiple=True, metavar="SWITCH", help="Turn a fix off.")
+@click.option("--engine", type=click.Choice(["auto", "local", "spark", "reference"]), default="auto")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use, where an engine has them."
+)
+@click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers (not built yet).")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this one; may be repeated.")
+@click.option("--continue", "keep_going", is_flag=True, help="Explore everything, whatever is found.")
+@click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop when this many states are reached.")
+@click.option("--max-depth", type=click.IntRange(min=1), metavar="N", help="Go no deeper than this.")
+@click.option("--memory", metavar="SIZE", help="What the visited set may take (not built yet).")
+@click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run here (engine spark).")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the run kept here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--trace", metavar="FILE", help="Write the counterexample as ITF (not built yet).")
+def check(
+    system: str,
+    settings: tuple[str, ...],
+    release: str | None,
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+    engine: str,
+    workers: int | None,
+    symmetry: bool,
+    properties: tuple[str, ...],
+    keep_going: bool,
+    deadlock: bool,
+    max_states: int | None,
+    max_depth: int | None,
+    memory: str | None,
+    run_dir: Path | None,
+    resume: Path | None,
+    as_json: bool,
+    trace: str | None,
+) -> None:
+    """Explore SYSTEM and say what holds, or show the shortest way to what does not.
+
+    SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
+    """
+    from spec.checking import check as explore
+    from spec.loading import specification, system_named
+    from spec.progress import Progress
+    from spec.releases import release_named
+    from spec.report import report
+
+    for option, value in (("--symmetry", symmetry), ("--memory", memory), ("--trace", trace)):
+        if value:
+            raise click.UsageError(f"{option} is not built yet")
+    cls = system_named(system)
+    subject = specification(cls, release, settings, switched_on, switched_off)
+    chosen = _engine(engine, workers, run_dir, resume)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with Progress() as progress:
+        result = explore(
+            subject,
+            engine=chosen,
+            properties=properties,
+            keep_going=keep_going,
+            deadlock=deadlock,
+            max_states=max_states,
+            max_depth=max_depth,
+            watch=progress,
+            release=None if release is None else release_named(release, cls.releases),
+        )
+    click.echo(json.dumps(result.to_json()) if as_json else report(result))
+    if result.verdict == "interrupted":
+        click.echo(f"Interrupted: {result.why}", err=True)
+    sys.exit(result.exit_code)
+
+
+def _engine(name: str, workers: int | None, run_dir: Path | None, resume: Path | None) -> Any:
+    if run_dir is not None and resume is not None and run_dir != resume:
+        raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
+    if name == "spark":
+        from spec.checking.spark import SparkEngine
+
+        return SparkEngine(run_dir=resume or run_dir, resume=resume is not None, workers=workers)
+    for option, value in (("--run-dir", run_dir), ("--resume", resume)):
+        if value is not None:
+            raise click.UsageError(f"{option}: only the engine spark keeps a run; ask for --engine spark")
+    if workers not in (None, 1):
+        raise click.UsageError("--workers: the reference engine is one process; ask for --engine spark")
+    return name
+
+
+@kafkaspec.command()
+@click.argument("strategy", type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"]))
+@click.option("--replicas", required=True, metavar="1,2,3", help="The assigned replicas (AR), in their order.")
+@click.option("--isr", required=True, metavar="2,3", help="The in-sync replicas, in their order.")
+@click.option("--live", required=True, metavar="1,2,3", help="The brokers that are up, those shutting down included.")
+@click.option("--unclean", is_flag=True, help="A replica outside the ISR may be elected (strategy offline).")
+@click.option("--shutting-down", default="", metavar="2", help="Of the live ones, those that are shutting down.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+def elect(
+    strategy: str, replicas: str, isr: str, live: str, unclean: bool, shutting_down: str, as_json: bool
+) -> None:
+    """Whom would the controller elect?"""
+    from election import STRATEGIES
+
+    result = STRATEGIES[strategy](
+        _brokers("--replicas", replicas),
+        _brokers("--isr", isr),
+        _brokers("--live", live),
+        shutting_down=_brokers("--shutting-down", shutting_down),
+        unclean=unclean,
+    )
+    if as_json:
+        click.echo(json.dumps(result._asdict()))
+    elif result.leader is None:
+        click.echo("no leader can be elected")
+    else:
+        click.echo(
+            f"leader {result.leader}, ISR {_listed(result.isr)}, LeaderAndIsr to {_listed(result.recipients)}"
+            + (", unclean" if result.unclean else "")
+        )
+
+
+def _brokers(option: str, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise click.UsageError(f"{option} {text}: write broker ids with commas between them, like 1,2,3") from None
+
+
+def _listed(brokers: tuple[int, ...] | None) -> str:
+    return ",".join(map(str, brokers or ())) or "nobody"
+
+
+@kafkaspec.command()
+@click.argument("what")
+@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid", show_default=True)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here."
+)
+def diagram(what: str, form: str, output: Path | None) -> None:
+    """Draw the transition table WHAT: partition or replica."""
+    from statemachines.diagrams import DIAGRAMS, FORMATS
+
+    if what not in DIAGRAMS:
+        raise click.UsageError(f"no diagram is called {what}; there are {', '.join(DIAGRAMS)}")
+    picture = FORMATS[form](DIAGRAMS[what])
+    if output is None:
+        click.echo(picture, nl=not picture.endswith("\n"))
+        return
+    try:
+        output.write_text(picture, encoding="utf-8")
+    except OSError as failure:
+        raise click.UsageError(f"{output} cannot be written: {failure.strerror}") from None
+
+
+@kafkaspec.command(hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("rest", nargs=-1)
+def simulate(rest: tuple[str, ...]) -> None:
+    """Random walks."""
+    raise click.UsageError("simulate is not built yet")
+
+
+@kafkaspec.command(hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("rest", nargs=-1)
+def replay(rest: tuple[str, ...]) -> None:
+    """A trace again."""
+    raise click.UsageError("replay is not built yet")
+
+
+@kafkaspec.command(hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("rest", nargs=-1)
+def anomalies(rest: tuple[str, ...]) -> None:
+    """The atlas of anomalies."""
+    raise click.UsageError("anomalies is not built yet")
+
+
+def main() -> NoReturn:
+    """Run the command; a person's mistake is one line on stderr and an exit code, never a traceback."""
+    from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
+
+    try:
+        sys.exit(kafkaspec.main(standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        click.echo(asked.format_message())
+        sys.exit(2)
+    except click.ClickException as mistake:
+        _fail(mistake.format_message(), 2)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted; nothing was kept", 130)
+    except (UsageError, SpecificationError) as mistake:
+        _fail(str(mistake), 2)
+    except AssumptionViolated as mistake:
+        _fail(str(mistake), 10)
+    except ValueError as mistake:
+        from election import InvalidBrokers
+
+        if not isinstance(mistake, InvalidBrokers):
+            raise
+        _fail(str(mistake), 2)
+    except Exception as failure:
+        from spec.checking.model import EvaluationFailed
+
+        if not isinstance(failure, EvaluationFailed):
+            raise
+        _fail(f"{failure}\n  in the state {failure.state}", 75)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    click.echo(f"Error: {message}", err=True)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

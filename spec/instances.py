@@ -1,0 +1,73 @@
+"""The named instances of `instances.toml`: systems under given constants, and the figures they are known to have."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+from spec.checking.exploration import Engine
+from spec.checking.result import Result
+from spec.language.specification import Specification
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One entry of the file."""
+
+    name: str
+    system: str
+    size: str
+    verdict: str
+    distinct_states: int
+    generated_states: int
+    depth: int
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    release: str | None = None
+    keep_going: bool = False
+    properties: tuple[str, ...] = ()
+    broken: Mapping[str, int] = field(default_factory=dict)
+
+    def specification(self) -> Specification:
+        """The system under its constants."""
+        from spec.loading import system_named
+        from spec.releases import valuation
+
+        system = system_named(self.system)
+        return system.of(**{**valuation(system.releases, self.release), **self.constants})
+
+    def check(self, engine: Engine | str = "reference") -> Result:
+        """Explore it as its figures were found."""
+        from spec.checking import check
+
+        return check(self.specification(), engine=engine, keep_going=self.keep_going, properties=self.properties)
+
+    def figures(self) -> dict[str, Any]:
+        """What is claimed."""
+        return {
+            "verdict": self.verdict,
+            "distinct_states": self.distinct_states,
+            "generated_states": self.generated_states,
+            "depth": self.depth,
+            "broken": dict(self.broken),
+        }
+
+
+def figures_of(result: Result) -> dict[str, Any]:
+    """What was found, in the form in which it is claimed."""
+    return {
+        "verdict": result.verdict,
+        "distinct_states": result.distinct_states,
+        "generated_states": result.generated_states,
+        "depth": result.depth,
+        "broken": {each.name: each.length for each in result.properties if each.verdict == "violated"},
+    }
+
+
+def instances() -> tuple[Instance, ...]:
+    """Every pinned instance, in the order of the file."""
+    text = files("spec").joinpath("instances.toml").read_text(encoding="utf-8")
+    entries = tomllib.loads(text)["instance"]
+    return tuple(Instance(**{**entry, "properties": tuple(entry.get("properties", ()))}) for entry in entries)

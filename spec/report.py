@@ -1,0 +1,139 @@
+"""Results as text for a person: the verdict and what it holds for, or the way to the violation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+from spec.checking.result import Result
+from spec.checking.trace import Trace, TraceStep
+from spec.language.domains import ABSENT, LEFT_OUT
+
+
+def report(result: Result) -> str:
+    """A result on a few lines; a counterexample below it."""
+    lines = [f"{result.system}: {headline(result)}", *_figures(result), *_what_for(result), *_properties(result)]
+    if result.counterexample is not None:
+        lines += ["", *tell(result.counterexample)]
+    return "\n".join(lines)
+
+
+def headline(result: Result) -> str:
+    """The verdict in a few words."""
+    trace = result.counterexample
+    if trace is not None and result.verdict == "deadlock":
+        return f"deadlock, in {trace.length} states"
+    if trace is not None:
+        return f"{trace.broken} is violated, in {trace.length} states"
+    return f"{result.verdict}: {result.why}" if result.why else result.verdict
+
+
+def _figures(result: Result) -> Iterator[str]:
+    yield (
+        f"  {result.distinct_states:,} distinct states, {result.generated_states:,} generated, depth {result.depth}, "
+        f"in {result.seconds:.1f} s ({result.states_per_second:,} states/s), engine {result.engine}"
+    )
+
+
+def _what_for(result: Result) -> Iterator[str]:
+    if result.release is not None:
+        yield f"  release {result.release}"
+    if result.constants:
+        yield f"  constants   {_valuation(result.constants)}"
+    if result.switches:
+        yield f"  switches    {_valuation(result.switches)}"
+    if result.leaves_out:
+        yield f"  left out    {result.leaves_out}"
+
+
+def _valuation(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {show(value)}" for name, value in values.items())
+
+
+def _properties(result: Result) -> Iterator[str]:
+    for verdict in ("violated", "holds", "witnessed", "unwitnessed", "undecided"):
+        found = [each for each in result.properties if each.verdict == verdict]
+        if found:
+            names = (each.name if each.length is None else f"{each.name} ({each.length})" for each in found)
+            yield f"  {verdict:11} {', '.join(names)}"
+
+
+def tell(trace: Trace) -> Iterator[str]:
+    """A trace, step by step, each with what was said and only what changed."""
+    yield f"{trace.broken}: {trace.sentence}"
+    yield ""
+    width = len(str(trace.length))
+    yield f"  {1:{width}}  initially"
+    for line in _variables(trace.initial):
+        yield f"  {'':{width}}    {line}"
+    for number, step in enumerate(trace.steps, start=2):
+        yield from _step(number, width, step)
+    yield ""
+    yield from _why(trace)
+
+
+def _variables(variables: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in variables.items():
+        if isinstance(value, Mapping):
+            plain = {key: each for key, each in value.items() if each not in ((), frozenset())}
+            for key, each in plain.items():
+                yield f"{name}[{key}]: {show(each)}"
+        elif value is not LEFT_OUT and value not in ((), frozenset()):
+            yield f"{name}: {show(value)}"
+
+
+def _step(number: int, width: int, step: TraceStep) -> Iterator[str]:
+    parameters = ", ".join(f"{name}={show(value)}" for name, value in step.step.parameters.items())
+    said = f"   {'; '.join(step.said)}" if step.said else ""
+    yield f"  {number:{width}}  {step.step.action}({parameters}){said}"
+    for place, (old, new) in step.changes.items():
+        yield f"  {'':{width}}    {place}: {show(old)} -> {show(new)}"
+    if not step.changes:
+        yield f"  {'':{width}}    nothing changes"
+
+
+def _why(trace: Trace) -> Iterator[str]:
+    where = f" for {trace.failing}" if trace.failing else ""
+    if trace.looked_at:
+        yield f"  {trace.broken} does not hold{where}, which looked at"
+        for place, value in trace.looked_at.items():
+            yield f"    {place}: {show(value)}"
+    else:
+        yield f"  {trace.broken} does not hold{where}"
+
+
+def show(value: Any) -> str:
+    """A value of a state, shortly: records without what is left out or as it always begins.
+
+    >>> show((None, True, frozenset({2}))), show(())
+    ('(none, true, {2})', '()')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Enum):
+        return value.name
+    if value is ABSENT or value is LEFT_OUT:
+        return "absent" if value is ABSENT else "?"
+    if hasattr(value, "_fields"):
+        return _record(value)
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(map(show, value)) + "}"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(show, value)) + ("," if len(value) == 1 else "") + ")"
+    return str(value)
+
+
+def _record(value: Any) -> str:
+    cls = type(value)
+    if cls.__str__ is not tuple.__str__ and cls.__str__ is not object.__str__:
+        return str(value)
+    usual = getattr(cls, "_field_defaults", {})
+    told = [
+        f"{name}={show(part)}"
+        for name, part in zip(cls._fields, value, strict=True)
+        if part is not LEFT_OUT and not (name in usual and usual[name] == part)
+    ]
+    return f"{cls.__name__}({', '.join(told)})"
