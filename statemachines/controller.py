@@ -198,7 +198,7 @@ def deliver(zookeeper: ZooKeeper, controller: Controller) -> Controller:
     if controller.session is None:
         return controller
     while (event := zookeeper.take(controller.session)) is not None:
-        controller = controller._replace(queue=(*controller.queue, event.type))
+        controller = controller._replace(queue=controller.queue + (event.type,))
     return controller
 
 

@@ -1,0 +1,54 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+PYTHON = [text for language, text in BLOCKS if language == "python"]
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=[block.splitlines()[0] for block in PYTHON])
+def test_each_example_gives_what_its_comment_says(block: str) -> None:
+    """The last expression's value is the comment below it."""
+    code = ast.parse(block)
+    last = code.body.pop()
+    assert isinstance(last, ast.Expr)
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    value = eval(compile(ast.Expression(last.value), "README.md", "eval"), names)
+    assert block.rstrip().splitlines()[-1] == f"# {value!r}"
+
+
+def test_the_trace_is_what_the_command_prints() -> None:
+    """Line by line and in order, but for what stands as three dots."""
+    command, shown = next(
+        (BLOCKS[n][1], BLOCKS[n + 1][1])
+        for n, (_, text) in enumerate(BLOCKS)
+        if text.startswith(".venv/bin/kafkaspec")
+    )
+    words = command.split()
+    printed = subprocess.run(
+        [sys.executable, "-m", "spec.cli", *words[1:]], capture_output=True, text=True, check=False
+    )
+    assert printed.returncode == 12
+    lines = iter(printed.stdout.splitlines())
+    for line in shown.splitlines():
+        assert line.strip() == "..." or line in lines, line
+
+
+def test_the_commands_exist() -> None:
+    """`make check` and `make test`, and every subcommand in the table."""
+    makefile = README.with_name("Makefile").read_text(encoding="utf-8")
+    for target in ("check", "test"):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    helped = subprocess.run([sys.executable, "-m", "spec.cli", "--help"], capture_output=True, text=True, check=True)
+    for command in re.findall(r"`kafkaspec (\w+)", README.read_text(encoding="utf-8")):
+        assert re.search(rf"^  {command} ", helped.stdout, re.MULTILINE), command
