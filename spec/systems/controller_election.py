@@ -190,14 +190,16 @@ class ControllerElection(Specification):
 
     @variable
     def data_watches(self) -> MappingDomain:
-        """Who watches which node. Only /controller is watched."""
+        """Who watches which of the nodes that come, go or change. Only /controller is watched."""
         nobody: Domain[Any] = subset_of(())
-        return mapping(self.paths, lambda path: subset_of(each_session(self)) if path == CONTROLLER else nobody)
+        paths = [path for path in self.paths if path not in ("/", BROKER_IDS)]
+        return mapping(paths, lambda path: subset_of(each_session(self)) if path == CONTROLLER else nobody)
 
     @variable
     def child_watches(self) -> MappingDomain:
         """Nobody watches children here."""
-        return mapping(self.paths, subset_of(()))
+        paths = [path for path in self.paths if path not in (CONTROLLER_EPOCH, PARTITION_STATE)]
+        return mapping(paths, subset_of(()))
 
     @variable
     def events(self) -> MappingDomain:
@@ -367,19 +369,17 @@ class ControllerElection(Specification):
         """Z1: the owner of an ephemeral node is a live session."""
         return all(node.owner is None or node.owner in s.sessions for node in s.nodes.values())
 
-    @transition_invariant
-    def version_step(self, before: State, step: Step, after: State) -> bool:
+    @transition_invariant(path=lambda self: self.paths)
+    def version_step(self, before: State, step: Step, after: State, path: str) -> bool:
         """Z2: data change only with the version, and the version by one; a new node starts at 0."""
-        for path, node in after.nodes.items():
-            if path not in before.nodes:
-                if node.version != 0:
-                    return False
-            elif node.version == before.nodes[path].version:
-                if node.data != before.nodes[path].data and node.owner == before.nodes[path].owner:
-                    return False
-            elif node.version != before.nodes[path].version + 1:
-                return False
-        return True
+        old, new = before.nodes.get(path), after.nodes.get(path)
+        if new is None or new == old:
+            return True
+        if old is None:
+            return bool(new.version == 0)
+        if new.version == old.version:
+            return bool(new.data == old.data or new.owner != old.owner)
+        return bool(new.version == old.version + 1)
 
     @transition_invariant(session=each_session)
     def one_shot(self, before: State, step: Step, after: State, session: Session) -> bool:
