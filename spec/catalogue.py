@@ -27,8 +27,8 @@ def describe(system: type[Specification]) -> Iterator[str]:
     yield from _constants("switches", {name: each for name, each in known.items() if each.switch})
     yield "  properties"
     for judged in example.properties:
-        kind = "witness: " if judged.kind == "sometimes" else ""
-        yield f"    {judged.name:28} {kind}{judged.doc}"
+        yield f"    {judged.name}{' [witness]' if judged.kind == 'sometimes' else ''}"
+        yield f"      {judged.doc}"
     if system.releases:
         yield "  releases"
         yield from _releases(system.releases)

@@ -11,40 +11,59 @@ from typing import Any, NoReturn
 import click
 
 
+class _Count(click.IntRange):
+    name = "whole number"  # as it stands in "'x' is not a valid ..."
+
+
+COUNT = _Count(min=1)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="kafkaspec")
 def kafkaspec() -> None:
     """Kafka's ZooKeeper-era controller and replication protocol, as specifications that are explored exhaustively.
 
-    Exit codes: 0 it holds, 2 usage, 10 constants that violate an assumption, 11 deadlock, 12 a property is violated,
-    20 a bound was reached and nothing found, 21 vacuous, 75 an action or property raised, 130 interrupted.
-    """
+    \b
+    Exit codes of `check`:
+        0  it holds
+        2  a mistake in what was asked
+       10  constants that violate an assumption
+       11  deadlock
+       12  a property is violated
+       20  a bound was reached and nothing found
+       21  vacuous: what must be possible never happens
+       75  an action or property raised
+      130  interrupted
+    """  # noqa: D301 - click keeps the lines behind a backspace as they are
 
 
 @kafkaspec.command("list")
 def list_systems() -> None:
-    """The systems, with their constants, switches, properties and releases."""
+    """The systems: constants, switches, properties, releases."""
     from spec.catalogue import catalogue
 
     click.echo(catalogue())
 
 
-@kafkaspec.command()
+@kafkaspec.command(short_help="Explore SYSTEM: what holds, and how the rest breaks.")
 @click.argument("system")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a constant or switch this value.")
 @click.option("--release", metavar="R", help="Begin with what this release of Kafka had; else with the newest.")
 @click.option("--with", "switched_on", multiple=True, metavar="SWITCH", help="Turn a fix on.")
 @click.option("--without", "switched_off", multiple=True, metavar="SWITCH", help="Turn a fix off.")
-@click.option("--engine", type=click.Choice(["auto", "local", "spark", "reference"]), default="auto")
 @click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="Processes to use, where an engine has them."
+    "--engine",
+    type=click.Choice(["auto", "local", "spark", "reference"]),
+    default="auto",
+    help="Who explores. Until `local` is built, `auto` and `local` are the reference engine.",
 )
+@click.option("--workers", type=COUNT, metavar="N", help="Processes to use, where an engine has them.")
 @click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers (not built yet).")
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this one; may be repeated.")
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything, whatever is found.")
 @click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop when this many states are reached.")
-@click.option("--max-depth", type=click.IntRange(min=1), metavar="N", help="Go no deeper than this.")
+@click.option("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
+@click.option("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
 @click.option("--memory", metavar="SIZE", help="What the visited set may take (not built yet).")
 @click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run here (engine spark).")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the run kept here.")
@@ -74,8 +93,9 @@ def check(
 
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     """
+    from spec.checking import EvaluationFailed
     from spec.checking import check as explore
-    from spec.loading import specification, system_named
+    from spec.loading import answering_for, place_in, specification, system_named
     from spec.progress import Progress
     from spec.releases import release_named
     from spec.report import report
@@ -83,24 +103,31 @@ def check(
     for option, value in (("--symmetry", symmetry), ("--memory", memory), ("--trace", trace)):
         if value:
             raise click.UsageError(f"{option} is not built yet")
-    cls = system_named(system)
-    subject = specification(cls, release, settings, switched_on, switched_off)
-    chosen = _engine(engine, workers, run_dir, resume)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with Progress() as progress:
-        result = explore(
-            subject,
-            engine=chosen,
-            properties=properties,
-            keep_going=keep_going,
-            deadlock=deadlock,
-            max_states=max_states,
-            max_depth=max_depth,
-            watch=progress,
-            release=None if release is None else release_named(release, cls.releases),
-        )
+    cls = system_named(system)
+    with answering_for(cls):
+        subject = specification(cls, release, settings, switched_on, switched_off)
+    chosen = _engine(engine, workers, run_dir, resume)
+    try:
+        with answering_for(cls), Progress() as progress:
+            result = explore(
+                subject,
+                engine=chosen,
+                properties=properties,
+                keep_going=keep_going,
+                deadlock=deadlock,
+                max_states=max_states,
+                max_depth=max_depth,
+                watch=progress,
+                release=None if release is None else release_named(release, cls.releases),
+            )
+    except EvaluationFailed as failure:
+        place = place_in(cls, failure.__cause__)
+        at = f" ({place})" if place else ""
+        state = failure.state or "in which every variable has the first value of its domain"
+        _fail(f"{failure}{at}\n  in the state {state}", 75)
     click.echo(json.dumps(result.to_json()) if as_json else report(result))
-    if result.verdict == "interrupted":
+    if result.verdict == "interrupted" and as_json:
         click.echo(f"Interrupted: {result.why}", err=True)
     sys.exit(result.exit_code)
 
@@ -121,7 +148,9 @@ def _engine(name: str, workers: int | None, run_dir: Path | None, resume: Path |
 
 
 @kafkaspec.command()
-@click.argument("strategy", type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"]))
+@click.argument(
+    "strategy", metavar="STRATEGY", type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"])
+)
 @click.option("--replicas", required=True, metavar="1,2,3", help="The assigned replicas (AR), in their order.")
 @click.option("--isr", required=True, metavar="2,3", help="The in-sync replicas, in their order.")
 @click.option("--live", required=True, metavar="1,2,3", help="The brokers that are up, those shutting down included.")
@@ -131,7 +160,10 @@ def _engine(name: str, workers: int | None, run_dir: Path | None, resume: Path |
 def elect(
     strategy: str, replicas: str, isr: str, live: str, unclean: bool, shutting_down: str, as_json: bool
 ) -> None:
-    """Whom would the controller elect?"""
+    """Whom would the controller elect?
+
+    STRATEGY is why it asks: offline, reassign, preferred or controlled-shutdown.
+    """
     from election import STRATEGIES
 
     result = STRATEGIES[strategy](
@@ -154,7 +186,7 @@ def elect(
 
 def _brokers(option: str, text: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
+        return tuple(int(part) for part in text.split(",")) if text.strip() else ()
     except ValueError:
         raise click.UsageError(f"{option} {text}: write broker ids with commas between them, like 1,2,3") from None
 
@@ -165,7 +197,14 @@ def _listed(brokers: tuple[int, ...] | None) -> str:
 
 @kafkaspec.command()
 @click.argument("what")
-@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid", "dot", "svg"]),
+    default="mermaid",
+    show_default=True,
+    help="What to draw it as.",
+)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here."
 )
@@ -211,12 +250,12 @@ def main() -> NoReturn:
     from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
 
     try:
-        sys.exit(kafkaspec.main(standalone_mode=False) or 0)
+        sys.exit(kafkaspec.main(prog_name="kafkaspec", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
-        click.echo(asked.format_message())
+        click.echo(asked.format_message(), err=True)
         sys.exit(2)
     except click.ClickException as mistake:
-        _fail(mistake.format_message(), 2)
+        _fail(" ".join(mistake.format_message().split()), 2)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted; nothing was kept", 130)
     except (UsageError, SpecificationError) as mistake:
@@ -229,12 +268,6 @@ def main() -> NoReturn:
         if not isinstance(mistake, InvalidBrokers):
             raise
         _fail(str(mistake), 2)
-    except Exception as failure:
-        from spec.checking.model import EvaluationFailed
-
-        if not isinstance(failure, EvaluationFailed):
-            raise
-        _fail(f"{failure}\n  in the state {failure.state}", 75)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -6,11 +6,13 @@ import ast
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from spec.language.errors import SpecificationError, UsageError
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
 from spec.language.specification import Specification
 from spec.language.words import Constant
 from spec.releases import valuation
@@ -24,17 +26,22 @@ def system_named(name: str) -> type[Specification]:
         UsageError: there is none.
         SpecificationError: there is one, and it is not well made.
     """
-    where = SYSTEMS.get(name, name)
-    place, colon, cls = where.rpartition(":")
-    if not colon:
+    place, _, cls = SYSTEMS.get(name, name).rpartition(":")
+    if name.endswith(".py"):
+        place, cls = name, ""
+    if place.endswith(".py"):
+        module = _module_in_file(Path(place))
+    elif all(part.isidentifier() for part in [*place.split("."), cls]):
+        module = _module(place)
+    else:
         raise UsageError(
             f"no system is called {name}; there are {', '.join(SYSTEMS)}, or a specification of your own as "
             "path/to/file.py:Class or package.module:Class"
         )
-    module = _module_in_file(Path(place)) if place.endswith(".py") else _module(place)
     found = getattr(module, cls, None)
-    if not (isinstance(found, type) and issubclass(found, Specification)):
-        raise UsageError(f"{place} has no specification {cls}; it has {', '.join(_specifications(module)) or 'none'}")
+    if not (isinstance(found, type) and issubclass(found, Specification) and found is not Specification):
+        wrong = f"{place} has no specification {cls}" if cls else f"{place} is a file: write {place}:Class"
+        raise UsageError(f"{wrong}; it has {', '.join(_specifications(module)) or 'none'}")
     return found
 
 
@@ -47,14 +54,22 @@ def _specifications(module: Any) -> list[str]:
 
 
 def _module(name: str) -> Any:
+    _importable(Path.cwd())
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as missing:
-        raise UsageError(f"no module {missing.name} can be imported") from None
     except SpecificationError:
         raise
-    except Exception as failure:
-        raise UsageError(_one_line(name, failure)) from failure
+    except (Exception, SystemExit) as failure:
+        missing = getattr(failure, "name", None) if isinstance(failure, ModuleNotFoundError) else None
+        if missing and f"{name}.".startswith(f"{missing}."):
+            raise UsageError(f"no module {missing} is here or installed") from None
+        raise UsageError(f"{name} cannot be imported: {_named(failure)}") from failure
+
+
+def _importable(directory: Path) -> None:
+    """A person's own modules are found beside their specification, after all that is installed."""
+    if str(directory) not in sys.path:
+        sys.path.append(str(directory))
 
 
 def _module_in_file(path: Path) -> Any:
@@ -71,22 +86,51 @@ def _module_in_file(path: Path) -> Any:
     assert made.loader is not None
     module = importlib.util.module_from_spec(made)
     sys.modules[name] = module
+    _importable(path.resolve().parent)
     try:
         made.loader.exec_module(module)
-    except SpecificationError:
+    except (Exception, SystemExit) as failure:
         del sys.modules[name]
-        raise
-    except Exception as failure:
-        del sys.modules[name]
-        raise UsageError(_one_line(str(path), failure)) from failure
+        place = _place_of(failure, {path.resolve()})
+        if isinstance(failure, SpecificationError):
+            raise SpecificationError(f"{place}: {failure}") from failure
+        raise UsageError(f"{place or f'{path} cannot be imported'}: {_named(failure)}") from failure
     return module
 
 
-def _one_line(where: str, failure: Exception) -> str:
-    line = getattr(failure, "lineno", None)
-    if isinstance(failure, SyntaxError):
-        return f"{where}, line {line}: {failure.msg}"
-    return f"{where} cannot be imported: {type(failure).__name__}: {failure}"
+def _place_of(failure: BaseException | None, files: Iterable[Path]) -> str:
+    """Where in these files something went wrong; empty if it was not there."""
+    if isinstance(failure, SyntaxError) and failure.filename:
+        return f"{Path(failure.filename).name}, line {failure.lineno}"
+    frames = traceback.extract_tb(failure.__traceback__) if failure else ()
+    lines = [f"{Path(frame.filename).name}, line {frame.lineno}" for frame in frames if Path(frame.filename) in files]
+    return lines[-1] if lines else ""
+
+
+def _named(failure: BaseException) -> str:
+    return failure.msg if isinstance(failure, SyntaxError) else f"{type(failure).__name__}: {failure}"
+
+
+def place_in(system: type[Specification], failure: BaseException | None) -> str:
+    """Where in the source of a specification an exception was raised, as `lease.py, line 12`; or empty."""
+    modules = [
+        sys.modules[cls.__module__] for cls in system.__mro__ if not cls.__module__.startswith("spec.language")
+    ]
+    return _place_of(failure, {Path(file) for module in modules if (file := getattr(module, "__file__", None))})
+
+
+@contextmanager
+def answering_for(system: type[Specification]) -> Iterator[None]:
+    """What the code of a specification raises while this is open is a mistake in it, and told on one line."""
+    try:
+        yield
+    except (UsageError, SpecificationError, AssumptionViolated):
+        raise
+    except Exception as failure:
+        place = place_in(system, failure)
+        if not place:
+            raise
+        raise SpecificationError(f"{place}: {_named(failure)}") from failure
 
 
 def specification(
@@ -106,20 +150,25 @@ def specification(
     constants = dict(valuation(system.releases, release))
     for setting in settings:
         name, equals, text = setting.partition("=")
-        if not equals:
+        if not (name and equals):
             raise UsageError(f"--set {setting}: write NAME=VALUE")
         constants[name] = value_of(name, _known(system, name, known), text)
     for option, names, value in (("--with", switched_on, True), ("--without", switched_off, False)):
         for name in names:
-            constant = known.get(name)
-            if constant is None or not constant.switch or constant.type is not bool:
-                switches = [each for each, it in known.items() if it.switch and it.type is bool]
-                hint = f"; set it with --set {name}=..." if constant is not None else ""
-                raise UsageError(
-                    f"{option} {name}: {system.name} has the boolean switches {', '.join(switches) or 'none'}{hint}"
-                )
+            _must_be_on_or_off(system, f"{option} {name}", name, known)
             constants[name] = value
     return system.of(**constants)
+
+
+def _must_be_on_or_off(system: type[Specification], asked: str, name: str, known: Mapping[str, Constant]) -> None:
+    constant = known.get(name)
+    if constant is None:
+        switches = [each for each, it in known.items() if it.switch and it.type is bool]
+        raise UsageError(f"{asked}: {system.name} has no switch {name}; it has {', '.join(switches) or 'none'}")
+    if not constant.switch:
+        raise UsageError(f"{asked}: {name} is a constant, not a switch; write --set {name}=VALUE")
+    if constant.type is not bool:
+        raise UsageError(f"{asked}: it has several forms; write --set {name}=VALUE, with {constant.allowed}")
 
 
 def _known(system: type[Specification], name: str, known: Mapping[str, Constant]) -> Constant:
@@ -145,5 +194,6 @@ def value_of(name: str, constant: Constant, text: str) -> Any:
         if constant.type is frozenset and isinstance(value, set | list | tuple):
             value = frozenset(value)
     if not constant.admits(value):
-        raise UsageError(f"{name} = {text}: it must be {constant.allowed}")
+        form = "" if constant.type in {bool, int, str} else ", written as in Python"
+        raise UsageError(f"{name} = {text}: it must be {constant.allowed}{form}")
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -16,7 +17,8 @@ class Progress:
     def __init__(self, stream: TextIO | None = None, every: float = 3.0):
         self.stream = sys.stderr if stream is None else stream
         self.every = every
-        self.on_terminal = self.stream.isatty()
+        self.on_terminal = self.stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
+        self._console: Any = None
         self._status: Any = None
         self._next = time.monotonic() + (0.3 if self.on_terminal else every)
 
@@ -43,9 +45,11 @@ class Progress:
         if self._status is None:
             from rich.console import Console
 
-            self._status = Console(file=self.stream).status(text)
+            self._console = Console(file=self.stream)
+            self._status = self._console.status("")
             self._status.start()
-        self._status.update(text)
+        # One line, whatever the width: a terminal cannot take back what has scrolled away.
+        self._status.update(text[: self._console.width - 3])
 
 
 def line(figures: Figures) -> str:
@@ -53,7 +57,7 @@ def line(figures: Figures) -> str:
     rate = figures.distinct / figures.seconds if figures.seconds else 0
     return (
         f"depth {figures.depth}, {figures.generated:,} generated, {figures.distinct:,} distinct, "
-        f"{figures.queue:,} in the queue, {rate:,.0f} states/s, {_megabytes():,} MB"
+        f"{figures.queue:,} queued, {rate:,.0f} states/s, {_megabytes():,} MB"
     )
 
 

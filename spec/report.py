@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
+from spec.checking.model import DEADLOCK
 from spec.checking.result import Result
 from spec.checking.trace import Trace, TraceStep
 from spec.language.domains import ABSENT, LEFT_OUT
@@ -95,7 +96,9 @@ def _step(number: int, width: int, step: TraceStep) -> Iterator[str]:
 
 def _why(trace: Trace) -> Iterator[str]:
     where = f" for {trace.failing}" if trace.failing else ""
-    if trace.looked_at:
+    if trace.broken == DEADLOCK:
+        yield "  here no action is enabled"
+    elif trace.looked_at:
         yield f"  {trace.broken} does not hold{where}, which looked at"
         for place, value in trace.looked_at.items():
             yield f"    {place}: {show(value)}"
@@ -127,7 +130,7 @@ def show(value: Any) -> str:
 
 
 def _record(value: Any) -> str:
-    cls = type(value)
+    cls: Any = type(value)
     if cls.__str__ is not tuple.__str__ and cls.__str__ is not object.__str__:
         return str(value)
     usual = getattr(cls, "_field_defaults", {})

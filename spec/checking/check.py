@@ -50,7 +50,7 @@ def check(
     """
     model = Model(specification)
     named = tuple(properties)
-    question = Question(_asked(model, named, deadlock or specification.deadlock), keep_going, max_states, max_depth)
+    question = Question(_asked(model, named, deadlock), keep_going, max_states, max_depth)
     chosen = engine_named(engine) if isinstance(engine, str) else engine
     found = chosen.explore(model, question, watch)
     return _result(model, question, found, chosen.name, bool(named), release)
@@ -77,7 +77,7 @@ def _asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, .
         if name not in known:
             raise UsageError(f"{model.specification.name} has no property {name}; it has {', '.join(known)}")
     wanted = {TYPE_OK, *(named or [name for name in known if name != DEADLOCK])}
-    if deadlock and not named:
+    if deadlock or (model.specification.deadlock and not named):
         wanted.add(DEADLOCK)
     return model.numbers(wanted)
 

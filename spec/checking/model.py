@@ -83,7 +83,7 @@ class Model:
 
     def initial_states(self) -> Iterator[tuple[Values | None, str]]:
         """Each initial state, once; one with a value outside its domain is None, with what is wrong."""
-        met = set()
+        met: set[Values | None] = set()
         window = self._here
         for instance in self.specification.initials:
             window.load(self.layout.first())
@@ -93,6 +93,7 @@ class Model:
                 window.writable(None)
                 state = window.changed()
             except Misplaced as wrong:
+                met.add(None)
                 yield None, str(wrong)
                 continue
             except Disabled:
@@ -104,6 +105,8 @@ class Model:
             if state not in met:
                 met.add(state)
                 yield state, ""
+        if not met:
+            raise SpecificationError(f"{self.specification.name}: it has no initial state")
 
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
         """Every step from a state, with which of the given properties of steps it decides."""
@@ -114,8 +117,8 @@ class Model:
             self._before.load(state)
         for number, action in enumerate(self.actions):
             evaluated = self._evaluated[number]
+            here.writable(action.name)
             for index, instance in enumerate(action.instances):
-                here.writable(action.name)
                 wrong = ""
                 after: Values | None
                 try:
@@ -130,7 +133,6 @@ class Model:
                     after, wrong = None, str(misplaced)
                 except Exception as failure:
                     raise self._failed(action.step(index), failure, state) from failure
-                here.writable(None)
                 evaluated[index] += 1
                 if evaluated[index] < 8 or not evaluated[index] % 64:
                     self._must_repeat(action.step(index), instance, state, after)
@@ -159,30 +161,39 @@ class Model:
         return [Judged(number, self.properties[number]) for number in looking_for]
 
     def _found(self, judges: list[Judged], state: Values, step: Step, after: Values) -> tuple[int, ...]:
-        before, now = self._before.s, self._here.s
-        return tuple(
+        before, now, writer = self._before.s, self._here.s, step.action
+        self._here.writable(None)
+        found = tuple(
             judged.number
             for judged in judges
             if self._decides(judged.property, after, before, step, now, came_from=state)
         )
+        self._here.writable(writer)
+        return found
 
     def _decides(
         self, judged: Property, state: Values, *given: State | Step, came_from: Values | None = None
     ) -> bool:
         """Whether an invariant is broken here, or a witness seen."""
-        sought = judged.kind == "sometimes"
+        sought, where = judged.kind == "sometimes", state if came_from is None else came_from
         for instance in judged.instances:
             try:
                 answer = instance.run(*given, **instance.parameters)
+                decided = answer is not None and bool(answer) is sought
             except Disabled:
-                raise self._failed(judged.name, "`require` and `bound` belong into actions", state) from None
+                raise self._misjudged(judged, given, "`require` and `bound` belong into actions", where) from None
             except Exception as failure:
-                raise self._failed(judged.name, failure, state) from failure
+                raise self._misjudged(judged, given, failure, where) from failure
             if answer is None:
-                raise self._failed(judged.name, "it answers None, not whether it holds", state)
-            if bool(answer) is sought:
+                raise self._misjudged(judged, given, "it answers None, not whether it holds", where)
+            if decided:
                 return True
         return False
+
+    def _misjudged(
+        self, judged: Property, given: tuple[object, ...], failure: Exception | str, where: Values
+    ) -> EvaluationFailed:
+        return self._failed(f"{judged.name} of {given[1]}" if judged.over_steps else judged.name, failure, where)
 
     def _must_repeat(self, step: Step, instance: Instance, state: Values, first: Values | None) -> None:
         """An action is a function of the state: done again it must come out the same."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from spec.checking.model import TYPE_OK, Model
-from spec.language.domains import ABSENT, LEFT_OUT
+from spec.checking.model import TYPE_OK, EvaluationFailed, Model
+from spec.language.domains import ABSENT, LEFT_OUT, Subset
+from spec.language.errors import Disabled, SpecificationError
 from spec.language.state import Misplaced, Values
 from spec.language.words import Step, listening
 
@@ -85,6 +86,9 @@ def trace(model: Model, number: int, path: Path) -> Trace:
                 after: Values | None = window.changed()
             except Misplaced as misplaced:
                 after, wrong = None, str(misplaced)
+            except Disabled:
+                again = "it is not deterministic: it was enabled, and done again for the trace it is not"
+                raise EvaluationFailed(str(action.step(instance_number)), again, model.show(state)) from None
         changes: dict[str, tuple[Any, Any]] = {}
         if after is None:
             for place, (old, new) in window.assigned().items():
@@ -132,7 +136,7 @@ def _why(
 
 def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """What changed, as deep inside records as it can be told: `broker[0].epoch`, from 0 to 1."""
-    if old is new or (type(old) is type(new) and old == new):
+    if old is new or old is LEFT_OUT or _alike(old, new):
         return
     fields = getattr(type(old), "_fields", None)
     if fields is None or type(old) is not type(new):
@@ -140,6 +144,13 @@ def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any
         return
     for field, before, after in zip(fields, old, new, strict=True):
         yield from differences(f"{place}.{field}", before, after)
+
+
+def _alike(old: Any, new: Any) -> bool:
+    try:
+        return type(old) is type(new) and bool(old == new)
+    except SpecificationError:  # one that was never taken over still has what is to be left out
+        return False
 
 
 def as_variables(model: Model, state: Values) -> dict[str, Any]:
@@ -167,6 +178,8 @@ def jsonable(value: Any) -> Any:
         return {name: jsonable(part) for name, part in zip(value._fields, value, strict=True) if part is not LEFT_OUT}
     if isinstance(value, Mapping):
         return {name_of_key(key): jsonable(part) for key, part in value.items() if part is not LEFT_OUT}
+    if isinstance(value, frozenset) and not isinstance(value, Subset):
+        return [jsonable(part) for part in sorted(value, key=repr)]
     if isinstance(value, tuple | frozenset):
         return [jsonable(part) for part in value]
     return None if value is LEFT_OUT else str(value)

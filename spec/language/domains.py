@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -99,9 +100,13 @@ class _Enumeration(Domain[T]):
 
     def rank(self, value: Any) -> int:
         try:
-            return self._codes[value]
+            code = self._codes[value]
         except (KeyError, TypeError):
             raise OutOfDomain(value, str(self)) from None
+        # True equals 1 and a NamedTuple a tuple; but a frozenset is one however it is walked.
+        if type(value) is not type(self.values[code]) and not isinstance(value, frozenset):
+            raise OutOfDomain(value, str(self))
+        return code
 
     def unrank(self, code: int) -> T:
         return self.values[code]
@@ -140,24 +145,48 @@ class Subset(frozenset[T]):
         return self
 
     def __iter__(self) -> Iterator[T]:
-        last = len(self._order)
-        return iter(sorted(super().__iter__(), key=lambda element: self._order.get(element, last)))
+        order = self._order
+        try:
+            return iter(sorted(super().__iter__(), key=order.__getitem__))
+        except KeyError:  # what the domain does not hold comes last, by its name
+            return iter(sorted(super().__iter__(), key=lambda it: (order.get(it, len(order)), repr(it))))
 
-    def __and__(self, other: Any) -> Subset[T]:
-        return Subset(frozenset.__and__(self, other), self._order)
+    def __and__(self, other: Any) -> Any:
+        return self._with(frozenset.__and__, other)
 
-    def __or__(self, other: Any) -> Subset[Any]:
-        return Subset(frozenset.__or__(self, other), self._order)
+    def __or__(self, other: Any) -> Any:
+        return self._with(frozenset.__or__, other)
 
-    def __sub__(self, other: Any) -> Subset[T]:
-        if self.isdisjoint(other):
-            return self
-        return Subset(frozenset.__sub__(self, other), self._order)
+    def __xor__(self, other: Any) -> Any:
+        return self._with(frozenset.__xor__, other)
 
-    __ror__, __rand__ = __or__, __and__
+    def __sub__(self, other: Any) -> Any:
+        return self._with(frozenset.__sub__, other)
 
-    def __rsub__(self, other: Any) -> Subset[Any]:
-        return Subset(frozenset(other) - frozenset(self), self._order)
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(lambda mine, others: frozenset(others).difference(mine), other)
+
+    def union(self, *others: Iterable[Any]) -> Subset[Any]:  # noqa: D102
+        return Subset(super().union(*others), self._order)
+
+    def intersection(self, *others: Iterable[Any]) -> Subset[T]:  # noqa: D102
+        return Subset(super().intersection(*others), self._order)
+
+    def difference(self, *others: Iterable[Any]) -> Subset[T]:  # noqa: D102
+        return Subset(super().difference(*others), self._order)
+
+    def symmetric_difference(self, other: Iterable[Any]) -> Subset[Any]:  # noqa: D102
+        return Subset(super().symmetric_difference(other), self._order)
+
+    def _with(self, operator: Callable[[frozenset[T], Any], Any], other: Any) -> Any:
+        if not isinstance(other, (frozenset, set)):  # asked often; an ABC answers slowly
+            if not isinstance(other, AbstractSet):
+                return NotImplemented
+            other = frozenset(other)
+        found = operator(self, other)
+        return self if found == self else Subset(found, self._order)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Subset, (tuple(self), dict(self._order)))
@@ -175,9 +204,9 @@ class _Subsets(Domain[frozenset[T]]):
     def rank(self, value: Any) -> int:
         if isinstance(value, frozenset):
             try:
-                return sum(1 << self._order[element] for element in frozenset.__iter__(value))
-            except KeyError:
-                pass
+                return sum(1 << code for code in set(map(self.elements.rank, frozenset.__iter__(value))))
+            except OutOfDomain:
+                value = Subset(value, self._order)  # to be told in one order
         raise OutOfDomain(value, str(self))
 
     def unrank(self, code: int) -> frozenset[T]:
@@ -198,7 +227,7 @@ class _Sequences(Domain[tuple[T, ...]]):
         self.size = self._first[-1]
 
     def rank(self, value: Any) -> int:
-        if not isinstance(value, tuple) or len(value) > self.longest:
+        if type(value) is not tuple or len(value) > self.longest:
             raise OutOfDomain(value, str(self))
         code = 0
         for element in value:
@@ -260,7 +289,7 @@ class _Tuples(Domain[tuple[Any, ...]]):
         self.parts, self.size = parts, prod(part.size for part in parts)
 
     def rank(self, value: Any) -> int:
-        if not isinstance(value, tuple) or len(value) != len(self.parts):
+        if type(value) is not tuple or len(value) != len(self.parts):
             raise OutOfDomain(value, str(self))
         code = 0
         for domain, part in zip(self.parts, value, strict=True):
@@ -387,6 +416,8 @@ def subset_of(elements: Domain[T] | Iterable[T]) -> Domain[frozenset[T]]:
 
 def sequence_of(elements: Domain[T] | Iterable[T], longest: int) -> Domain[tuple[T, ...]]:
     """Every tuple of at most `longest` of these elements, repetitions included, the empty one first."""
+    if longest < 0:
+        raise SpecificationError(f"sequence_of(..., {longest}): it holds nothing")
     return _Sequences(as_domain(elements), longest)
 
 
@@ -406,14 +437,14 @@ def left_out() -> Domain[LeftOut]:
 
 
 def mapping(
-    keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any]] | Iterable[Any]
+    keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
 ) -> MappingDomain:
     """A variable that is a mapping with fixed keys, each always there; a function gives each key its domain."""
     return MappingDomain(_cells(keys, domain), partial=False)
 
 
 def partial_mapping(
-    keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any]] | Iterable[Any]
+    keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
 ) -> MappingDomain:
     """A variable that is a mapping in which each of the keys may be there or not; at first none is."""
     return MappingDomain({key: _Possibly(cell) for key, cell in _cells(keys, domain).items()}, partial=True)

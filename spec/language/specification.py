@@ -67,24 +67,25 @@ class Specification:
     releases: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Each release in order, oldest first, with the constants that it had. The last one is the default."""
 
+    _head: ClassVar[Mapping[str, Any]] = {}
     _fixed: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, **fixed: Any) -> None:
         super().__init_subclass__()
+        _check_names(cls)
         if not cls.__dict__.get("name"):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
-        cls._fixed = {**cls._fixed, **fixed}
-        for name, value in vars(cls).items():
-            if isinstance(value, list | dict | set) and name not in {"releases", "_fixed"} | _PYTHONS_OWN:
-                raise SpecificationError(
-                    f"{cls.__name__}.{name} can be changed in place; a specification keeps nothing between steps"
-                )
-        for name in fixed:
-            if name not in cls.constants():
+        cls._head = fixed
+        cls._fixed = {name: value for base in reversed(cls.__mro__) for name, value in _head_of(base).items()}
+        known = cls.constants()
+        for name, value in fixed.items():
+            if name not in known:
                 raise SpecificationError(f"class {cls.__name__} fixes {name}, which is none of its constants")
+            if not known[name].admits(value):
+                raise SpecificationError(
+                    f"class {cls.__name__} fixes {name} = {value!r}: it must be {known[name].allowed}"
+                )
         for name, (function, mark) in cls._marked().items():
-            if name in vars(Specification):
-                raise SpecificationError(f"{mark.kind} {cls.__name__}.{name}: the name is taken by the language")
             _check_parameters(cls.__name__, name, function, mark)
 
     def __init__(self, **constants: Any) -> None:
@@ -107,16 +108,20 @@ class Specification:
         Raises:
             UsageError: an unknown constant, or a value of the wrong type.
             AssumptionViolated: constants that the specification does not admit.
+            SpecificationError: two variants are asked for, neither of which varies the other.
         """
         known = cls.constants()
         wanted = {name: constant.default for name, constant in known.items()} | dict(cls._fixed) | constants
-        variants = [
+        asked = [
             variant
-            for variant in cls._variants()
+            for variant in dict.fromkeys(cls._variants())
             if all(wanted[name] == value for name, value in variant._fixed.items())
         ]
-        # The last is the most particular: a variant comes after what it varies.
-        return (variants[-1] if variants else cls)(**constants)
+        found = [one for one in asked if not any(one is not other and issubclass(other, one) for other in asked)]
+        if len(found) > 1:
+            names = " and ".join(variant.__name__ for variant in found)
+            raise SpecificationError(f"{cls.name}: these constants ask for {names}, and neither varies the other")
+        return (found[0] if found else cls)(**constants)
 
     @classmethod
     def _variants(cls) -> Iterator[type[Self]]:
@@ -130,6 +135,9 @@ class Specification:
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise SpecificationError(f"it assigns self.{name}: a specification keeps nothing between steps")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise SpecificationError(f"it deletes self.{name}: a specification keeps nothing between steps")
 
     # Constants.
 
@@ -153,8 +161,8 @@ class Specification:
                 raise AssumptionViolated(f"{name} = {value}: it must be at least {constant.at_least}")
             if constant.at_most is not None and value > constant.at_most:
                 raise AssumptionViolated(f"{name} = {value}: it must be at most {constant.at_most}")
-        for name, (function, mark) in self._marked().items():
-            if mark.kind == "assumption" and not getattr(self, name)():
+        for name, function, _ in self._of_kind("assumption"):
+            if not getattr(self, name)():
                 raise AssumptionViolated(f"{name}: {sentence_of(function)}")
 
     # What the marks say.
@@ -201,7 +209,10 @@ class Specification:
 
     def _domain_of(self, name: str) -> Domain[Any] | MappingDomain:
         domain = getattr(self, name)()
-        return domain if isinstance(domain, MappingDomain) else as_domain(domain)
+        try:
+            return domain if isinstance(domain, MappingDomain) else as_domain(domain)
+        except SpecificationError as wrong:
+            raise SpecificationError(f"variable {name}: {wrong}") from None
 
     @cached_property
     def initials(self) -> tuple[Instance, ...]:
@@ -228,7 +239,7 @@ class Specification:
                 name,
                 mark.kind,
                 sentence_of(function),
-                mark.kind == "transition_invariant" or "step" in inspect.signature(function).parameters,
+                tuple(inspect.signature(function).parameters)[1] == "before",
                 self._instances(name, self._domains(name, mark)),
             )
             for name, function, mark in self._of_kind("invariant", "transition_invariant", "sometimes")
@@ -247,7 +258,30 @@ def sentence_of(function: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
 
 
+def _head_of(base: type) -> Mapping[str, Any]:
+    """What a class fixes in its own head."""
+    head: Mapping[str, Any] = vars(base).get("_head", {})
+    return head
+
+
+_TO_SAY = {"name", "leaves_out", "deadlock", "releases"}
+_TAKEN = {name for name in vars(Specification) if not name.startswith("__")} | {"type_ok"}
+_TAKEN_BY_THE_STATE = {"_layout", "_row"}
 _PYTHONS_OWN = {"__annotations__", "__annotations_cache__"}
+
+
+def _check_names(cls: type[Specification]) -> None:
+    """What stands in a class has a name of its own, and cannot be changed in place."""
+    for name, value in vars(cls).items():
+        mark = getattr(value, MARK, None)
+        kind = mark.kind if mark else "constant" if isinstance(value, Constant) else ""
+        if (name in _TAKEN and (kind or name not in _TO_SAY)) or (kind == "variable" and name in _TAKEN_BY_THE_STATE):
+            raise SpecificationError(f"{kind} {cls.__name__}.{name}: the name is taken by the language".lstrip())
+        if isinstance(value, list | dict | set) and name not in _TO_SAY | _PYTHONS_OWN:
+            raise SpecificationError(
+                f"{cls.__name__}.{name} can be changed in place; a specification keeps nothing between steps"
+            )
+
 
 _GIVEN = {
     "variable": (("self",),),

@@ -35,6 +35,8 @@ class Cell:
     """One place of the state."""
 
     def __init__(self, name: str, domain: Domain[Any]):
+        if not domain.size:
+            raise SpecificationError(f"variable {name}: its domain holds nothing")
         self.name, self.domain, self.width = name, domain, domain.width
         # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple.
         self._met: dict[type, dict[Any, tuple[Any, int]]] = {}
@@ -182,6 +184,8 @@ class State:
             raise SpecificationError(self._unknown(name))
         if isinstance(variable.at, int):
             self._row.write(variable.at, value, name)
+        elif not isinstance(value, Mapping):
+            raise SpecificationError(f"{name} = {value!r}: it is a mapping, and is assigned a mapping")
         elif value is not self.__dict__[name]:
             self.__dict__[name].assign_all(dict(value))
 
@@ -329,6 +333,12 @@ class _PartialMapping(_TotalMapping):
         if value is ABSENT:
             raise KeyError(key)
         return value
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value at a key, or the default where there is none."""
+        if key in self:
+            return self[key]
+        return default
 
     def __delitem__(self, key: Any) -> None:
         if key not in self:

@@ -202,7 +202,7 @@ class Constant:
     def admits(self, value: object) -> bool:
         """Whether the value is of the right type, and within the enumeration if there is one."""
         if self.among is not None:
-            return value in self.among
+            return any(type(value) is type(form) and value == form for form in self.among)
         return type(value) is self.type
 
 

@@ -1,0 +1,721 @@
+"""The command keeps its contract: what goes in, what comes out where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+
+from spec import cli
+from spec.systems import SYSTEMS
+from statemachines.diagrams import DIAGRAMS, FORMATS
+
+COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
+"""As it is installed."""
+
+OWN = '''
+"""A specification for each thing that can come out."""
+
+from spec.language import *
+from spec.releases import since
+
+
+class Counter(Specification):
+    """Somebody counts."""
+
+    leaves_out = "time"
+    releases = since({"0.10.1": {"stops": False, "form": "old"}, "2.1": {"stops": True, "form": "new"}})
+
+    top = constant(3, "Where it stops.", at_least=1, at_most=9)
+    names = constant(("a", "b"), "Names.")
+    patient = constant(True, "On or off, and still no switch.")
+    stops = switch(True, "It stops at the top.")
+    form = switch("old", "How it is done.", among=["old", "new"])
+
+    @assumption
+    def odd(self):
+        """The top is odd."""
+        return self.top % 2
+
+    @variable
+    def count(self):
+        """How often."""
+        return mapping(("here",), integers(0, self.top + 1))
+
+    @action(by=(1, 2))
+    def press(self, s, by):
+        """Somebody presses it."""
+        require(by == 1 and s.count["here"] < self.top + (not self.stops))
+        s.count["here"] += by
+
+    @action
+    def reset(self, s):
+        """Back to nothing."""
+        require(s.count["here"])
+        s.count["here"] = 0
+
+    @invariant
+    def never_beyond(self, s):
+        """It never goes beyond the top."""
+        return s.count["here"] <= self.top
+
+    @sometimes
+    def full(self, s):
+        """The top is reached."""
+        return s.count["here"] == self.top
+
+
+class Stuck(Counter):
+    reset = None
+
+
+class Idle(Counter):
+    @action
+    def sleep(self, s):
+        """Never."""
+        require(False)
+
+
+class Failing(Counter):
+    @action
+    def divide(self, s):
+        """It raises in one state."""
+        require(1 // (2 - s.count["here"]) > 9)
+
+
+class FailingInvariant(Counter):
+    @invariant
+    def divisible(self, s):
+        return 1 // (s.count["here"] - 2) < 9
+
+
+class Wrong(Counter):
+    @invariant
+    def silent(self, s):
+        s.count["here"] < 9
+
+
+class Slow(Specification):
+    """It does not come to an end while a test waits."""
+
+    @variable
+    def digit(self):
+        return mapping(range(12), integers(0, 9))
+
+    @action(at=range(12))
+    def turn(self, s, at):
+        require(s.digit[at] < 9)
+        s.digit[at] += 1
+
+
+class NoWord:
+    pass
+'''
+
+
+class Answer(NamedTuple):
+    """What a command answers."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """The one object on stdout; nothing else stands there."""
+        assert self.out.count("\n") == 1
+        return json.loads(self.out)
+
+
+Ask = Callable[..., Answer]
+
+
+@pytest.fixture(autouse=True)
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An own directory to stand in, with a file of one's own; what is imported from there is forgotten again."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "own.py").write_text(OWN)
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Ask]:
+    """Ask the command's entry point, in this process."""
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def asked(*arguments: str) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["kafkaspec", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        assert isinstance(left.value.code, int)
+        return Answer(left.value.code, *capsys.readouterr())
+
+    yield asked
+    signal.signal(signal.SIGTERM, handler)
+
+
+def run(*arguments: str) -> Answer:
+    """Run the command as it is installed."""
+    done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True)
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+# Results.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verdict", "code"),
+    [
+        ("own.py:Counter", "holds", 0),
+        ("own.py:Counter --without stops", "violated", 12),
+        ("own.py:Stuck --deadlock", "deadlock", 11),
+        ("own.py:Stuck", "holds", 0),
+        ("own.py:Counter --max-depth 2", "bounded", 20),
+        ("own.py:Counter --max-states 2", "bounded", 20),
+        ("own.py:Idle", "vacuous", 21),
+        ("own.py:Idle --property never_beyond", "holds", 0),
+        ("own.py:Counter --without stops --property type_ok", "holds", 0),
+        ("own.py:Counter --without stops --continue", "violated", 12),
+    ],
+)
+def test_a_verdict_has_its_exit_code(arguments: str, verdict: str, code: int) -> None:
+    """The installed command exits with the code of its verdict, and says nothing on stderr."""
+    answer = run("check", *arguments.split(), "--json")
+    assert (answer.code, answer.json()["verdict"], answer.err) == (code, verdict, "")
+
+
+def test_json_is_as_promised(ask: Ask) -> None:
+    """The object has the promised members, in the promised order."""
+    found = ask("check", "own.py:Counter", "--without", "stops", "--json").json()
+    assert list(found) == [
+        *("system", "constants", "switches", "release", "engine", "verdict"),
+        *("distinct_states", "generated_states", "depth", "seconds", "states_per_second", "bytes_per_state"),
+        *("properties", "actions", "counterexample"),
+    ]
+    figures = ("seconds", "states_per_second")
+    assert all(isinstance(found.pop(name), int | float) for name in figures)
+    assert found == {
+        "system": "counter",
+        "constants": {"top": 3, "names": ["a", "b"], "patient": True},
+        "switches": {"stops": False, "form": "new"},
+        "release": None,
+        "engine": "reference",
+        "verdict": "violated",
+        "distinct_states": 5,
+        "generated_states": 8,
+        "depth": 5,
+        "bytes_per_state": None,
+        "properties": [
+            {"name": "type_ok", "kind": "invariant", "verdict": "undecided", "length": None},
+            {"name": "never_beyond", "kind": "invariant", "verdict": "violated", "length": 5},
+            {"name": "full", "kind": "sometimes", "verdict": "witnessed", "length": 4},
+        ],
+        "actions": [
+            {"name": "press", "enabled": 4, "taken": 4, "new_states": 4},
+            {"name": "reset", "enabled": 3, "taken": 3, "new_states": 0},
+        ],
+        "counterexample": {
+            "property": "never_beyond",
+            "length": 5,
+            "initial": {"count": {"here": 0}},
+            "steps": [
+                {"action": "press", "parameters": {"by": 1}, "changes": {"count[here]": [n, n + 1]}} for n in range(4)
+            ],
+        },
+    }
+
+
+def test_json_without_a_counterexample(ask: Ask) -> None:
+    """What holds has none, and a release that was asked for is named in full."""
+    found = ask("check", "own.py:Counter", "--json", "--release", "3").json()
+    assert (found["counterexample"], found["release"], found["verdict"]) == (None, "3.9", "holds")
+    assert [each["verdict"] for each in found["properties"]] == ["holds", "holds", "witnessed"]
+
+
+def test_text_says_what_it_holds_for(ask: Ask) -> None:
+    """Beside the verdict stand constants, switches, release, engine, and what is left out."""
+    answer = ask("check", "own.py:Counter", "--release", "2.1")
+    assert answer.out.splitlines()[0] == "counter: holds"
+    for part in ("top = 3", "stops = true", "form = new", "release 2.1", "engine reference", "time", "full (4)"):
+        assert part in answer.out
+
+
+def test_continue_tells_of_every_property(ask: Ask) -> None:
+    """Everything is decided."""
+    found = ask("check", "own.py:Counter", "--without", "stops", "--continue", "--json").json()
+    assert [each["verdict"] for each in found["properties"]] == ["holds", "violated", "witnessed"]
+
+
+def test_a_bound_that_is_reached_is_named(ask: Ask) -> None:
+    """It says which one it was."""
+    assert "the bound on depth was reached" in ask("check", "own.py:Counter", "--max-depth", "2").out
+    assert "the bound on states was reached" in ask("check", "own.py:Counter", "--max-states", "2").out
+
+
+def test_what_never_happened_is_named(ask: Ask) -> None:
+    """A vacuous result says what it lacks."""
+    assert "action sleep is never taken" in ask("check", "own.py:Idle").out
+    answer = ask("check", "own.py:Counter", "--set", "top=1", "--property", "full", "--without", "stops")
+    assert answer.code == 0
+
+
+@pytest.mark.parametrize("engine", ["auto", "local", "reference"])
+def test_engines_that_are_not_built_are_the_reference(ask: Ask, engine: str) -> None:
+    """The result names the engine that explored."""
+    assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == "reference"
+
+
+# Constants.
+
+
+@pytest.mark.parametrize(
+    ("options", "release", "stops", "form"),
+    [
+        ("", None, True, "new"),
+        ("--release 0.10", "0.10.2", False, "old"),
+        ("--release 2", "2.8", True, "new"),
+        ("--release 0.11 --with stops", "0.11", True, "old"),
+        ("--with stops --release 0.11", "0.11", True, "old"),
+        ("--release 1.1 --set form=new", "1.1", False, "new"),
+        ("--set form=old --without stops", None, False, "old"),
+        ("--set stops=false", None, False, "new"),
+        ("--set stops=True --without stops", None, False, "new"),
+        ("--with stops --without stops", None, False, "new"),
+    ],
+)
+def test_a_release_comes_first(ask: Ask, options: str, release: str | None, stops: bool, form: str) -> None:
+    """A release gives all constants, the newest if none is named; the other options override it."""
+    found = ask("check", "own.py:Counter", "--json", *options.split()).json()
+    assert (found["release"], found["switches"]) == (release, {"stops": stops, "form": form})
+
+
+def test_settings_are_values(ask: Ask) -> None:
+    """Integers, truths and tuples are written as in Python; the last setting counts."""
+    settings = ["--set", "top=5", "--set", "top=7", "--set", 'names=("x",)', "--set", "patient=false"]
+    found = ask("check", "own.py:Counter", "--json", *settings).json()
+    assert found["constants"] == {"top": 7, "names": ["x"], "patient": False}
+
+
+@pytest.mark.parametrize(
+    ("options", "switches"),
+    [
+        ("", {"epoch_update": "multi", "fence_zk": True}),
+        ("--release 0.10 --with fence_zk", {"epoch_update": "cas_swallowed", "fence_zk": True}),
+    ],
+)
+def test_the_controller_election_is_checked(ask: Ask, options: str, switches: dict[str, Any]) -> None:
+    """A system of our own, as small as it can be."""
+    arguments = ["check", "controller-election", "--json", "--set", "elections=1", "--set", "brokers=1"]
+    found = ask(*arguments, *options.split()).json()
+    assert (found["system"], found["switches"], found["verdict"]) == ("controller-election", switches, "holds")
+
+
+# A specification of one's own.
+
+
+def test_a_module_of_ones_own_is_found(tmp_path: Path) -> None:
+    """`package.module:Class` is looked for where one stands, and what stands beside a file can be imported."""
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "counting.py").write_text(OWN)
+    (package / "alone.py").write_text("from counting import Counter\n\nclass Mine(Counter):\n    pass\n")
+    assert run("check", "mine.counting:Counter", "--json").json()["system"] == "counter"
+    assert run("check", "mine/alone.py:Mine", "--json").json()["system"] == "mine"
+    assert run("check", str(package / "alone.py") + ":Mine", "--json").json()["system"] == "mine"
+
+
+BAD_FILES = {
+    "has a syntax error": ("class A(\n", r"bad\.py, line 1: '\(' was never closed"),
+    "imports what is not there": ("\nimport no_such_thing\n", r"bad\.py, line 2: .*no_such_thing.*"),
+    "imports what spec has not": ("from spec.language import nonsense\n", r"bad\.py, line 1: .*nonsense.*"),
+    "raises": ("x = 1\n1 / 0\n", r"bad\.py, line 2: ZeroDivisionError: division by zero"),
+    "leaves": ("import sys\nsys.exit(0)\n", r"bad\.py, line 2: SystemExit: 0"),
+    "has no such class": ("A = 3\n", r"bad\.py has no specification A; it has none"),
+    "has a class that is none": ("class A:\n    pass\n", r"bad\.py has no specification A; it has none"),
+    "only imports the class": (
+        "from spec.language import Specification as A\n",
+        r"bad\.py has no specification A; it has none",
+    ),
+    "has no action": (
+        "from spec.language import *\nclass A(Specification):\n    pass\n",
+        r"a: it has no action",
+    ),
+    "has a parameter without a domain": (
+        "from spec.language import *\nclass A(Specification):\n    @action\n    def go(self, s, broker): pass\n",
+        r"bad\.py, line 2: action A\.go: parameter broker has no domain",
+    ),
+    "has a mutable constant": (
+        "from spec.language import *\nclass A(Specification):\n    a = constant([], 'A list.')\n",
+        r"bad\.py, line 3: constant\(\[\]\): its default must be immutable",
+    ),
+    "has a variable whose domain raises": (
+        "from spec.language import *\nclass A(Specification):\n    @variable\n"
+        "    def x(self): return integers(0, self.nope)\n    @action\n    def go(self, s): pass\n",
+        r"bad\.py, line 4: AttributeError: 'A' object has no attribute 'nope'",
+    ),
+    "has a range that raises": (
+        "from spec.language import *\nclass A(Specification):\n"
+        "    @action(x=lambda self: undefined)\n    def go(self, s, x): pass\n",
+        r"bad\.py, line 3: NameError: name 'undefined' is not defined",
+    ),
+    "has an assumption that raises": (
+        "from spec.language import *\nclass A(Specification):\n    @assumption\n    def fine(self): return 1 < 'a'\n",
+        r"bad\.py, line 4: TypeError: .*",
+    ),
+    "begins outside a domain": (
+        "from spec.language import *\nclass A(Specification):\n"
+        "    @variable\n    def x(self): return integers(0, 1)\n"
+        "    @initial\n    def begin(self, s): s.x = 2\n    @action\n    def go(self, s): pass\n",
+        r"the initial state is outside its domain: x: 2 is not an integer of 0\.\.1",
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_FILES)
+def test_a_bad_file_is_one_line(ask: Ask, tmp_path: Path, bad: str) -> None:
+    """A file that ... is answered with what is wrong, and where."""
+    content, message = BAD_FILES[bad]
+    (tmp_path / "bad.py").write_text(content)
+    answer = ask("check", "bad.py:A", "--json")
+    assert (answer.code, answer.out) == (2, "")
+    assert re.fullmatch(f"Error: {message}\n", answer.err), answer.err
+
+
+# Mistakes.
+
+TEXT_ERRORS = {
+    # What does not exist.
+    "chek": "No such command 'chek'. Did you mean 'check'?",
+    "check": "Missing argument 'SYSTEM'.",
+    "check nosuch": (
+        f"no system is called nosuch; there are {', '.join(SYSTEMS)}, or a specification of your own as "
+        "path/to/file.py:Class or package.module:Class"
+    ),
+    "check own.py": (
+        "own.py is a file: write own.py:Class; it has Counter, Stuck, Idle, Failing, FailingInvariant, Wrong, Slow"
+    ),
+    "check nofile.py:Counter": "there is no file nofile.py",
+    "check nofile.py": "there is no file nofile.py",
+    "check .:Counter": (
+        f"no system is called .:Counter; there are {', '.join(SYSTEMS)}, or a specification of your own as "
+        "path/to/file.py:Class or package.module:Class"
+    ),
+    "check no_package.module:Counter": "no module no_package is here or installed",
+    "check spec.no_module:Counter": "no module spec.no_module is here or installed",
+    "check os.path:Counter": "os.path has no specification Counter; it has none",
+    "check own.py:Counter --property none": (
+        "counter has no property none; it has type_ok, never_beyond, full, deadlock"
+    ),
+    "check own.py:Counter --release 4": r"no release is called 4; there are 0.10.1, ",
+    "check own.py:Slow --release 3.9": "no release is called 3.9; there are none",
+    "check own.py:Counter --engine fast": (
+        "Invalid value for '--engine': 'fast' is not one of 'auto', 'local', 'spark', 'reference'."
+    ),
+    "check own.py:Counter --nosuch": "No such option '--nosuch'.",
+    "check own.py:Counter again": "Got unexpected extra argument (again)",
+    # Constants and switches.
+    "check own.py:Counter --set top": "--set top: write NAME=VALUE",
+    "check own.py:Counter --set =3": "--set =3: write NAME=VALUE",
+    "check own.py:Counter --set tip=3": "counter has no constant tip; it has top, names, patient, stops, form",
+    "check own.py:Counter --set top=high": "top = high: it must be an integer",
+    "check own.py:Counter --set top=1.5": "top = 1.5: it must be an integer",
+    "check own.py:Counter --set top=": "top = : it must be an integer",
+    "check own.py:Counter --set patient=1": "patient = 1: it must be true or false",
+    "check own.py:Counter --set names=a,b": "names = a,b: it must be a tuple, written as in Python",
+    "check own.py:Counter --set form=newest": "form = newest: it must be one of old, new",
+    "check own.py:Counter --with form": (
+        "--with form: it has several forms; write --set form=VALUE, with one of old, new"
+    ),
+    "check own.py:Counter --without patient": (
+        "--without patient: patient is a constant, not a switch; write --set patient=VALUE"
+    ),
+    "check own.py:Counter --with halts": "--with halts: counter has no switch halts; it has stops",
+    "check own.py:Slow --with halts": "--with halts: slow has no switch halts; it has none",
+    # Options that do not fit.
+    "check own.py:Counter --max-depth deep": "Invalid value for '--max-depth': 'deep' is not a valid whole number.",
+    "check own.py:Counter --max-states 0": "Invalid value for '--max-states': 0 is not in the range x>=1.",
+    "check own.py:Counter --workers 2": ("--workers: the reference engine is one process; ask for --engine spark"),
+    "check own.py:Counter --run-dir kept": ("--run-dir: only the engine spark keeps a run; ask for --engine spark"),
+    "check own.py:Counter --resume kept": ("--resume: only the engine spark keeps a run; ask for --engine spark"),
+    "check own.py:Counter --run-dir kept --resume other": (
+        "--run-dir and --resume name two directories; a run that goes on stays where it is"
+    ),
+    # What is not built yet.
+    "check own.py:Counter --symmetry": "--symmetry is not built yet",
+    "check own.py:Counter --memory 2G": "--memory is not built yet",
+    "check own.py:Counter --trace trace.itf.json": "--trace is not built yet",
+    "simulate own.py:Counter --runs 3 --steps 4": "simulate is not built yet",
+    "replay trace.itf.json": "replay is not built yet",
+    "anomalies --json": "anomalies is not built yet",
+    # Elections and diagrams.
+    "elect": ("Missing argument 'STRATEGY'. Choose from: offline, reassign, preferred, controlled-shutdown"),
+    "elect fair": (
+        "Invalid value for 'STRATEGY': 'fair' is not one of "
+        "'offline', 'reassign', 'preferred', 'controlled-shutdown'."
+    ),
+    "elect offline --replicas 1,2 --isr 1": "Missing option '--live'.",
+    "elect offline --replicas one --isr 1 --live 1": (
+        "--replicas one: write broker ids with commas between them, like 1,2,3"
+    ),
+    "elect offline --replicas 1,,2 --isr 1 --live 1": (
+        "--replicas 1,,2: write broker ids with commas between them, like 1,2,3"
+    ),
+    "elect offline --replicas 1,1 --isr 1 --live 1": "replicas: broker 1 stands twice in (1, 1), allowed is once",
+    "elect offline --replicas -1 --isr 1 --live 1": (
+        "replicas: -1 is no broker id, allowed are the integers from 0 on"
+    ),
+    "diagram": "Missing argument 'WHAT'.",
+    "diagram broker": f"no diagram is called broker; there are {', '.join(DIAGRAMS)}",
+    "diagram partition --format png": ("Invalid value for '--format': 'png' is not one of 'mermaid', 'dot', 'svg'."),
+    "diagram partition -o no/where": "no/where cannot be written: No such file or directory",
+}
+
+
+@pytest.mark.parametrize("asked", TEXT_ERRORS)
+def test_a_mistake_is_one_line(ask: Ask, asked: str) -> None:
+    """It exits 2, with one line on stderr and nothing on stdout, which says what was wrong and what is allowed."""
+    answer = ask(*asked.split())
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert answer.err.startswith(f"Error: {TEXT_ERRORS[asked]}")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("top=0", "top = 0: it must be at least 1"),
+        ("top=11", "top = 11: it must be at most 9"),
+        ("top=4", "odd: The top is odd."),
+    ],
+)
+def test_an_assumption_is_told_apart(ask: Ask, setting: str, message: str) -> None:
+    """Well-typed constants that violate an assumption exit 10, and the assumption is named."""
+    assert ask("check", "own.py:Counter", "--json", "--set", setting) == Answer(10, "", f"Error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        ("Failing", r"divide\(\): ZeroDivisionError: .* \(own.py, line \d+\)\n  in the state count\[here\] = 2"),
+        ("FailingInvariant", r"divisible: ZeroDivisionError: .* \(own.py, line \d+\)\n  in the state .* = 2"),
+        (
+            "Wrong",
+            r"silent: it answers None, not whether it holds\n"
+            r"  in the state in which every variable has the first value of its domain",
+        ),
+    ],
+)
+def test_what_raises_is_told_with_its_state(ask: Ask, cls: str, message: str) -> None:
+    """It exits 75 and says which step or property, where in the file, and in which state."""
+    answer = ask("check", f"own.py:{cls}", "--json")
+    assert (answer.code, answer.out) == (75, "")
+    assert re.fullmatch(f"Error: {message}\n", answer.err), answer.err
+    line = re.search(r"line (\d+)", answer.err)
+    assert line is None or "//" in OWN.splitlines()[int(line[1]) - 1]
+
+
+def test_the_installed_command_exits_alike() -> None:
+    """The codes of mistakes go through the installed command, too, and none prints a traceback."""
+    asked = {
+        2: ("check", "own.py:Nothing"),
+        10: ("check", "own.py:Counter", "--set", "top=2"),
+        75: ("check", "own.py:Failing"),
+    }
+    answers = {code: run(*arguments) for code, arguments in asked.items()}
+    assert {code: answer.code for code, answer in answers.items()} == {code: code for code in asked}
+    assert not any(answer.out or "Traceback" in answer.err for answer in answers.values())
+
+
+def test_our_own_mistakes_are_not_hidden(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What raises in the command itself is no mistake of the person's, and comes with its traceback."""
+    monkeypatch.setattr("spec.report.report", lambda result: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        ask("check", "own.py:Counter")
+
+
+# Interruptions, and where things are printed.
+
+
+def heed_interrupts() -> None:
+    """Whoever is started in the background may be told to ignore Ctrl-C, and so would be its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def begun(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    """A run that will not end by itself."""
+    return subprocess.Popen(
+        [COMMAND, "check", "own.py:Slow", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        preexec_fn=heed_interrupts,
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ("--json",))], ids=["Ctrl-C", "SIGTERM, as JSON"]
+)
+def test_an_interrupted_run_says_so(number: signal.Signals, options: tuple[str, ...]) -> None:
+    """After a line of progress it is interrupted: it exits 130, gives its figures, and says that nothing was kept."""
+    with begun(*options) as process:
+        assert process.stderr is not None
+        progress = process.stderr.readline()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert re.fullmatch(
+        r"depth \d+, [\d,]+ generated, [\d,]+ distinct, [\d,]+ queued, [\d,]+ states/s, [\d,]+ MB\n", progress
+    )
+    assert process.returncode == 130
+    assert "nothing was kept" in (err if options else out)
+    if options:
+        assert Answer(130, out, err).json()["verdict"] == "interrupted"
+    else:
+        assert out.startswith("slow: interrupted: nothing was kept")
+
+
+def test_a_terminal_gets_a_line_that_moves() -> None:
+    """On a terminal the progress moves in its place and is gone at the end; stdout has none of it."""
+    terminal, theirs = pty.openpty()
+    with begun(stderr=theirs) as process:
+        os.close(theirs)
+        seen = b""
+        while seen.count(b"distinct") < 3:
+            assert select.select([terminal], [], [], 60)[0]
+            seen += os.read(terminal, 4096)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        out = process.stdout.read()
+        process.wait(60)
+    os.close(terminal)
+    assert process.returncode == 130
+    assert b"\r" in seen
+    assert b"\n" not in seen
+    assert out.startswith("slow: interrupted")
+    assert "queued" not in out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["--help"], [], ["check", "own.py:Counter"], ["check", "own.py:Counter", "--json"]]
+)
+def test_a_reader_that_has_enough_is_no_error(arguments: list[str]) -> None:
+    """`kafkaspec list | head -1`: who writes to a pipe that nobody reads any more leaves without a word."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run([COMMAND, *arguments], stdout=theirs, stderr=subprocess.PIPE, text=True)
+    os.close(theirs)
+    assert done.stderr == "" or not arguments
+    assert "Traceback" not in done.stderr
+
+
+def test_head_of_the_list() -> None:
+    """The same in a shell."""
+    done = subprocess.run(["/bin/sh", "-c", f"{COMMAND} list | head -1"], capture_output=True, text=True)
+    assert (done.stdout.strip() in SYSTEMS, done.stderr) == (True, "")
+
+
+# The other commands.
+
+
+def test_list_names_everything(ask: Ask) -> None:
+    """Systems, their constants, switches, properties and releases."""
+    answer = ask("list")
+    assert (answer.code, answer.err) == (0, "")
+    for part in (*SYSTEMS, "brokers = 2", "fence_zk = true", "[one of multi, cas", "epoch_unique", "witness", "3.9"):
+        assert part in answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found", "text"),
+    [
+        (
+            "offline --replicas 1,2,3 --isr 2,3 --live 3",
+            {"leader": 3, "isr": [3], "recipients": [3], "unclean": False},
+            "leader 3, ISR 3, LeaderAndIsr to 3",
+        ),
+        (
+            "offline --replicas 1,2,3 --isr 2,3 --live 1 --unclean",
+            {"leader": 1, "isr": [1], "recipients": [1], "unclean": True},
+            "leader 1, ISR 1, LeaderAndIsr to 1, unclean",
+        ),
+        (
+            "controlled-shutdown --replicas 1,2 --isr 1,2 --live 1,2 --shutting-down 1",
+            {"leader": 2, "isr": [2], "recipients": [1, 2], "unclean": False},
+            "leader 2, ISR 2, LeaderAndIsr to 1,2",
+        ),
+        (
+            "offline --replicas 1,2,3 --isr 2,3 --live 1",
+            {"leader": None, "isr": None, "recipients": [], "unclean": False},
+            "no leader can be elected",
+        ),
+    ],
+)
+def test_elect(ask: Ask, arguments: str, found: dict[str, Any], text: str) -> None:
+    """Whether there is a leader or not, the question is answered."""
+    answer = ask("elect", *arguments.split(), "--json")
+    assert (answer.code, answer.json(), answer.err) == (0, found, "")
+    assert ask("elect", *arguments.split()) == Answer(0, f"{text}\n", "")
+
+
+def test_elect_among_nobody(ask: Ask) -> None:
+    """A list may be empty."""
+    arguments = ["elect", "offline", "--replicas", "1", "--isr", "", "--live", " "]
+    assert ask(*arguments) == Answer(0, "no leader can be elected\n", "")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("what", DIAGRAMS)
+def test_diagram(ask: Ask, tmp_path: Path, what: str, form: str) -> None:
+    """It prints the picture, or writes the same into a file."""
+    picture = FORMATS[form](DIAGRAMS[what])
+    assert ask("diagram", what, "--format", form) == Answer(0, picture, "")
+    assert ask("diagram", what, "--format", form, "-o", "picture") == Answer(0, "", "")
+    assert (tmp_path / "picture").read_text(encoding="utf-8") == picture
+
+
+# Help.
+
+
+def test_help_is_whole(ask: Ask) -> None:
+    """No sentence is cut off, the exit codes are told, and what is not built is not offered."""
+    answer = ask("--help")
+    assert answer.code == 0
+    assert "..." not in answer.out.partition("Commands:")[2]
+    assert all(re.search(rf"\b{code}\b", answer.out) for code in (0, 2, 10, 11, 12, 20, 21, 75, 130))
+    assert not any(command in answer.out for command in ("simulate", "replay", "anomalies"))
+
+
+def test_every_option_has_its_help() -> None:
+    """Whoever reads `--help` of a command needs no other place."""
+    for name, command in cli.kafkaspec.commands.items():
+        assert command.help, name
+        for option in command.params:
+            assert not isinstance(option, click.Option) or option.help, f"{name} {option.name}"
+
+
+def test_check_help(ask: Ask) -> None:
+    """It says what SYSTEM can be."""
+    answer = ask("check", "--help")
+    assert (answer.code, answer.err) == (0, "")
+    assert "path/to/file.py:Class" in answer.out
+    assert "package.module:Class" in answer.out
+
+
+def test_without_a_command_help_is_an_error(ask: Ask) -> None:
+    """Nothing was asked: stdout stays empty, and the help is on stderr."""
+    answer = ask()
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("Usage: kafkaspec")

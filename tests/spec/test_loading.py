@@ -1,0 +1,191 @@
+"""A specification is found by its name, and gets the constants that were asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spec.language import Specification, SpecificationError, UsageError, action, assumption, constant, switch
+from spec.language.state import State
+from spec.loading import answering_for, place_in, specification, system_named, value_of
+from spec.systems import SYSTEMS
+from tests.spec.toys import Walkers
+
+LOCK = """
+from spec.language import Specification, action
+
+class Lock(Specification):
+    @action
+    def turn(self, s):
+        pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An own directory to stand in; what is imported from there is forgotten again."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+# Names.
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_is_found(name: str) -> None:
+    """What is listed exists, under its own name."""
+    assert system_named(name).name == name
+
+
+def test_a_module_is_found() -> None:
+    """A class in a module is the class."""
+    assert system_named("tests.spec.toys:Walkers") is Walkers
+
+
+def test_a_file_is_read_once(tmp_path: Path) -> None:
+    """Two ways to name a file are one file: a class of it is not two classes."""
+    (tmp_path / "lock.py").write_text(LOCK)
+    assert system_named("lock.py:Lock") is system_named(f"{tmp_path}/lock.py:Lock")
+
+
+def test_a_file_may_be_called_like_a_module(tmp_path: Path) -> None:
+    """A file `json.py` is that file, and `json` stays what it was."""
+    import json
+
+    (tmp_path / "json.py").write_text(LOCK)
+    assert system_named("json.py:Lock").__name__ == "Lock"
+    assert sys.modules["json"] is json
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Two directories may have a file of the same name."""
+    for number in (1, 2):
+        (tmp_path / f"v{number}").mkdir()
+        (tmp_path / f"v{number}" / "lock.py").write_text(f"{LOCK}\n    version = {number}\n")
+    versions = [getattr(system_named(f"v{number}/lock.py:Lock"), "version", None) for number in (1, 2)]
+    assert versions == [1, 2]
+
+
+def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    """When it is mended, it is read again."""
+    (tmp_path / "mended.py").write_text("1 / 0")
+    with pytest.raises(UsageError, match=r"mended\.py, line 1: ZeroDivisionError"):
+        system_named("mended.py:Lock")
+    (tmp_path / "mended.py").write_text(LOCK)
+    assert system_named("mended.py:Lock").name == "lock"
+
+
+def test_where_it_fails_is_the_persons_line(tmp_path: Path) -> None:
+    """An exception deep inside a library is told with the line of the file that led there."""
+    (tmp_path / "deep.py").write_text("import json\n\njson.loads('{')\n")
+    with pytest.raises(UsageError, match=r"^deep\.py, line 3: JSONDecodeError"):
+        system_named("deep.py:Lock")
+
+
+def test_a_syntax_error_is_told_where_it_is(tmp_path: Path) -> None:
+    """In the file that has it, which may be another than the one that was named."""
+    (tmp_path / "other.py").write_text("\n\ndef (")
+    (tmp_path / "lock.py").write_text("import other\n")
+    with pytest.raises(UsageError, match=r"^other\.py, line 3: "):
+        system_named("lock.py:Lock")
+
+
+# Constants.
+
+
+class Typed(Specification):
+    """One constant of each type."""
+
+    count: int = constant(1, "An integer.")
+    on: bool = constant(True, "A truth.")
+    word: str = constant("x", "A string.")
+    pair: tuple[int, ...] = constant((1, 2), "A tuple.")
+    some: frozenset[int] = constant(frozenset({1}), "A set.")
+    form: int = switch(1, "One of several.", among=(1, 2))
+
+    @action
+    def go(self, s: State) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("count", "-3", -3),
+        ("on", "FALSE", False),
+        ("on", "true", True),
+        ("word", "3", "3"),
+        ("word", "a=b", "a=b"),
+        ("word", "", ""),
+        ("pair", "(3,)", (3,)),
+        ("pair", "3, 4", (3, 4)),
+        ("some", "{1, 2}", frozenset({1, 2})),
+        ("some", "[]", frozenset()),
+        ("form", "2", 2),
+    ],
+)
+def test_a_value_is_written_as_its_type_is(name: str, text: str, value: object) -> None:
+    """A string needs no quotes; the rest is as in Python, and truths in any letters."""
+    found = value_of(name, Typed.constants()[name], text)
+    assert (found, type(found)) == (value, type(value))
+    assert getattr(specification(Typed, settings=[f"{name}={text}"]), name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("count", "true", "count = true: it must be an integer"),
+        ("count", "True", "count = True: it must be an integer"),
+        ("on", "0", "on = 0: it must be true or false"),
+        ("pair", "[1]", r"pair = \[1\]: it must be a tuple, written as in Python"),
+        ("pair", "__import__('os')", "pair = .*: it must be a tuple, written as in Python"),
+        ("some", "1", "some = 1: it must be a frozenset, written as in Python"),
+        ("form", "3", "form = 3: it must be one of 1, 2"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(name: str, text: str, message: str) -> None:
+    """The message says what was given, and what is allowed. Nothing that is given is run."""
+    with pytest.raises(UsageError, match=f"^{message}$"):
+        value_of(name, Typed.constants()[name], text)
+
+
+def test_without_wishes_the_defaults_hold() -> None:
+    """A system without releases begins with what its constants say."""
+    assert specification(Typed).valuation == {name: each.default for name, each in Typed.constants().items()}
+
+
+# Blame.
+
+
+class Careless(Typed):
+    """Its assumption raises."""
+
+    @assumption
+    def compared(self) -> bool:
+        """It never gets there."""
+        return self.count < self.word  # type: ignore[operator, no-any-return]
+
+
+def test_what_a_specification_raises_is_told_with_its_place() -> None:
+    """An exception from its own code becomes a mistake in it."""
+    told = pytest.raises(SpecificationError, match=r"^test_loading\.py, line \d+: TypeError: ")
+    with told as raised, answering_for(Careless):
+        specification(Careless)
+    assert place_in(Careless, raised.value.__cause__) in str(raised.value)
+
+
+def test_what_others_raise_is_theirs() -> None:
+    """An exception that did not come through its code stays what it is, and a told one stays as it was told."""
+    walkers = "toys.py"
+    with pytest.raises(KeyError), answering_for(Walkers):
+        raise KeyError(walkers)
+    with pytest.raises(UsageError, match=r"^as it was$"), answering_for(Careless):
+        raise UsageError("as it was")
+    assert place_in(Walkers, KeyError()) == place_in(Walkers, None) == ""

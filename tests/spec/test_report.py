@@ -1,0 +1,291 @@
+"""A result is told in a way that a person can read."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from enum import Enum
+from typing import Any, NamedTuple
+
+import pytest
+
+from spec import catalogue, releases, report
+from spec.catalogue import describe
+from spec.checking import Result, check
+from spec.language import (
+    ABSENT,
+    LEFT_OUT,
+    Domain,
+    MappingDomain,
+    Specification,
+    State,
+    Step,
+    action,
+    constant,
+    integers,
+    invariant,
+    left_out,
+    mapping,
+    partial_mapping,
+    record,
+    require,
+    say,
+    sequence_of,
+    sometimes,
+    subset_of,
+    switch,
+    transition_invariant,
+    variable,
+)
+from spec.releases import since
+from tests.spec.toys import TOYS
+
+
+class Colour(Enum):
+    """An enumeration."""
+
+    Red = 1
+
+
+class Letter(NamedTuple):
+    """A record, of which one field is as it always is."""
+
+    to: int = 0
+    text: str = ""
+
+
+class Stamped(NamedTuple):
+    """A record that says itself how it is printed."""
+
+    number: int = 0
+
+    def __str__(self) -> str:
+        return f"#{self.number}"
+
+
+class Post(Specification):
+    """Letters go through boxes.
+
+    What comes later is not on the first line.
+    """
+
+    leaves_out = "stamps"
+    releases = since({"0.10.1": {"careful": False}, "2.0": {"careful": True}})
+
+    boxes: int = constant(2, "Where letters lie.", at_least=1)
+    careful: bool = switch(True, "Nobody writes twice.")
+    form: str = switch("post", "How it is sent.", among=["post", "pigeon"])
+
+    @variable
+    def box(self) -> MappingDomain:
+        """What lies in each of them."""
+        return partial_mapping(range(self.boxes), record(Letter, to=integers(0, 3), text=("", "hello")))
+
+    @variable
+    def seen(self) -> MappingDomain:
+        """Who looked into which."""
+        return mapping(range(self.boxes), subset_of(("ann", "bob")))
+
+    @variable
+    def log(self) -> Domain[tuple[int, ...]]:
+        """To whom was written."""
+        return sequence_of((1, 2, 3), longest=2)
+
+    @variable
+    def time(self) -> Any:
+        """When."""
+        return left_out()
+
+    @action(at=lambda self: range(self.boxes), to=(1, 2))
+    def write(self, s: State, at: int, to: int) -> None:
+        """Somebody writes."""
+        require(len(s.log) < 2 and (to not in s.log or not self.careful))
+        say("first" if not s.log else "again")
+        s.box[at] = Letter(to, "hello")
+        s.log += (to,)
+        s.time = 3
+
+    @action(at=lambda self: range(self.boxes), who=("ann", "bob"))
+    def look(self, s: State, at: int, who: str) -> None:
+        """Somebody looks; twice is once."""
+        require(at in s.box)
+        s.seen[at] = s.seen[at] | {who}
+
+    @action(at=lambda self: range(self.boxes))
+    def take(self, s: State, at: int) -> None:
+        """The letter is taken."""
+        require(at in s.box and s.seen[at])
+        del s.box[at]
+
+    @invariant(at=lambda self: range(self.boxes))
+    def not_both_looked(self, s: State, at: int) -> bool:
+        """Ann and Bob never look into the same box."""
+        return len(s.seen[at]) < 2
+
+    @transition_invariant
+    def nothing_is_taken(self, before: State, step: Step, after: State) -> bool:
+        """No letter goes away."""
+        return len(after.box) >= len(before.box)
+
+    @sometimes
+    def both_full(self, s: State) -> bool:
+        """Both are full."""
+        return len(s.box) == self.boxes
+
+
+def told(result: Result) -> str:
+    """The report, but for times."""
+    return re.sub(r"in [\d.]+ s \([\d,]+ states/s\)", "in TIME", report.report(result))
+
+
+def test_a_counterexample_is_told_step_by_step() -> None:
+    """Only what changed, in the place where it changed, with what was said; empty things are left out at first."""
+    found = check(Post(), properties=["not_both_looked"], release="2.0")
+    assert told(found) == (
+        """\
+post: not_both_looked is violated, in 4 states
+  57 distinct states, 85 generated, depth 4, in TIME, engine reference
+  release 2.0
+  constants   boxes = 2
+  switches    careful = true, form = post
+  left out    stamps
+  violated    not_both_looked (4)
+  undecided   type_ok
+
+not_both_looked: Ann and Bob never look into the same box.
+
+  1  initially
+  2  write(at=1, to=1)   first
+       box[1]: absent -> Letter(to=1, text=hello)
+       log: () -> (1,)
+  3  look(at=1, who=ann)
+       seen[1]: {} -> {ann}
+  4  look(at=1, who=bob)
+       seen[1]: {ann} -> {ann, bob}
+
+  not_both_looked does not hold for at = 1, which looked at
+    seen[1]: {ann, bob}"""
+    )
+
+
+def test_a_broken_step_is_told_with_both_sides() -> None:
+    """A transition invariant says what it looked at before the step and after it."""
+    text = told(check(Post(), properties=["nothing_is_taken"]))
+    assert "  4  take(at=1)\n       box[1]: Letter(to=1, text=hello) -> absent\n" in text
+    assert "    before, box[1]: Letter(to=1, text=hello)\n    box[1]: absent" in text
+
+
+class Curious(Post):
+    """Nobody may look twice, though a second look is a step."""
+
+    @transition_invariant
+    def a_look_is_new(self, before: State, step: Step, after: State) -> bool:
+        """Whoever looks has not looked before."""
+        return step.action != "look" or step.parameters["who"] not in before.seen[step.parameters["at"]]
+
+
+def test_a_step_that_changes_nothing_says_so() -> None:
+    """It is a step like others, and is not left without a word."""
+    text = told(check(Curious(), properties=["a_look_is_new"]))
+    assert re.search(r"\n  4  look\(at=\d, who=\w+\)\n       nothing changes\n\n", text)
+
+
+def test_a_domain_that_is_left_is_told_with_what_is_allowed() -> None:
+    """A value outside its domain is shown where it was assigned."""
+    text = told(check(TOYS["a domain left"]))
+    assert re.search(r"\n  type_ok does not hold for \S+: \S+ is not an integer of \d+\.\.\d+$", text)
+
+
+def test_a_deadlock_is_told() -> None:
+    """It is called by its name, and there is nothing that it looked at."""
+    text = told(check(TOYS["a deadlock"], deadlock=True))
+    assert re.match(r"[\w-]+: deadlock, in \d+ states\n", text)
+    assert text.endswith("\n  here no action is enabled")
+
+
+def test_numbers_of_steps_stand_in_line() -> None:
+    """From ten steps on, the numbers take two columns."""
+    text = told(check(TOYS["several broken"], keep_going=True))
+    numbers = re.findall(r"^  ( ?\d+)  ", text, re.MULTILINE)
+    assert len(set(map(len, numbers))) == 1
+    assert [int(number) for number in numbers] == list(range(1, len(numbers) + 1))
+
+
+class Idle(Post):
+    """Nothing is ever taken or seen."""
+
+    look = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("specification", "options", "headline"),
+    [
+        (Post(boxes=1), {"properties": ["both_full"]}, "holds"),
+        (Post(), {"properties": ["both_full"], "max_depth": 1}, "bounded: the bound on depth was reached"),
+        (Idle(), {}, "vacuous: action take is never taken"),
+        (Post(), {"properties": ["nothing_is_taken"]}, "nothing_is_taken is violated, in 4 states"),
+    ],
+)
+def test_the_headline_is_the_verdict(specification: Post, options: dict[str, Any], headline: str) -> None:
+    """With its reason, where it needs one."""
+    result = check(specification, **options)
+    assert report.headline(result) == headline
+    assert report.report(result).startswith(f"{result.system}: {headline}\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "none"),
+        (True, "true"),
+        (7, "7"),
+        ("text", "text"),
+        (Colour.Red, "Red"),
+        (ABSENT, "absent"),
+        (LEFT_OUT, "?"),
+        ((), "()"),
+        ((1,), "(1,)"),
+        ((1, (None, False)), "(1, (none, false))"),
+        (frozenset(), "{}"),
+        (subset_of((2, 1)).unrank(3), "{2, 1}"),
+        (Letter(), "Letter()"),
+        (Letter(to=2), "Letter(to=2)"),
+        ((Letter(to=2, text="a"),), "(Letter(to=2, text=a),)"),
+        (Stamped(4), "#4"),
+    ],
+)
+def test_values_are_shown_shortly(value: object, shown: str) -> None:
+    """As a person would write them; what a record has by itself is not repeated."""
+    assert report.show(value) == shown
+
+
+def test_a_system_is_described() -> None:
+    """What `kafkaspec list` says of one: releases with the same constants stand together."""
+    assert list(describe(Post)) == [
+        "post",
+        "  Letters go through boxes.",
+        "  constants",
+        "    boxes = 2",
+        "      Where letters lie.",
+        "  switches",
+        "    careful = true",
+        "      Nobody writes twice.",
+        "    form = post [one of post, pigeon]",
+        "      How it is sent.",
+        "  properties",
+        "    not_both_looked",
+        "      Ann and Bob never look into the same box.",
+        "    nothing_is_taken",
+        "      No letter goes away.",
+        "    both_full [witness]",
+        "      Both are full.",
+        "  releases",
+        "    0.10.1 to 1.1  careful = false",
+        "    2.0 to 3.9     careful = true",
+    ]
+
+
+@pytest.mark.parametrize("module", [catalogue, releases, report])
+def test_examples_run(module: Any) -> None:
+    """The examples in the docstrings show what happens."""
+    assert doctest.testmod(module).failed == 0
