@@ -1,0 +1,388 @@
+"""The run directory: the levels of an exploration on disk, each of them complete or not there.
+
+    _run.json                                what is explored, in how many buckets
+    level=0007/bucket=0003/states.parquet    the states of level 7 that hash to bucket 3, in code order
+    _commits/0007.json                       level 7 is complete: its files, and all figures up to it
+
+A level comes to be in four steps. Each bucket's states are written to an attempt, a file with a name of its own
+that begins with `_`. When all are there, the attempts that count get their final names and others are removed.
+Then the commit is written beside its place and moved there, which is what makes the level exist. Whoever dies
+in between leaves files that no commit names: nobody reads them, and `resume` removes them.
+
+States are packed: big-endian bytes of one width for the whole run, so that the order of bytes is code order.
+Names that begin with `_` are passed over by what reads Parquet, so a run that is complete is also a table with
+the columns `state`, `level` and `bucket`: `spark.read.parquet(DIR)`, `pyarrow.dataset.dataset(DIR, ...)`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spec.language.errors import UsageError
+
+FORMAT: Final = 1
+"""Of the directory. A run of another format is refused."""
+BUCKETS: Final = 16
+"""As many tasks can settle a level at once."""
+
+Identity = Mapping[str, Mapping[str, Any]]
+"""What a run explores, part by part (system, constants, source, ...), each part by name; plain JSON."""
+
+
+def reached(point: str) -> None:
+    """The run has come to a point at which it may die and be resumed; tests let it die here.
+
+    The points of a level are `before files`, `after files`, `before commit`, `after commit`.
+    """
+
+
+def bucket_of(state: bytes, buckets: int) -> int:
+    """The bucket of a packed state, the same in every process and every run."""
+    return zlib.crc32(state) % buckets
+
+
+@dataclass(frozen=True)
+class LevelFile:
+    """The states of one bucket in one level, as they were written."""
+
+    bucket: int
+    rows: int
+    size: int
+    """In bytes."""
+    sha256: str
+    attempt: str = ""
+    """The name under which it was written; it means nothing once the level is committed."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A level that is complete, and the run up to it."""
+
+    level: int
+    files: tuple[LevelFile, ...]
+    generated: int
+    distinct: int
+    seconds: float
+    coverage: Mapping[str, Mapping[str, int]]
+    """By action: enabled, taken, new_states."""
+    findings: Mapping[str, Mapping[str, Any]]
+    """By property: `length`; `state`, in hexadecimal, the end; and of a property of steps the last step, `before`
+    in hexadecimal, `action` and `instance` by number. A step that leaves a domain has an empty `state`."""
+
+    @property
+    def rows(self) -> int:
+        """How many states the level has."""
+        return sum(file.rows for file in self.files)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in its file."""
+        files = [{name: value for name, value in asdict(file).items() if name != "attempt"} for file in self.files]
+        return {**asdict(self), "files": files}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Commit:
+        """What `to_json` gave."""
+        return cls(**{**found, "files": tuple(LevelFile(**file) for file in found["files"])})
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """One run on disk. It can be sent to other processes, which see the same files."""
+
+    path: Path
+    run: str
+    """A name that no other run has."""
+    width: int
+    """Bytes of a packed state."""
+    buckets: int
+    durable: bool
+    """Whether a level that is committed survives the machine, and not only the process."""
+
+    @classmethod
+    def create(
+        cls, path: Path, identity: Identity, width: int, *, buckets: int = BUCKETS, durable: bool = True
+    ) -> RunDirectory:
+        """Begin a run in a directory that is empty or not there.
+
+        Raises:
+            UsageError: it is not empty, or cannot be written.
+        """
+        if any(path.iterdir()):
+            raise UsageError(f"the run directory {path} is not empty: resume the run in it, or name another")
+        identity = _plain(identity)
+        made = cls(path, uuid.uuid4().hex, width, buckets, durable)
+        try:
+            (path / "_commits").mkdir()
+            head = {"format": FORMAT, "run": made.run, "digest": digest(identity), "width": width, "buckets": buckets}
+            made._write_json(path / "_run.json", {**head, **identity})
+        except OSError as failure:
+            raise UsageError(f"{path} cannot be written: {failure.strerror}") from None
+        return made
+
+    @classmethod
+    def resume(cls, path: Path, identity: Identity, *, durable: bool = True) -> tuple[RunDirectory, list[Commit]]:
+        """Go on with a run: its levels, once all of them proved whole and what was never committed is removed.
+
+        Raises:
+            UsageError: there is no run, it is of something else, or a file is not what was committed. Then the
+                directory is as it was.
+        """
+        identity = _plain(identity)
+        head = _read_json(path / "_run.json", f"{path} holds no run that could be resumed")
+        if head.get("format") != FORMAT:
+            raise UsageError(f"{path} has format {head.get('format')}, and only format {FORMAT} can be resumed")
+        earlier = {part: head.get(part, {}) for part in identity}
+        if digest(earlier) != head.get("digest"):
+            raise UsageError(f"{path / '_run.json'} was changed since the run began: it does not fit its digest")
+        if different := difference(earlier, identity):
+            raise UsageError(f"{path} holds another run: {different}")
+        found = cls(path, head["run"], head["width"], head["buckets"], durable)
+        commits = found._commits()
+        distinct = 0
+        for commit in commits:
+            found._verify(commit)
+            distinct += commit.rows
+            if commit.distinct != distinct:
+                raise UsageError(f"{found._place(commit.level)} has {commit.distinct} states, its files {distinct}")
+        found._sweep(commits)
+        return found, commits
+
+    # States.
+
+    def file(self, level: int, bucket: int) -> Path:
+        """Where the states of a bucket in a level are, once they are committed."""
+        return self._bucket(level, bucket) / "states.parquet"
+
+    def write(self, level: int, states: Iterable[bytes]) -> list[LevelFile]:
+        """Write states of a level, given in code order, to attempts of their buckets."""
+        by_bucket: dict[int, list[bytes]] = {}
+        for state in states:
+            by_bucket.setdefault(bucket_of(state, self.buckets), []).append(state)
+        return [self._write_bucket(level, bucket, by_bucket[bucket]) for bucket in sorted(by_bucket)]
+
+    def _write_bucket(self, level: int, bucket: int, states: list[bytes]) -> LevelFile:
+        sink = pa.BufferOutputStream()
+        column = pa.array(states, pa.binary(self.width))
+        pq.write_table(pa.table({"state": column}), sink, compression="zstd", use_dictionary=False)
+        content = sink.getvalue()
+        attempt = f"_{uuid.uuid4().hex}.parquet"
+        folder = self._bucket(level, bucket)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / attempt).write_bytes(content)
+        return LevelFile(bucket, len(states), content.size, hashlib.sha256(content).hexdigest(), attempt)
+
+    def read(self, level: int, bucket: int) -> list[bytes]:
+        """The states of a bucket in a level that is committed, in code order; its file must be there."""
+        table = pq.ParquetFile(self.file(level, bucket)).read(use_threads=False)  # a task has one core
+        states: list[bytes] = table.column("state").to_pylist()
+        return states
+
+    def committed(self, level: int) -> tuple[LevelFile, ...]:
+        """The files of a level that is committed."""
+        return self._commit(level).files
+
+    # Commits.
+
+    def commit(self, commit: Commit) -> None:
+        """Let a level exist, whose attempts are written."""
+        reached("after files")
+        self._publish(commit)
+        reached("before commit")
+        self._write_json(self._place(commit.level), commit.to_json())
+        reached("after commit")
+
+    def _publish(self, commit: Commit) -> None:
+        """Give the attempts that count their final names; the others were of tasks that somebody else did again."""
+        level, final = self._level(commit.level), [self.file(commit.level, file.bucket) for file in commit.files]
+        for file, place in zip(commit.files, final, strict=True):
+            place.with_name(file.attempt).replace(place)
+        _remove_attempts(level)
+        if final:
+            self._sync(*final, *(place.parent for place in final), level, self.path)
+
+    def _commits(self) -> list[Commit]:
+        levels = [int(place.stem) for place in (self.path / "_commits").glob("*.json") if place.stem.isdigit()]
+        return [self._commit(level) for level in range(1, max(levels, default=0) + 1)]
+
+    def _commit(self, level: int) -> Commit:
+        place = self._place(level)
+        found = _read_json(place, f"{place} is missing")
+        try:
+            return Commit.from_json(found)
+        except (TypeError, KeyError, AttributeError):
+            raise UsageError(f"{place} is no commit that could be resumed") from None
+
+    def _verify(self, commit: Commit) -> None:
+        for file in commit.files:
+            path = self.file(commit.level, file.bucket)
+            try:
+                size = path.stat().st_size
+                if size != file.size:
+                    raise UsageError(f"{path} is damaged: it has {size} bytes, and {file.size} were committed")
+                with path.open("rb") as content:
+                    if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
+                        raise UsageError(f"{path} is damaged: it is not what was committed")
+                rows = pq.read_metadata(path).num_rows
+            except (OSError, pa.ArrowInvalid) as failure:
+                raise UsageError(f"{path} cannot be read: {failure}") from None
+            if rows != file.rows:
+                raise UsageError(f"{path} has {rows} states, and {file.rows} were committed")
+
+    def _sweep(self, commits: list[Commit]) -> None:
+        """Remove what was never committed."""
+        whole = {self._level(commit.level) for commit in commits}
+        for level in self.path.glob("level=*"):
+            if level in whole:
+                _remove_attempts(level)
+            else:
+                shutil.rmtree(level, ignore_errors=True)  # a task that outlived its run may still write into it
+        for unfinished in (self.path / "_commits").glob("*.unfinished"):
+            unfinished.unlink()
+
+    # Files.
+
+    def _level(self, level: int) -> Path:
+        return self.path / f"level={level:04}"
+
+    def _bucket(self, level: int, bucket: int) -> Path:
+        return self._level(level) / f"bucket={bucket:04}"
+
+    def _place(self, level: int) -> Path:
+        return self.path / "_commits" / f"{level:04}.json"
+
+    def _write_json(self, path: Path, content: Mapping[str, Any]) -> None:
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(content, indent=1) + "\n")
+        self._sync(unfinished)
+        unfinished.replace(path)
+        self._sync(path.parent)
+
+    def _sync(self, *paths: Path) -> None:
+        """See that these files and directories survive the machine; at once, for the disk takes them together."""
+        if self.durable:
+            with ThreadPoolExecutor(len(paths)) as pool:
+                list(pool.map(_sync, paths))
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class Visited:
+    """The states of some buckets that are committed, up to a level; a cache of what the files say.
+
+    Nothing gets in but from a level that is committed. So whoever lost it, or fell behind, or expanded a level
+    that was then expanded by somebody else, has what everybody has as soon as it is brought `up_to` a level.
+    `after` is a level, up to which states are left out.
+    """
+
+    def __init__(self, directory: RunDirectory, buckets: Iterable[int], after: int = 0):
+        self.directory, self.buckets = directory, frozenset(buckets)
+        self.level = self.after = after
+        self.states: set[bytes] = set()
+        self.last: list[bytes] = []
+        """Those of the last level that was read, bucket by bucket."""
+
+    def up_to(self, level: int) -> set[bytes]:
+        """Every state of the levels up to this one."""
+        if self.level > level:  # a task of long ago, or a run that was put back
+            self.forget()
+        while self.level < level:
+            self.last = [
+                state
+                for file in self.directory.committed(self.level + 1)
+                if file.bucket in self.buckets
+                for state in self.directory.read(self.level + 1, file.bucket)
+            ]
+            self.states.update(self.last)
+            self.level += 1
+        return self.states
+
+    def forget(self) -> None:
+        """Hold nothing any more; what is asked for next is read again."""
+        self.level, self.states, self.last = self.after, set(), []
+
+
+@contextmanager
+def held(path: Path, *, make: bool) -> Iterator[None]:
+    """Hold a directory, so that no other process explores in it; make it if it is not there and that is asked.
+
+    Raises:
+        UsageError: another one does, or it is no directory.
+    """
+    try:
+        if make:
+            path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as failure:
+        raise UsageError(f"{path} cannot be a run directory: {failure.strerror}") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{path}: another process explores in it") from None
+        except OSError:
+            pass  # some network file systems know no locks
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def digest(identity: Identity) -> str:
+    """One line that stands for all that a run explores."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def difference(earlier: Identity, now: Identity) -> str:
+    """What differs first between what a run explored and what is asked now, in words; empty if nothing does."""
+    for part, given in now.items():
+        before = earlier[part]
+        for name in [*before, *(name for name in given if name not in before)]:
+            was, is_ = before.get(name, "not there"), given.get(name, "not there")
+            if was != is_:
+                if part == "source":
+                    return f"the source of {name} has changed since"
+                return f"{part} {name} was {was}, and is {is_} now"
+    return ""
+
+
+def _plain(identity: Identity) -> Identity:
+    """As it comes back from a file: tuples are lists there."""
+    plain: Identity = json.loads(json.dumps(identity))
+    return plain
+
+
+def _read_json(path: Path, otherwise: str) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(otherwise) from None
+    except (OSError, ValueError):
+        raise UsageError(f"{path} cannot be read") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{path} cannot be read")
+    return found
+
+
+def _remove_attempts(level: Path) -> None:
+    for attempt in level.glob("bucket=*/_*.parquet"):
+        attempt.unlink(missing_ok=True)

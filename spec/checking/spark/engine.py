@@ -1,0 +1,330 @@
+"""The Spark engine: level by level, each committed to a run directory before the next is begun."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from spec.checking import rundir
+from spec.checking.exploration import Coverage, Exploration, Figures, Finding, Question, Watch, is_violation
+from spec.checking.model import Model
+from spec.checking.rundir import BUCKETS, Commit, Identity, RunDirectory, Visited, held
+from spec.checking.spark.jobs import Job, expand_level, find_arrivals, settle, shares
+from spec.checking.spark.paths import paths
+from spec.checking.spark.session import Cluster, require_java
+from spec.checking.spark.source import digests, pickled
+from spec.checking.spark.work import Arrival, Ending, Report, Work
+from spec.language.errors import UsageError
+from spec.language.state import Values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+DRIVER_LEVEL = 3_000
+"""A job costs 0.4 s whatever it does, in which the driver expands 500 states of an election and 2,000 of a toy. Two
+cores gain that back from twice as many on; the rest pays for the session, which takes some ten seconds to start."""
+DRIVER_STATES = 1_000_000
+"""Visited states that the driver holds, at some 100 bytes each; beyond them every level is a job."""
+TICK = 256
+"""States that the driver expands between two looks of whoever watches."""
+
+
+class SparkEngine:
+    """Explores on Spark, and on the driver as long as a level is not worth a job.
+
+    Args:
+        run_dir: where the run is kept, empty or not there; without it, nothing is kept. Whatever the workers of
+            the session are, they must see it under the same path.
+        resume: go on with the run in `run_dir`. Only the bounds and `keep_going` may differ from before.
+        workers: how many tasks run at once; by default as many as there are cores.
+        session: the session to use; it is not stopped. Without one, the active session is used, or one is
+            started on this machine when the first job needs it, and stopped.
+        driver_level: up to how many states of a level are expanded without a job.
+        buckets: over how many files a level is spread; a run that is resumed keeps its own.
+
+    Exploring raises what every engine does, and UsageError: there is no Java, `run_dir` is not empty, or what it
+    holds cannot be resumed.
+    """
+
+    name = "spark"
+
+    def __init__(
+        self,
+        run_dir: Path | None = None,
+        *,
+        resume: bool = False,
+        workers: int | None = None,
+        session: SparkSession | None = None,
+        driver_level: int = DRIVER_LEVEL,
+        buckets: int = BUCKETS,
+    ):
+        if resume and run_dir is None:
+            raise UsageError("there is nothing to resume without a run directory")
+        self.run_dir, self.resume, self.buckets = run_dir, resume, buckets
+        self.workers, self.session, self.driver_level = workers, session, driver_level
+        self.jobs = 0
+        """How many levels of the last exploration were expanded by jobs."""
+
+    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
+        """Go through the states, level by level."""
+        if self.session is None:
+            require_java()
+        work = Work(model, question.properties)
+        initial = work.initial_states()
+        with ExitStack() as until_done:
+            directory, commits = self._directory(work, question, until_done)
+            cluster = Cluster(self.session, self.workers, directory.path / "_spark.log")
+            until_done.callback(cluster.stop)
+            search = _Search(work, question, watch, directory, cluster, self.driver_level)
+            try:
+                return search.run(commits, initial)
+            except KeyboardInterrupt:
+                kept = "" if self.run_dir is None else f"the run can be resumed from {self.run_dir}"
+                return replace(search.interrupted(), kept=kept)
+            finally:
+                self.jobs = search.jobs
+
+    def _directory(self, work: Work, question: Question, until_done: ExitStack) -> tuple[RunDirectory, list[Commit]]:
+        if self.run_dir is None:
+            folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
+            path = Path(until_done.enter_context(folder))
+            return RunDirectory.create(path, {}, work.width, buckets=self.buckets, durable=False), []
+        identity = identity_of(work.model, question)
+        path = self.run_dir.absolute()
+        until_done.enter_context(held(path, make=not self.resume))
+        if self.resume:
+            return RunDirectory.resume(path, identity)
+        return RunDirectory.create(path, identity, work.width, buckets=self.buckets), []
+
+
+def identity_of(model: Model, question: Question) -> Identity:
+    """What a run explores: all in which a run that is resumed must be as it was."""
+    specification = model.specification
+    constants = specification.constants()
+    values = {name: _canonical(value) for name, value in specification.valuation.items()}
+    looked_at = set(question.properties)
+    return {
+        "system": {"name": specification.name},
+        "constants": {name: value for name, value in values.items() if not constants[name].switch},
+        "switches": {name: value for name, value in values.items() if constants[name].switch},
+        "source": digests(specification),
+        "domains": {cell.name: cell.domain.size for cell in model.layout.cells},
+        "properties": {
+            each.name: "looked at" if number in looked_at else "not looked at"
+            for number, each in enumerate(model.properties)
+        },
+    }
+
+
+def _canonical(value: object) -> str:
+    """A constant in words that are the same in every process, however its sets hash."""
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(map(_canonical, value))) + "}"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_canonical, value)) + ")"
+    return str(value)
+
+
+class _Search:
+    def __init__(
+        self,
+        work: Work,
+        question: Question,
+        watch: Watch,
+        directory: RunDirectory,
+        cluster: Cluster,
+        driver_level: int,
+    ):
+        self.work, self.model, self.question, self.watch = work, work.model, question, watch
+        self.directory, self.cluster, self.driver_level = directory, cluster, driver_level
+        self.visited = Visited(directory, range(directory.buckets))
+        self.whole: Commit | None = None
+        self.began = time.perf_counter()
+        self.jobs = 0
+
+    def run(self, commits: list[Commit], initial: list[bytes]) -> Exploration:
+        for commit in self.levels(commits, initial):
+            self.whole = commit
+            self.watch(self.figures())
+            if ended := self.ended(commit):
+                return self.report(ended)
+        raise AssertionError("levels come without end")
+
+    def levels(self, commits: list[Commit], initial: list[bytes]) -> Iterator[Commit]:
+        """Those that are there already, so that a run ends where it would have ended; then new ones."""
+        yield from commits
+        if commits:
+            commit = commits[-1]
+            self.began = time.perf_counter() - commit.seconds
+        else:
+            commit = self.first_level(initial)
+            yield commit
+        while True:
+            commit = self.next_level(commit)
+            yield commit
+
+    def ended(self, commit: Commit) -> str:
+        question = self.question
+        if not question.keep_going and any(is_violation(self.model, number) for number in self.endings(commit)):
+            return "found"
+        if not commit.rows:
+            return "complete"
+        if question.max_states is not None and commit.distinct >= question.max_states:
+            return "states"
+        if question.max_depth is not None and commit.level >= question.max_depth:
+            return "depth"
+        return ""
+
+    # A level.
+
+    def first_level(self, initial: list[bytes]) -> Commit:
+        rundir.reached("before files")
+        report = self.work.report()
+        self.work.judge(initial, (), report)
+        report.files += self.directory.write(1, initial)
+        nothing = {action.name: vars(Coverage()) for action in self.model.actions}
+        return self.commit(Commit(0, (), len(initial), 0, 0.0, nothing, {}), report)
+
+    def next_level(self, commit: Commit) -> Commit:
+        rundir.reached("before files")
+        small = commit.rows <= self.driver_level and commit.distinct <= DRIVER_STATES
+        if commit.distinct > DRIVER_STATES:
+            self.visited.forget()
+        return self.commit(commit, self.by_driver(commit) if small else self.by_job(commit))
+
+    def by_driver(self, commit: Commit) -> Report:
+        visited = self.visited.up_to(commit.level)
+        states, decided = sorted(self.visited.last), frozenset(self.endings(commit))
+        report, reached = self.work.report(), dict[Values, int]()
+        for done in range(0, len(states), TICK):
+            self.work.expand(states[done : done + TICK], decided, report, reached)
+            if report.failures:
+                return report
+            self.watch(self.under_way(report.generated, done))
+        settle(self.work, visited, self.work.packed(reached), decided, report, self.directory, commit.level)
+        return report
+
+    def by_job(self, commit: Commit) -> Report:
+        job = self.job(commit.level, frozenset(self.endings(commit)))
+        report = self.work.report()
+        for part in self.run_job(lambda session: expand_level(session, job, self.cluster.parallelism)):
+            report.add(part)
+        self.jobs += 1
+        return report
+
+    def commit(self, before: Commit, report: Report) -> Commit:
+        """Let the level after this one exist.
+
+        Raises:
+            EvaluationFailed: an evaluation did, on the way.
+        """
+        if failure := report.failure():
+            raise failure
+        level = before.level + 1
+        coverage = {
+            action.name: {figure: before.coverage[action.name][figure] + new for figure, new in vars(more).items()}
+            for action, more in zip(self.model.actions, report.coverage, strict=True)
+        }
+        findings = dict(before.findings)
+        for number, ending in sorted(report.endings.items()):
+            length = before.level if number == self.work.deadlock else level
+            findings.setdefault(self.model.properties[number].name, {"length": length, **ending.to_json()})
+        files = tuple(sorted(report.files, key=lambda file: file.bucket))
+        commit = Commit(
+            level,
+            files,
+            before.generated + report.generated,
+            before.distinct + sum(file.rows for file in files),
+            time.perf_counter() - self.began,
+            coverage,
+            findings,
+        )
+        self.directory.commit(commit)
+        return commit
+
+    # What Spark is asked for.
+
+    def run_job(self, job: Callable[[SparkSession], T]) -> T:
+        return self.cluster.run(job, lambda: self.watch(self.under_way()))
+
+    def job(self, level: int, decided: frozenset[int]) -> Job:
+        asked = time.perf_counter()
+        parallelism = self.cluster.parallelism
+        self.began += time.perf_counter() - asked  # to start a session is not to explore
+        return Job(
+            self.directory,
+            self.pickled,
+            self.question.properties,
+            level,
+            decided,
+            shares(self.directory, level, parallelism),
+        )
+
+    @cached_property
+    def pickled(self) -> bytes:
+        return pickled(self.model.specification)
+
+    def arrivals(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
+        """The lowest way in which each of the targets, all of the next level, is reached from this one."""
+        rows = sum(file.rows for file in self.directory.committed(level))
+        if rows <= self.driver_level:
+            states = Visited(self.directory, range(self.directory.buckets), level - 1).up_to(level)
+            return self.work.arrivals(sorted(states), targets)
+        job = self.job(level, frozenset())
+        return self.run_job(lambda session: find_arrivals(session, job, targets))
+
+    # What was found.
+
+    def endings(self, commit: Commit) -> dict[int, Ending]:
+        """Where each property that was decided so far was, by its number."""
+        return {
+            number: Ending.from_json(commit.findings[each.name])
+            for number, each in enumerate(self.model.properties)
+            if each.name in commit.findings
+        }
+
+    def figures(self) -> Figures:
+        """Those of the last level that is whole."""
+        whole = self.whole
+        if whole is None:
+            return Figures(0, 0, 0, 0, 0.0)
+        depth = whole.level if whole.rows else max(1, whole.level - 1)
+        return Figures(depth, whole.generated, whole.distinct, whole.rows, whole.seconds)
+
+    def under_way(self, generated: int = 0, expanded: int = 0) -> Figures:
+        """Those of the last level that is whole, and how far it is expanded."""
+        whole, seconds = self.figures(), time.perf_counter() - self.began
+        return whole._replace(generated=whole.generated + generated, queue=whole.queue - expanded, seconds=seconds)
+
+    def report(self, ended: str) -> Exploration:
+        return replace(self.report_without_findings(ended), findings=self.findings())
+
+    def interrupted(self) -> Exploration:
+        """Whoever presses Ctrl-C again does not want to wait for the paths either."""
+        try:
+            return self.report("interrupted")
+        except KeyboardInterrupt:
+            return self.report_without_findings("interrupted")
+
+    def report_without_findings(self, ended: str) -> Exploration:
+        coverage = self.whole.coverage if self.whole else {}
+        actions = (coverage.get(action.name, {}) for action in self.model.actions)
+        return Exploration(ended, self.figures(), tuple(Coverage(**action) for action in actions))
+
+    def findings(self) -> dict[int, Finding]:
+        if self.whole is None:
+            return {}
+        endings, names = self.endings(self.whole), self.model.properties
+        lengths = {number: self.whole.findings[names[number].name]["length"] for number in endings}
+        return {
+            number: Finding(lengths[number], (self.work.unpack(first), choices))
+            for number, (first, choices) in paths(endings, lengths, self.arrivals).items()
+        }

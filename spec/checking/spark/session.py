@@ -1,0 +1,217 @@
+"""The Spark session of an exploration: given by the caller, or started when the first job needs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from threading import Thread, current_thread, main_thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from spec.checking.spark.source import HOME
+from spec.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+JAVA = 17
+"""The oldest Java that Spark runs on."""
+TRIES = 4
+"""How often a task may lose its worker before the run is given up."""
+
+
+class Cluster:
+    """Where jobs run. What the caller gave is never stopped, what was started here is."""
+
+    def __init__(self, given: SparkSession | None, workers: int | None, log: Path):
+        self._given, self._workers, self._log = given, workers, log
+        self._session: SparkSession | None = None
+        self._mark = f"kafkaspec-{uuid.uuid4().hex}"
+        self._ours = False
+
+    @property
+    def session(self) -> SparkSession:
+        """The session; this may start it, which takes some seconds."""
+        if self._session is None:
+            from pyspark.sql import SparkSession
+
+            found = self._given or SparkSession.getActiveSession()
+            self._ours = found is None
+            self._session = found or start(self._workers or cores(), self._log)
+        return self._session
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at once, as far as one can know. It takes a session to know it."""
+        session = self.session
+        if self._workers:
+            return self._workers
+        with suppress(Exception):  # Spark Connect has no context, and says so in more than one way
+            return session.sparkContext.defaultParallelism
+        return cores()
+
+    def run(self, job: Callable[[SparkSession], T], tick: Callable[[], None]) -> T:
+        """What a job gives. Meanwhile `tick` is called now and then.
+
+        It runs in a thread of its own: Ctrl-C must not fall into a talk with Java, which would not recover.
+
+        Raises:
+            KeyboardInterrupt: somebody pressed Ctrl-C, and the job is cancelled.
+            RuntimeError: Spark has given it up; the first line of why.
+        """
+        session, outcome = self.session, Future[T]()
+        mark, cancel = _marking(session)
+
+        def run() -> None:
+            try:
+                with suppress(Exception):  # without it the job can only not be cancelled
+                    mark(self._mark)
+                outcome.set_result(job(session))
+            except BaseException as failure:
+                outcome.set_exception(failure)
+
+        Thread(target=run, name="a Spark job", daemon=True).start()
+        try:
+            while not wait([outcome], TICK).done:
+                tick()
+        except KeyboardInterrupt:
+            with suppress(Exception):  # what goes on running only writes files that nobody reads
+                cancel(self._mark)
+                wait([outcome], PATIENCE)
+            raise
+        try:
+            return outcome.result()
+        except Exception as failure:
+            raise RuntimeError(f"Spark has given up: {_first_line(failure)}") from failure
+
+    def stop(self) -> None:
+        """Stop the session if it was started here."""
+        if self._ours and self._session is not None:
+            self._session.stop()
+            self._session = None
+
+
+def _marking(session: SparkSession) -> tuple[Callable[[str], None], Callable[[str], Any]]:
+    """How the jobs of a thread are marked, and how those with a mark are cancelled from any thread."""
+    # The session's own tags would do both, but can only be cancelled by the thread that set them, except on Connect.
+    context = getattr(session, "sparkContext", None)
+    if context is None:
+        return session.addTag, session.interruptTag
+    return context.addJobTag, context.cancelJobsWithTag
+
+
+TICK = 1.0
+"""Seconds between two looks of whoever watches a job."""
+PATIENCE = 10.0
+"""Seconds in which a job that is cancelled should have ended."""
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def start(workers: int, log: Path) -> SparkSession:
+    """A quiet session on this machine, reached by nobody else. What Java has to say goes to the log."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers must run our interpreter; a setting comes too late
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(f"local[{workers},{TRIES}]").appName("kafkaspec")
+    for name, value in {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        # Java only passes rows on: compiling them further, or many threads to tidy up, costs twice the time.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.adaptive.enabled": "false",  # a level is two stages, with nothing to be planned anew between them
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.executorEnv.PYTHONPATH": str(HOME),
+    }.items():
+        builder = builder.config(name, value)
+    with _interrupts_as_they_are(), _errors_to(log):
+        try:
+            return builder.getOrCreate()
+        except Exception as failure:
+            raise UsageError(
+                f"Spark did not start: {_first_line(failure)}; `--engine reference` needs none"
+            ) from failure
+
+
+def require_java() -> None:
+    """See that there is a Java that Spark runs on, before Spark finds that there is none.
+
+    Raises:
+        UsageError: there is none, or it is too old.
+    """
+    _require_java(os.environ.get("JAVA_HOME"), shutil.which("java"))
+
+
+@cache
+def _require_java(home: str | None, on_path: str | None) -> None:
+    java = str(Path(home, "bin", "java")) if home else on_path
+    if java is None:
+        raise UsageError(f"the Spark engine needs Java {JAVA} or later, and there is none; try --engine reference")
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:
+        raise UsageError(
+            f"the Spark engine needs Java {JAVA} or later, and JAVA_HOME has none: {home}; try --engine reference"
+        ) from None
+    version = java_version(said)
+    if version is not None and version < JAVA:
+        raise UsageError(
+            f"the Spark engine needs Java {JAVA} or later, and {java} is Java {version}; try --engine reference"
+        )
+
+
+def java_version(said: str) -> int | None:
+    """The version in what `java -version` says; None if it is not understood.
+
+    >>> java_version('openjdk version "17.0.15" 2025-04-15'), java_version('java version "1.8.0_392"')
+    (17, 8)
+    """
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(found[1]) if found else None
+
+
+@contextmanager
+def _interrupts_as_they_are() -> Iterator[None]:
+    """PySpark takes Ctrl-C for itself when it starts, and does not give it back when it stops."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _errors_to(log: Path) -> Iterator[None]:
+    """The processes that are started meanwhile write their errors to the log, as long as they live."""
+    sys.stderr.flush()
+    mine = os.dup(2)
+    try:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(mine, 2)
+        os.close(mine)
+
+
+def _first_line(failure: Exception) -> str:
+    return str(failure).strip().partition("\n")[0]

@@ -1,0 +1,113 @@
+"""What a specification is written in: the modules that its author answers for.
+
+They are the modules of its classes, and what these import that is neither installed nor part of the language
+and the checkers. A run directory remembers them by their digests. Those that other processes would not find by
+their names, a person's own file above all, are sent along with the specification.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import spec
+from spec.language.errors import UsageError
+from spec.language.specification import Specification
+
+HOME = Path(spec.__file__).resolve().parents[1]
+"""The directory from which our own packages are imported."""
+
+_INSTALLED = tuple(
+    Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))
+)
+_NOT_THE_AUTHORS = ("spec.language", "spec.checking", "spec.cli")
+
+
+def modules_of(specification: Specification) -> list[ModuleType]:
+    """The modules that a specification is written in, sorted by name.
+
+    Only what stands at the head of a module counts as imported; what a function imports is not seen.
+    """
+    waiting = [sys.modules[cls.__module__] for cls in type(specification).__mro__ if cls is not object]
+    own = {module.__name__.partition(".")[0] for module in waiting}
+    found: dict[str, ModuleType] = {}
+    while waiting:
+        module = waiting.pop()
+        name = module.__name__
+        if name in found or name.startswith(_NOT_THE_AUTHORS):
+            continue
+        if name.partition(".")[0] in own or not _is_installed(module):
+            found[name] = module
+            waiting += _imported(module)
+    return [found[name] for name in sorted(found)]
+
+
+def digests(specification: Specification) -> dict[str, str]:
+    """The SHA-256 of each module that a specification is written in, by its name; of a person's file, by that.
+
+    Raises:
+        UsageError: the source of one of its classes cannot be read.
+    """
+    found: dict[str, list[str]] = {}
+    for module in modules_of(specification):
+        file = _file(module)
+        if file is not None and file.is_file():
+            name = module.__name__ if _found_by_name(module) else file.name
+            found.setdefault(name, []).append(hashlib.sha256(file.read_bytes()).hexdigest())
+        elif module.__name__ in {cls.__module__ for cls in type(specification).__mro__}:
+            raise UsageError(
+                f"{specification.name} is written in {module.__name__}, which has no file: a run directory "
+                "could not tell whether it changed"
+            )
+    return {name: " ".join(sorted(digests)) for name, digests in sorted(found.items())}
+
+
+def pickled(specification: Specification) -> bytes:
+    """A specification such that another process can have it: what that would not find by name goes along."""
+    import pyspark.cloudpickle
+
+    cloudpickle: Any = pyspark.cloudpickle  # it has no types
+    along = [module for module in modules_of(specification) if not _found_by_name(module)]
+    for module in along:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        content: bytes = cloudpickle.dumps(specification)
+        return content
+    finally:
+        for module in along:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _imported(module: ModuleType) -> Iterator[ModuleType]:
+    for value in vars(module).values():
+        if isinstance(value, ModuleType):
+            yield value
+        elif (name := getattr(value, "__module__", None)) and isinstance(name, str) and name in sys.modules:
+            yield sys.modules[name]
+
+
+def _file(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file).resolve() if file else None
+
+
+def _is_installed(module: ModuleType) -> bool:
+    """Whether it came with Python or by an installer; what has no file did."""
+    file = _file(module)
+    return file is None or any(file.is_relative_to(home) for home in _INSTALLED)
+
+
+def _found_by_name(module: ModuleType) -> bool:
+    """Whether a process that has our packages and what is installed finds it."""
+    if module.__name__ == "__main__":
+        return True  # nobody does, but it goes along without being asked
+    file = _file(module)
+    if file is None or _is_installed(module):
+        return file is not None
+    place = HOME.joinpath(*module.__name__.split("."))
+    return file in (place.with_name(place.name + ".py"), place / "__init__.py")

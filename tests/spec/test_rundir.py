@@ -1,0 +1,270 @@
+"""The run directory: a level is there whole or not at all, and what is not what was committed is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spec.checking.rundir import Commit, RunDirectory, Visited, bucket_of, difference, held
+from spec.language import UsageError
+
+IDENTITY = {"system": {"name": "toy"}, "constants": {"top": "3", "sides": "2"}, "source": {"toys": "ab12"}}
+LEVELS = [[b"\x00\x00"], [b"\x00\x01", b"\x00\x07", b"\x01\x00"], [b"\x00\x02", b"\xff\xff"]]
+
+
+def committed(run: RunDirectory, level: int, states: list[bytes], distinct: int) -> Commit:
+    """A level with these states, committed."""
+    commit = Commit(level, tuple(run.write(level, states)), distinct + 1, distinct, 0.5, {}, {})
+    run.commit(commit)
+    return commit
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    """A run of three levels."""
+    made = RunDirectory.create(tmp_path, IDENTITY, 2, buckets=2)
+    distinct = 0
+    for level, states in enumerate(LEVELS, 1):
+        distinct += len(states)
+        committed(made, level, states, distinct)
+    return made
+
+
+def tree(path: Path) -> dict[str, str]:
+    """Every file with a digest of what is in it, and every directory."""
+    return {
+        str(each.relative_to(path)): hashlib.sha256(each.read_bytes()).hexdigest() if each.is_file() else ""
+        for each in path.rglob("*")
+    }
+
+
+def states_of(run: RunDirectory, level: int) -> list[bytes]:
+    return sorted(state for file in run.committed(level) for state in run.read(level, file.bucket))
+
+
+def test_levels_come_back_as_they_were_committed(run: RunDirectory) -> None:
+    """States, figures, and which run it is."""
+    again, commits = RunDirectory.resume(run.path, IDENTITY)
+    assert again == run
+    assert [commit.level for commit in commits] == [1, 2, 3]
+    assert [commit.distinct for commit in commits] == [1, 4, 6]
+    assert [states_of(again, level) for level in (1, 2, 3)] == LEVELS
+
+
+def test_a_bucket_holds_what_hashes_to_it(run: RunDirectory) -> None:
+    """In code order; and the hash never changes, or runs could not be resumed."""
+    for file in run.committed(2):
+        states = run.read(2, file.bucket)
+        assert states == sorted(states)
+        assert {bucket_of(state, 2) for state in states} == {file.bucket}
+    assert [bucket_of(state, 16) for state in LEVELS[1]] == [9, 12, 14]
+
+
+def test_a_task_that_is_done_twice_counts_once(tmp_path: Path) -> None:
+    """Only the attempt that the commit names is read, whichever was written first, and the other is removed."""
+    run = RunDirectory.create(tmp_path, IDENTITY, 2, buckets=1)
+    run.write(1, LEVELS[1][:1])
+    whole = run.write(1, LEVELS[1])
+    run.write(1, LEVELS[1][:2])
+    run.commit(Commit(1, tuple(whole), 4, 3, 0.5, {}, {}))
+    assert states_of(run, 1) == LEVELS[1]
+    names = [path.name for path in tmp_path.glob("level=*/*/*")]
+    assert names == ["states.parquet"]
+
+
+def test_an_attempt_that_comes_too_late_is_never_read(run: RunDirectory) -> None:
+    """Somebody may still write when the level is committed; the next to resume clears it away."""
+    before = tree(run.path)
+    run.write(3, [b"\x00\x09"])
+    assert tree(run.path) != before
+    RunDirectory.resume(run.path, IDENTITY)
+    assert states_of(run, 3) == LEVELS[2]
+    assert tree(run.path) == before
+
+
+def test_a_level_without_a_commit_is_removed(run: RunDirectory) -> None:
+    """Whether its files have their final names already or not."""
+    before = tree(run.path)
+    files = run.write(4, LEVELS[1])
+    shutil.move(run.file(4, files[0].bucket).with_name(files[0].attempt), run.file(4, files[0].bucket))
+    (run.path / "_commits" / "0004.unfinished").write_text("{")
+    _, commits = RunDirectory.resume(run.path, IDENTITY)
+    assert len(commits) == 3
+    assert tree(run.path) == before
+
+
+def test_an_empty_level_is_a_commit_without_files(run: RunDirectory) -> None:
+    """The run is then complete."""
+    assert committed(run, 4, [], 6).rows == 0
+    _, commits = RunDirectory.resume(run.path, IDENTITY)
+    assert commits[-1].rows == 0
+
+
+def test_visited_states_are_those_of_committed_levels(run: RunDirectory) -> None:
+    """It catches up from any level, and never sees an attempt."""
+    behind = Visited(run, [0, 1])
+    assert behind.up_to(1) == set(LEVELS[0])
+    run.write(3, [b"\x00\x09"])
+    assert behind.up_to(3) == {state for states in LEVELS for state in states}
+    assert sorted(behind.last) == LEVELS[2]
+    assert behind.up_to(2) == {state for states in LEVELS[:2] for state in states}
+    assert behind.up_to(3) == Visited(run, [0]).up_to(3) | Visited(run, [1]).up_to(3)
+    assert Visited(run, [0, 1], after=1).up_to(2) == set(LEVELS[1])
+
+
+def test_a_missing_file_is_an_error_and_not_an_empty_bucket(run: RunDirectory) -> None:
+    """A state that is not known to be visited would be counted twice."""
+    run.file(2, run.committed(2)[0].bucket).unlink()
+    with pytest.raises(FileNotFoundError):
+        Visited(run, [0, 1]).up_to(2)
+
+
+# What is refused.
+
+
+def _truncate(run: RunDirectory) -> None:
+    file = run.file(2, run.committed(2)[0].bucket)
+    file.write_bytes(file.read_bytes()[:-7])
+
+
+def _flip(run: RunDirectory) -> None:
+    file = run.file(2, run.committed(2)[0].bucket)
+    content = bytearray(file.read_bytes())
+    content[9] ^= 1
+    file.write_bytes(content)
+
+
+def _remove(run: RunDirectory) -> None:
+    run.file(2, run.committed(2)[0].bucket).unlink()
+
+
+def _write(name: str, content: str) -> Callable[[RunDirectory], object]:
+    return lambda run: (run.path / name).write_text(content)
+
+
+def _change_json(name: str, change: Callable[[dict[str, object]], object]) -> Callable[[RunDirectory], None]:
+    def changed(run: RunDirectory) -> None:
+        content = json.loads((run.path / name).read_text())
+        change(content)
+        (run.path / name).write_text(json.dumps(content))
+
+    return changed
+
+
+def _miscount(commit: dict[str, object]) -> None:
+    files = commit["files"]
+    assert isinstance(files, list)
+    files[0]["rows"] += 1
+
+
+DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
+    "a file is too short": (_truncate, r"states\.parquet is damaged: it has \d+ bytes, and \d+ were committed"),
+    "a bit is flipped": (_flip, r"states\.parquet is damaged: it is not what was committed"),
+    "a file is gone": (_remove, r"states\.parquet cannot be read: .*No such file"),
+    "rows do not match": (
+        _change_json("_commits/0002.json", _miscount),
+        r"states\.parquet has \d+ states, and \d+ were committed",
+    ),
+    "figures do not match": (
+        _change_json("_commits/0002.json", lambda commit: commit.update(distinct=5)),
+        r"0002\.json has 5 states, its files 4",
+    ),
+    "a commit is gone": (lambda run: (run.path / "_commits/0002.json").unlink(), r"0002\.json is missing"),
+    "a commit is no JSON": (
+        _write("_commits/0002.json", "{"),
+        r"0002\.json cannot be read",
+    ),
+    "a commit is something else": (
+        _write("_commits/0002.json", "{}"),
+        r"0002\.json is no commit that could be resumed",
+    ),
+    "the head is no JSON": (
+        _write("_run.json", "level 3"),
+        r"_run\.json cannot be read",
+    ),
+    "the head is a list": (
+        _write("_run.json", "[]"),
+        r"_run\.json cannot be read",
+    ),
+    "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run that could be resumed"),
+    "the format is older": (
+        _change_json("_run.json", lambda head: head.update(format=0)),
+        "has format 0, and only format 1 can be resumed",
+    ),
+    "the head was edited": (
+        _change_json("_run.json", lambda head: head.update(constants={"top": "4", "sides": "2"})),
+        r"_run\.json was changed since the run began",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_run_is_refused_and_left_alone(run: RunDirectory, damage: str) -> None:
+    """In one line that says what is wrong; even what could be removed is still there."""
+    harm, message = DAMAGES[damage]
+    run.write(4, LEVELS[1])
+    harm(run)
+    before = tree(run.path)
+    with pytest.raises(UsageError, match=message) as refused:
+        RunDirectory.resume(run.path, IDENTITY)
+    assert "\n" not in str(refused.value)
+    assert tree(run.path) == before
+
+
+OTHERS = {
+    "system": ({"system": {"name": "other"}}, "system name was toy, and is other now"),
+    "constant": ({"constants": {"top": "4", "sides": "2"}}, "constants top was 3, and is 4 now"),
+    "constant gone": ({"constants": {"top": "3"}}, "constants sides was 2, and is not there now"),
+    "source": ({"source": {"toys": "cd34"}}, "the source of toys has changed since"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_run_is_refused_and_left_alone(run: RunDirectory, other: str) -> None:
+    """The line says what differs."""
+    changed, message = OTHERS[other]
+    before = tree(run.path)
+    with pytest.raises(UsageError, match=f"holds another run: {message}"):
+        RunDirectory.resume(run.path, {**IDENTITY, **changed})
+    assert tree(run.path) == before
+
+
+def test_nothing_differs_between_a_run_and_itself() -> None:
+    """Nor between one without constants and itself."""
+    assert difference(IDENTITY, IDENTITY) == difference({"constants": {}}, {"constants": {}}) == ""
+
+
+def test_a_directory_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+    """Whatever is in it is not ours to mix with."""
+    (tmp_path / "letters.txt").write_text("Dear")
+    with pytest.raises(UsageError, match="is not empty: resume the run in it, or name another"):
+        RunDirectory.create(tmp_path, IDENTITY, 2)
+    assert tree(tmp_path).keys() == {"letters.txt"}
+
+
+def test_two_cannot_explore_in_one_directory(tmp_path: Path) -> None:
+    """The second is told, and may come when the first has gone."""
+    with (
+        held(tmp_path / "run", make=True),
+        pytest.raises(UsageError, match="another process explores in it"),
+        held(tmp_path / "run", make=False),
+    ):
+        pass
+    with held(tmp_path / "run", make=False):
+        assert tree(tmp_path) == {"run": ""}
+
+
+def test_a_file_is_no_run_directory(tmp_path: Path) -> None:
+    """Neither to begin in nor to resume from."""
+    (tmp_path / "file").touch()
+    for make in (True, False):
+        with (
+            pytest.raises(UsageError, match="file cannot be a run directory"),
+            held(tmp_path / "file", make=make),
+        ):
+            pass

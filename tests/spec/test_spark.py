@@ -1,0 +1,305 @@
+"""The Spark engine finds what the reference engine finds, whoever expands the levels."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.dataset
+import pytest
+
+from spec.checking import check
+from spec.checking.exploration import Engine, Exploration, Figures, Question
+from spec.checking.model import EvaluationFailed, Model
+from spec.checking.reference import ReferenceEngine
+from spec.checking.spark import SparkEngine
+from spec.language import Specification, SpecificationError
+from tests.spec.toys import (
+    TOYS,
+    Countdown,
+    DeadlyAction,
+    DeadlyProperty,
+    Interrupting,
+    Jugs,
+    RaisingAction,
+    RaisingProperty,
+    Walkers,
+    WrongStart,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def asked(model: Model, **bounds: Any) -> Question:
+    """A question about all properties."""
+    return Question(tuple(range(len(model.properties))), **bounds)
+
+
+def comparable(found: Exploration) -> dict[str, Any]:
+    """All that must be equal whatever the engine."""
+    return {
+        "ended": found.ended,
+        "figures": found.figures._replace(seconds=0.0),
+        "coverage": [(each.enabled, each.taken) for each in found.coverage],
+        "new states": sum(each.new_states for each in found.coverage),
+        "findings": {
+            number: (each.length, each.path[0], list(each.path[1])) for number, each in found.findings.items()
+        },
+    }
+
+
+def explored(engine: Engine, specification: Specification, **bounds: Any) -> dict[str, Any]:
+    """What an engine finds; on the way it must tell of every level."""
+    model, told = Model(specification), list[Figures]()
+    found = engine.explore(model, asked(model, **bounds), told.append)
+    assert {figures.depth for figures in told} == set(range(1, found.figures.depth + 1))
+    return comparable(found)
+
+
+def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
+    """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
+
+    def watch(figures: Figures) -> None:
+        if figures.depth == depth:
+            raise KeyboardInterrupt
+
+    model = Model(specification)
+    return engine.explore(model, asked(model, keep_going=True), watch)
+
+
+BOUNDS: list[dict[str, Any]] = [{}, {"keep_going": True}, {"max_depth": 4}, {"max_states": 20}]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@pytest.mark.parametrize("toy", TOYS)
+def test_the_driver_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
+    """Where no level is worth a job, everything is as the reference engine has it."""
+    engine = SparkEngine()
+    assert explored(engine, TOYS[toy], **bounds) == explored(ReferenceEngine(), TOYS[toy], **bounds)
+    assert engine.jobs == 0
+
+
+@pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
+def test_a_failed_evaluation_is_the_one_that_the_reference_meets(toy: Specification) -> None:
+    """Of all evaluations that fail in a level, the one in the lowest state is reported."""
+    with pytest.raises(EvaluationFailed) as expected:
+        explored(ReferenceEngine(), toy)
+    with pytest.raises(EvaluationFailed) as failed:
+        explored(SparkEngine(), toy)
+    assert (str(failed.value), failed.value.state) == (str(expected.value), expected.value.state)
+
+
+def test_an_initial_state_outside_its_domain_is_refused(tmp_path: Path) -> None:
+    """It is said before anything is written."""
+    with pytest.raises(SpecificationError, match="the initial state is outside its domain: number: 7 is not"):
+        explored(SparkEngine(tmp_path / "run"), WrongStart())
+    assert not (tmp_path / "run").exists()
+
+
+def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figures are told nevertheless."""
+
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spec.checking.spark.work.Work.arrivals", press)
+    found = interrupted(SparkEngine(), Walkers(far=4), 6)
+    assert (found.ended, found.figures.depth, found.findings) == ("interrupted", 6, {})
+
+
+def test_an_interrupted_run_tells_of_the_last_whole_level(tmp_path: Path) -> None:
+    """Its figures are those of the reference engine, and it says where it can be resumed."""
+    expected = comparable(interrupted(ReferenceEngine(), Walkers(far=4), 6))
+    found = interrupted(SparkEngine(tmp_path), Walkers(far=4), 6)
+    assert comparable(found) == expected
+    assert found.kept == f"the run can be resumed from {tmp_path}"
+    assert interrupted(SparkEngine(), Walkers(), 6).kept == ""
+
+
+def test_check_takes_it_by_name() -> None:
+    """`check(..., engine="spark")` gives the verdict and the counterexample of the reference engine."""
+    found, expected = (check(Jugs(), engine=engine) for engine in ("spark", "reference"))
+    assert found.engine == "spark"
+    assert (found.verdict, found.counterexample) == (expected.verdict, expected.counterexample)
+
+
+# With jobs.
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    """The session that the tests of this file share: they are callers that give one, so it outlives every engine."""
+    from spec.checking.spark.session import start
+
+    session = start(2, Path(os.devnull))
+    yield session
+    session.stop()
+
+
+Explore = Callable[..., SparkEngine]
+
+
+@pytest.fixture
+def by_jobs(session: SparkSession) -> Explore:
+    """Makes engines that expand every level by a job."""
+
+    def made(run_dir: Path | None = None, **options: Any) -> SparkEngine:
+        return SparkEngine(run_dir, session=session, driver_level=0, buckets=3, **options)
+
+    return made
+
+
+BY_JOBS: list[tuple[str, dict[str, Any]]] = [
+    ("an invariant broken", {}),
+    ("several broken", {"keep_going": True, "max_depth": 6}),
+    ("a bound that is no deadlock", {}),
+    ("a deadlock", {}),
+    ("a domain left", {"max_states": 40}),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("toy", "bounds"), BY_JOBS, ids=str)
+def test_jobs_agree_with_the_reference(toy: str, bounds: dict[str, Any], by_jobs: Explore) -> None:
+    """Where every level is a job, everything is as the reference engine has it."""
+    engine = by_jobs()
+    found = explored(engine, TOYS[toy], **bounds)
+    assert found == explored(ReferenceEngine(), TOYS[toy], **bounds)
+    assert engine.jobs >= found["figures"].depth - 1
+
+
+@pytest.mark.spark
+def test_jobs_and_driver_take_turns(session: SparkSession) -> None:
+    """Large levels are jobs and small ones are not, in one run, with the same files and the same outcome."""
+    engine = SparkEngine(session=session, driver_level=8)
+    assert explored(engine, TOYS["walkers"]) == explored(ReferenceEngine(), TOYS["walkers"])
+    assert 0 < engine.jobs < 9
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
+def test_a_failed_evaluation_in_a_worker_is_one_line(toy: Specification, by_jobs: Explore) -> None:
+    """It arrives as what it is, not as a traceback of Spark."""
+    with pytest.raises(EvaluationFailed) as expected:
+        explored(ReferenceEngine(), toy)
+    with pytest.raises(EvaluationFailed) as failed:
+        explored(by_jobs(), toy)
+    assert (str(failed.value), failed.value.state) == (str(expected.value), expected.value.state)
+    assert "\n" not in str(failed.value)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("deadly", [DeadlyAction, DeadlyProperty])
+def test_a_task_that_lost_its_worker_is_done_again(deadly: type[Countdown], by_jobs: Explore, tmp_path: Path) -> None:
+    """No state is lost or counted twice, and of the files that its first attempt wrote nothing is left."""
+    flag, run = tmp_path / "it happened", tmp_path / "run"
+    toy = deadly(driver=os.getpid(), flag=str(flag))
+    found = explored(by_jobs(run), toy, max_depth=4)
+    assert flag.exists()
+    assert found == explored(ReferenceEngine(), toy, max_depth=4)
+    files = [path.name for path in run.glob("level=*/*/*")]
+    assert set(files) == {"states.parquet"}
+
+
+@pytest.mark.spark
+def test_a_run_is_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Path) -> None:
+    """Spark and Arrow read the states with their levels, each state once."""
+    found = explored(by_jobs(tmp_path), TOYS["several starts"], max_depth=4)
+    rows = session.read.parquet(str(tmp_path)).collect()
+    assert len({row.state for row in rows}) == len(rows) == found["figures"].distinct
+    table = pyarrow.dataset.dataset(tmp_path, partitioning="hive").to_table()
+    for name in ("state", "level", "bucket"):
+        assert sorted(row[name] for row in rows) == sorted(table.column(name).to_pylist())
+
+
+@pytest.mark.spark
+def test_a_run_of_jobs_goes_on_on_the_driver_and_back(by_jobs: Explore, tmp_path: Path) -> None:
+    """Whoever committed a level, anybody can expand it."""
+    toy = TOYS["a deadlock"]
+    explored(by_jobs(tmp_path), toy, max_depth=3)
+    explored(SparkEngine(tmp_path, resume=True), toy, max_depth=5)
+    # Other runs since: the workers have nothing of this one any more, or are behind.
+    explored(by_jobs(), TOYS["countdown"], max_depth=2)
+    found = explored(by_jobs(tmp_path, resume=True), toy)
+    assert found == explored(ReferenceEngine(), toy)
+
+
+@pytest.mark.spark
+def test_ctrl_c_during_a_job_keeps_the_last_whole_level(
+    by_jobs: Explore, session: SparkSession, tmp_path: Path
+) -> None:
+    """The job is cancelled, the session can be used on, and the run can be resumed."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        model = Model(Interrupting(driver=os.getpid(), flag=str(tmp_path / "it happened")))
+        found = by_jobs(tmp_path / "run").explore(model, asked(model, max_depth=4), lambda _: None)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert found.ended == "interrupted"
+    assert found.figures.depth == 3
+    assert session.range(3).count() == 3
+    resumed = explored(by_jobs(tmp_path / "run", resume=True), model.specification, max_depth=4)
+    assert resumed == explored(ReferenceEngine(), model.specification, max_depth=4)
+
+
+@pytest.mark.spark
+def test_a_persons_own_file_goes_along_to_the_workers(
+    by_jobs: Explore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They could not import it by its name, nor what it imports from beside it."""
+    (tmp_path / "beside.py").write_text("def more(number):\n    return number + 1\n")
+    (tmp_path / "mine.py").write_text(
+        textwrap.dedent(
+            """
+            import beside
+            from spec.language import Specification, action, integers, require, variable
+
+            class Mine(Specification):
+                @variable
+                def number(self):
+                    "The number."
+                    return integers(0, 3)
+
+                @action
+                def press(self, s):
+                    "Press."
+                    require(s.number < 3)
+                    s.number = beside.more(s.number)
+            """
+        )
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    made = importlib.util.spec_from_file_location("mine_of_somebody", tmp_path / "mine.py")
+    assert made is not None
+    assert made.loader is not None
+    module = importlib.util.module_from_spec(made)
+    monkeypatch.setitem(sys.modules, "mine_of_somebody", module)
+    made.loader.exec_module(module)
+    toy = module.Mine()
+    assert explored(by_jobs(), toy, keep_going=True) == explored(ReferenceEngine(), toy, keep_going=True)
+
+
+@pytest.mark.spark
+@pytest.mark.long
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@pytest.mark.parametrize("toy", TOYS)
+def test_jobs_agree_with_the_reference_on_everything(toy: str, bounds: dict[str, Any], by_jobs: Explore) -> None:
+    """Every toy under every bound."""
+    assert explored(by_jobs(), TOYS[toy], **bounds) == explored(ReferenceEngine(), TOYS[toy], **bounds)
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_levels_that_are_many_shares(by_jobs: Explore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a level is cut into more shares than there are cores and settled bucket by bucket, nothing changes."""
+    monkeypatch.setattr("spec.checking.spark.jobs.LARGEST_SHARE", 50)
+    monkeypatch.setattr("spec.checking.spark.jobs.LARGE_LEVEL", 100)
+    toy = Walkers(walkers=4, length=6)
+    assert explored(by_jobs(), toy) == explored(ReferenceEngine(), toy)

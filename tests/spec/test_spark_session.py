@@ -1,0 +1,105 @@
+"""Where the Spark engine gets Spark from, and what it says when there is none to be had."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from spec.checking.reference import ReferenceEngine
+from spec.checking.spark import SparkEngine
+from spec.checking.spark.session import java_version
+from spec.checking.spark.source import digests, modules_of
+from spec.language import UsageError
+from tests.spec.test_spark import explored
+from tests.spec.toys import Jugs, Walkers
+
+
+def java(folder: Path, said: str) -> Path:
+    """A Java that only says which it is."""
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    program.chmod(0o755)
+    return program
+
+
+@pytest.fixture
+def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No Java is found."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
+def refusal(path: Path) -> str:
+    """How the engine refuses to explore, having left no trace."""
+    with pytest.raises(UsageError) as refused:
+        explored(SparkEngine(path / "run"), Jugs())
+    assert not (path / "run").exists()
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.mark.usefixtures("no_java")
+def test_no_java_is_said_in_one_line(tmp_path: Path) -> None:
+    """With what is needed, and the way out."""
+    assert refusal(tmp_path) == ("the Spark engine needs Java 17 or later, and there is none; try --engine reference")
+
+
+@pytest.mark.usefixtures("no_java")
+def test_a_java_home_without_java_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark would look there first, and so do we."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert f"JAVA_HOME has none: {tmp_path}; try --engine reference" in refusal(tmp_path)
+
+
+@pytest.mark.usefixtures("no_java")
+def test_a_java_that_is_too_old_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its version."""
+    program = java(tmp_path, 'openjdk version "11.0.2" 2019-01-15')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "/bin")
+    assert f"{program} is Java 11; try --engine reference" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_392"', 8),
+        ('openjdk version "24-ea" 2025-03-18', 24),
+        ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "21" 2023-09-19 LTS', 21),
+        ("Segmentation fault", None),
+    ],
+)
+def test_versions_of_java(said: str, version: int | None) -> None:
+    """As the makers of Java write them; one that is not understood is left to Spark."""
+    assert java_version(said) == version
+
+
+def test_the_source_is_what_an_author_answers_for() -> None:
+    """Neither the language nor what is installed."""
+    assert [module.__name__ for module in modules_of(Jugs())] == ["tests.spec.toys"]
+    assert digests(Jugs()) == digests(Walkers())
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_a_session_of_our_own_is_quiet_and_stopped(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing on the terminal, nothing left in the directory one is in; the run keeps what Java said."""
+    from pyspark.sql import SparkSession
+
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    engine = SparkEngine(tmp_path / "run", driver_level=4, workers=2)
+    assert explored(engine, Walkers()) == explored(ReferenceEngine(), Walkers())
+    assert engine.jobs > 0
+    assert SparkSession.getActiveSession() is None
+    said = capfd.readouterr()
+    assert (said.out, said.err) == ("", "")
+    assert list((tmp_path / "here").iterdir()) == []
+    assert (tmp_path / "run" / "_spark.log").exists()
+    assert sys.stderr.writable()

@@ -1,0 +1,274 @@
+"""Toy specifications whose answers are small enough to be known, one for each thing that can happen to an engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+from spec.language import (
+    Domain,
+    Specification,
+    State,
+    Step,
+    action,
+    bound,
+    constant,
+    initial,
+    integers,
+    invariant,
+    mapping,
+    require,
+    sometimes,
+    switch,
+    transition_invariant,
+    variable,
+)
+from spec.language.domains import MappingDomain
+
+
+class Jugs(Specification):
+    """Two jugs without a scale, of 3 and 5 litres; 4 litres are to be measured."""
+
+    small: int = constant(3, "litres that the small one holds", at_least=1)
+    large: int = constant(5, "litres that the large one holds", at_least=1)
+
+    @variable
+    def jug(self) -> MappingDomain:
+        """What is in them."""
+        return mapping(("small", "large"), lambda which: integers(0, getattr(self, which)))
+
+    @action(which=("small", "large"))
+    def fill(self, s: State, which: str) -> None:
+        """Fill one, whatever is in it."""
+        s.jug[which] = getattr(self, which)
+
+    @action(which=("small", "large"))
+    def empty(self, s: State, which: str) -> None:
+        """Pour one out."""
+        require(s.jug[which])
+        s.jug[which] = 0
+
+    @action(source=("small", "large"))
+    def pour(self, s: State, source: str) -> None:
+        """Pour one into the other, until that is full."""
+        other = "large" if source == "small" else "small"
+        poured = min(s.jug[source], getattr(self, other) - s.jug[other])
+        require(poured)
+        s.jug[source] -= poured
+        s.jug[other] += poured
+
+    @invariant
+    def never_four(self, s: State) -> bool:
+        """There are never 4 litres in the large one; it is to be broken."""
+        return bool(s.jug["large"] != 4)
+
+    @sometimes
+    def both_full(self, s: State) -> bool:
+        """Both can be full."""
+        return bool(s.jug == {"small": self.small, "large": self.large})
+
+
+class Walkers(Specification):
+    """Walkers on a line who go a step at a time, or change places. Many ways lead to each state."""
+
+    walkers: int = constant(3, "how many there are", at_least=2)
+    length: int = constant(4, "how many places there are", at_least=2)
+    starts: int = constant(1, "how many initial states there are", at_least=1)
+    far: int = constant(1000, "the sum of places that nobody should reach")
+    apart: int = constant(1000, "the distance that two who change places should not have")
+    bounded: int = constant(1000, "the sum of places at which the search stops")
+    back: bool = switch(True, "they can go back")
+    fenced: bool = switch(True, "there is a fence at the end of the line")
+
+    @variable
+    def at(self) -> MappingDomain:
+        """The place of each walker."""
+        return mapping(range(self.walkers), integers(0, self.length - 1))
+
+    @initial(start=lambda self: range(self.starts))
+    def begin(self, s: State, start: int) -> None:
+        """They are at the first place, but for the last of them."""
+        s.at[self.walkers - 1] = start
+
+    @action(walker=lambda self: range(self.walkers))
+    def forward(self, s: State, walker: int) -> None:
+        """One goes on."""
+        require(s.at[walker] < self.length - 1 or not self.fenced)
+        bound(sum(s.at.values()) < self.bounded)
+        s.at[walker] += 1
+
+    @action(walker=lambda self: range(self.walkers), when=lambda self: self.back)
+    def backward(self, s: State, walker: int) -> None:
+        """One goes back."""
+        require(s.at[walker] > 0)
+        s.at[walker] -= 1
+
+    @action(walker=lambda self: range(self.walkers - 1))
+    def change(self, s: State, walker: int) -> None:
+        """One changes places with the next; where both are is a step that changes nothing, and is left out."""
+        require(s.at[walker] != s.at[walker + 1])
+        s.at[walker], s.at[walker + 1] = s.at[walker + 1], s.at[walker]
+
+    @invariant
+    def not_too_far(self, s: State) -> bool:
+        """Together they have not gone too far."""
+        return bool(sum(s.at.values()) < self.far)
+
+    @invariant(walker=lambda self: range(self.walkers))
+    def on_the_line(self, s: State, walker: int) -> bool:
+        """None of them has left the line."""
+        return bool(0 <= s.at[walker] < self.length)
+
+    @transition_invariant
+    def change_when_near(self, before: State, step: Step, after: State) -> bool:
+        """Only those who are near each other change places."""
+        if step.action != "change":
+            return True
+        walker = step.parameters["walker"]
+        return bool(abs(before.at[walker] - before.at[walker + 1]) < self.apart)
+
+    @sometimes
+    def all_at_the_end(self, s: State) -> bool:
+        """All of them can get there."""
+        return all(place == self.length - 1 for place in s.at.values())
+
+    @sometimes
+    def last_step_of_the_first(self, before: State, step: Step, after: State) -> bool:
+        """The first can take the last step, while the second is not at the start."""
+        return bool(after.at[0] == self.length - 1 and before.at[0] < self.length - 1 and after.at[1] > 0)
+
+
+class OneWay(Walkers, back=False):
+    """They get stuck at the end of the line, which is asked for."""
+
+    deadlock = True
+
+    change = None  # type: ignore[assignment]
+
+
+class OffTheLine(Walkers, fenced=False):
+    """Somebody forgot the fence: a step leaves the domain."""
+
+
+class Countdown(Specification):
+    """Each step goes down by one, two or three, and what happens at one number is asked of a subclass."""
+
+    top: int = constant(6, "where it starts", at_least=1)
+    fatal: int = constant(2, "the number at which it happens")
+    driver: int = constant(0, "the process in which it does not happen")
+    flag: str = constant("", "a file that is there once it happened")
+
+    @variable
+    def number(self) -> Domain[int]:
+        """The number."""
+        return integers(0, self.top)
+
+    @variable
+    def twice(self) -> Domain[int]:
+        """What is done between the numbers, so that there are many states."""
+        return integers(0, self.top)
+
+    @initial
+    def begin(self, s: State) -> None:
+        """At the top."""
+        s.number = self.top
+
+    @action(by=(1, 2, 3))
+    def down(self, s: State, by: int) -> None:
+        """Go down."""
+        require(s.number >= by)
+        s.number -= by
+
+    @action
+    def aside(self, s: State) -> None:
+        """Do something else."""
+        require(s.twice < self.top)
+        s.twice += 1
+
+
+class RaisingAction(Countdown):
+    """An action divides by zero, first in the state with the lowest code of those that do."""
+
+    @action
+    def divide(self, s: State) -> None:
+        """It is not enabled, but nobody gets to know."""
+        require(1 // (s.number - self.fatal) > 100)
+
+
+class RaisingProperty(Countdown):
+    """An invariant divides by zero."""
+
+    @invariant
+    def divisible(self, s: State) -> bool:
+        """The quotient is small."""
+        return bool(1 // (s.number - self.fatal) <= 1)
+
+
+class WrongStart(Countdown):
+    """The initial state is outside its domain."""
+
+    @initial
+    def begin(self, s: State) -> None:
+        """Above the top."""
+        s.number = self.top + 1
+
+
+def die_once(specification: Countdown) -> None:
+    """Kill this process, unless it is the driver or it happened before."""
+    if os.getpid() != specification.driver and not Path(specification.flag).exists():
+        Path(specification.flag).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DeadlyAction(Countdown):
+    """A worker that expands a certain state is killed."""
+
+    @action(by=(1, 2, 3))
+    def down(self, s: State, by: int) -> None:
+        """Go down, if it lives."""
+        require(s.number >= by)
+        if s.number == self.fatal:
+            die_once(self)
+        s.number -= by
+
+
+class DeadlyProperty(Countdown):
+    """A worker that judges a certain state is killed, with some of its files written."""
+
+    @invariant
+    def lives(self, s: State) -> bool:
+        """It does."""
+        if s.number == self.fatal:
+            die_once(self)
+        return True
+
+
+class Interrupting(Countdown):
+    """A worker presses Ctrl-C in the driver, and does not come to an end itself."""
+
+    @action
+    def interrupt(self, s: State) -> None:
+        """It is not enabled."""
+        if s.number == self.fatal and os.getpid() != self.driver and not Path(self.flag).exists():
+            Path(self.flag).touch()
+            os.kill(self.driver, signal.SIGINT)
+            signal.pause()
+        require(False)
+
+
+TOYS: Mapping[str, Specification] = {
+    "jugs": Jugs(),
+    "walkers": Walkers(),
+    "several starts": Walkers(starts=3),
+    "an invariant broken": Walkers(starts=2, far=7),
+    "a transition invariant broken": Walkers(apart=3),
+    "several broken": Walkers(far=4, apart=3),
+    "a bound": Walkers(bounded=5),
+    "a bound that is no deadlock": OneWay(bounded=5),
+    "a deadlock": OneWay(length=3),
+    "a domain left": OffTheLine(),
+    "countdown": Countdown(),
+}
+"""By what happens in them."""
