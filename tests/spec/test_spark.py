@@ -303,3 +303,19 @@ def test_levels_that_are_many_shares(by_jobs: Explore, monkeypatch: pytest.Monke
     monkeypatch.setattr("spec.checking.spark.jobs.LARGE_LEVEL", 100)
     toy = Walkers(walkers=4, length=6)
     assert explored(by_jobs(), toy) == explored(ReferenceEngine(), toy)
+
+
+@pytest.mark.spark
+def test_the_workers_of_a_given_session_are_sent_our_packages(by_jobs: Explore, session: SparkSession) -> None:
+    """They may be on machines that have none: a zip with all of them is on their path."""
+    explored(by_jobs(), TOYS["an invariant broken"])
+
+    def look(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        from zipimport import zipimporter
+
+        sent = next(path for path in sys.path if "kafkaspec-" in path and path.endswith(".zip"))
+        found = [zipimporter(sent).find_spec(name) is not None for name in ("election", "statemachines", "spec")]
+        for _ in batches:
+            yield pyarrow.RecordBatch.from_pydict({"found": [str(found)]})
+
+    assert session.range(1).mapInArrow(look, "found string").collect()[0].found == "[True, True, True]"

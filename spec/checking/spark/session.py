@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import uuid
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PACKAGES = ("election", "statemachines", "spec")
+"""What workers need of ours."""
 JAVA = 17
 """The oldest Java that Spark runs on."""
 TRIES = 4
@@ -48,6 +54,8 @@ class Cluster:
 
             found = self._given or SparkSession.getActiveSession()
             self._ours = found is None
+            if found is not None:
+                ship(found)
             self._session = found or start(self._workers or cores(), self._log)
         return self._session
 
@@ -147,6 +155,33 @@ def start(workers: int, log: Path) -> SparkSession:
             raise UsageError(
                 f"Spark did not start: {_first_line(failure)}; `--engine reference` needs none"
             ) from failure
+
+
+def ship(session: SparkSession) -> None:
+    """Send our packages to the workers of a session, which may have none, or another version."""
+    session.addArtifacts(str(archive()), pyfile=True)
+
+
+@cache
+def archive() -> Path:
+    """Our packages in a zip, as long as this process lives: workers fetch it when they need it.
+
+    Its name says what is in it, since a session takes nothing else under a name that it knows.
+    """
+    sources = {
+        path.relative_to(HOME).as_posix(): path.read_bytes()
+        for package in PACKAGES
+        for path in sorted((HOME / package).rglob("*"))
+        if path.suffix in {".py", ".toml"}
+    }
+    digest = hashlib.sha256(repr(sources).encode()).hexdigest()[:16]
+    folder = Path(tempfile.mkdtemp(prefix="kafkaspec-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made = folder / f"kafkaspec-{digest}.zip"
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in sources.items():
+            packed.writestr(zipfile.ZipInfo(name), content)
+    return made
 
 
 def require_java() -> None:
