@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
+from spec.checking import Result
+from spec.checking.spark import SparkEngine
+from spec.checking.spark.session import require_java, start
 from spec.instances import Instance, figures_of, instances
+from spec.language import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SIZES = {"small": (), "medium": (pytest.mark.long,), "large": (pytest.mark.long,)}
 EVERY = [pytest.param(each, id=each.name, marks=SIZES[each.size]) for each in instances()]
 
 
+@cache
+def by_reference(name: str) -> Result:
+    """What the reference engine finds; both tests of an instance look at it."""
+    return next(each for each in instances() if each.name == name).check("reference")
+
+
 @pytest.mark.parametrize("instance", EVERY)
 def test_the_reference_engine_finds_what_is_claimed(instance: Instance) -> None:
     """Verdict, distinct and generated states, depth, and the length of each shortest counterexample."""
-    assert figures_of(instance.check("reference")) == instance.figures()
+    assert figures_of(by_reference(instance.name)) == instance.figures()
 
 
 def test_names_are_unique() -> None:
     """A name means one instance."""
     names = [each.name for each in instances()]
     assert sorted(set(names)) == sorted(names)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    """A Spark session for all instances."""
+    try:
+        require_java()
+    except UsageError as missing:
+        pytest.skip(str(missing))
+    session = start(2, Path(os.devnull))
+    yield session
+    session.stop()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("instance", EVERY)
+def test_spark_finds_what_is_claimed(instance: Instance, session: SparkSession) -> None:
+    """The same figures, and the same counterexample step by step; levels of more than 400 states are jobs."""
+    result = instance.check(SparkEngine(session=session, driver_level=400))
+    assert figures_of(result) == instance.figures()
+    assert result.counterexample == by_reference(instance.name).counterexample
