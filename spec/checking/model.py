@@ -7,7 +7,7 @@ a specification runs is caught here, once for all engines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -122,7 +122,7 @@ class Model:
                 wrong = ""
                 after: Values | None
                 try:
-                    instance.run(here.s, **instance.parameters)
+                    returned = instance.run(here.s, **instance.parameters)
                     after = here.changed()
                 except Bounded:
                     closed = True
@@ -133,9 +133,13 @@ class Model:
                     after, wrong = None, str(misplaced)
                 except Exception as failure:
                     raise self._failed(action.step(index), failure, state) from failure
+                else:
+                    if returned is not None:
+                        cause = f"it returns {_shown(returned)}: an action assigns to s, and returns nothing"
+                        raise self._failed(action.step(index), cause, state)
                 evaluated[index] += 1
                 if evaluated[index] < 8 or not evaluated[index] % 64:
-                    self._must_repeat(action.step(index), instance, state, after)
+                    self._must_repeat(action.step(index), instance, state, after, wrong)
                 if after is not None:
                     found = self._found(judges, state, action.step(index), after) if judges else ()
                     steps.append(Taken(number, index, after, "", found))
@@ -176,18 +180,18 @@ class Model:
     ) -> bool:
         """Whether an invariant is broken here, or a witness seen."""
         sought, where = judged.kind == "sometimes", state if came_from is None else came_from
+        usual = not sought
         for instance in judged.instances:
             try:
                 answer = instance.run(*given, **instance.parameters)
-                decided = answer is not None and bool(answer) is sought
             except Disabled:
                 raise self._misjudged(judged, given, "`require` and `bound` belong into actions", where) from None
             except Exception as failure:
                 raise self._misjudged(judged, given, failure, where) from failure
-            if answer is None:
-                raise self._misjudged(judged, given, "it answers None, not whether it holds", where)
-            if decided:
+            if answer is sought:
                 return True
+            if answer is not usual:
+                raise self._misjudged(judged, given, f"it answers {_shown(answer)}, not True or False", where)
         return False
 
     def _misjudged(
@@ -195,26 +199,31 @@ class Model:
     ) -> EvaluationFailed:
         return self._failed(f"{judged.name} of {given[1]}" if judged.over_steps else judged.name, failure, where)
 
-    def _must_repeat(self, step: Step, instance: Instance, state: Values, first: Values | None) -> None:
+    def _must_repeat(self, step: Step, instance: Instance, state: Values, first: Values | None, wrong: str) -> None:
         """An action is a function of the state: done again it must come out the same."""
         window = self._there
         window.load(state)
         window.writable(step.action)
-        second: Values | None
+        second: Values | None = None
+        again = ""
         try:
             instance.run(window.s, **instance.parameters)
             second = window.changed()
-        except (Disabled, Misplaced):
-            second = None
+        except Disabled:
+            pass
+        except Misplaced as misplaced:
+            again = str(misplaced)
         except Exception as failure:
             raise self._failed(step, failure, state) from failure
         finally:
             window.writable(None)
-        if first != second:
-            differing = self._difference(state, first, second)
+        if first != second or wrong != again:
+            differing = self._difference(first, second)
+            if wrong or again:
+                differing = f"a value was outside its domain ({wrong or again}), and then it was not so"
             raise self._failed(step, f"it is not deterministic: done twice in one state, {differing}", state)
 
-    def _difference(self, state: Values, first: Values | None, second: Values | None) -> str:
+    def _difference(self, first: Values | None, second: Values | None) -> str:
         if first is None or second is None:
             return "it was enabled once and once not"
         cell, one, other = next(
@@ -240,3 +249,8 @@ class Model:
             for cell, value, plain in zip(self.layout.cells, state, self.layout.first(), strict=True)
             if value is not plain
         )
+
+
+def _shown(answer: object) -> str:
+    """What came back, in words that are the same in every run."""
+    return "a generator" if isinstance(answer, Generator) else repr(answer)

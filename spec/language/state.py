@@ -274,8 +274,9 @@ class _TotalMapping(MutableMapping[Any, Any]):
 
     def __getitem__(self, key: Any) -> Any:
         row = self._row
-        at = self._at.get(key)
-        if at is None:
+        try:
+            at = self._at[key]
+        except (KeyError, TypeError):
             at = self._place(key)
         if row.looked_at is not None:
             row.looked_at.add(at)
@@ -322,23 +323,22 @@ class _PartialMapping(_TotalMapping):
 
     __slots__ = ()
 
-    def __getitem__(self, key: Any) -> Any:
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value at a key, or the default where there is none."""
         at = self._at.get(key)
         if at is None:
-            raise KeyError(key)
+            return default
         row = self._row
         if row.looked_at is not None:
             row.looked_at.add(at)
         value = row.values[at]
+        return default if value is ABSENT else value
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self.get(key, ABSENT)
         if value is ABSENT:
             raise KeyError(key)
         return value
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The value at a key, or the default where there is none."""
-        if key in self:
-            return self[key]
-        return default
 
     def __delitem__(self, key: Any) -> None:
         if key not in self:
@@ -352,10 +352,4 @@ class _PartialMapping(_TotalMapping):
         return sum(1 for _ in self)
 
     def __contains__(self, key: object) -> bool:
-        at = self._at.get(key)
-        if at is None:
-            return False
-        row = self._row
-        if row.looked_at is not None:
-            row.looked_at.add(at)
-        return row.values[at] is not ABSENT
+        return self.get(key, ABSENT) is not ABSENT

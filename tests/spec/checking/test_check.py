@@ -1,0 +1,283 @@
+"""`check` puts a question to an engine, and makes one verdict of what it found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spec.checking import Result, check
+from spec.checking.check import engine_named
+from spec.checking.exploration import Exploration, Figures, Question, Watch
+from spec.checking.model import Model
+from spec.checking.reference import ReferenceEngine
+from spec.language import (
+    Domain,
+    Specification,
+    State,
+    Step,
+    UsageError,
+    action,
+    constant,
+    integers,
+    invariant,
+    require,
+    sometimes,
+    transition_invariant,
+    variable,
+)
+from tests.spec.checking.toys import Clock, Counters, Row, Table
+
+
+class Stairs(Specification):
+    """Nine steps up, and what can be said of them."""
+
+    top: int = constant(8, "the last step")
+    lazy: bool = constant(False, "whether an action is never taken")
+    dream: int = constant(3, "where it hopes to get")
+    hop: int = constant(99, "from where it must not go on")
+    limit: int = constant(99, "where it must not be")
+    lower: int = constant(99, "where it must not be either")
+
+    @variable
+    def at(self) -> Domain[int]:
+        return integers(0, 8)
+
+    @action
+    def up(self, s: State) -> None:
+        require(s.at < self.top)
+        s.at += 1
+
+    @action
+    def fly(self, s: State) -> None:
+        require(not self.lazy)
+
+    @invariant
+    def below_the_limit(self, s: State) -> bool:
+        """It is below the limit."""
+        return bool(s.at < self.limit)
+
+    @transition_invariant
+    def no_hop(self, before: State, step: Step, after: State) -> bool:
+        return not (before.at >= self.hop and step.action == "up")
+
+    @invariant
+    def below_the_lower(self, s: State) -> bool:
+        return bool(s.at < self.lower)
+
+    @sometimes
+    def there(self, s: State) -> bool:
+        return bool(s.at == self.dream)
+
+    @sometimes
+    def a_step_there(self, before: State, step: Step, after: State) -> bool:
+        return bool(after.at == self.dream and step.action == "up")
+
+
+def properties(result: Result) -> dict[str, tuple[str, int | None]]:
+    """What was found out about each."""
+    return {each.name: (each.verdict, each.length) for each in result.properties}
+
+
+HOLDS = dict.fromkeys(("type_ok", "below_the_limit", "no_hop", "below_the_lower"), ("holds", None))
+SEEN: dict[str, tuple[str, int | None]] = {"there": ("witnessed", 4), "a_step_there": ("witnessed", 4)}
+
+
+def test_all_is_well() -> None:
+    """Nothing broken, every witness seen, every action taken: it holds."""
+    result = check(Stairs())
+    assert (result.verdict, result.why, result.exit_code, result.counterexample) == ("holds", "", 0, None)
+    assert properties(result) == HOLDS | SEEN
+    assert [each.kind for each in result.properties] == [
+        "invariant",
+        "invariant",
+        "transition_invariant",
+        "invariant",
+        "sometimes",
+        "sometimes",
+    ]
+
+
+VERDICTS: list[tuple[str, dict[str, Any], dict[str, Any], str, int, str]] = [
+    ("an action never taken", {"lazy": True}, {}, "vacuous", 21, "action fly is never taken"),
+    (
+        "witnesses never seen",
+        {"dream": 9},
+        {},
+        "vacuous",
+        21,
+        "there is never witnessed; a_step_there is never witnessed",
+    ),
+    (
+        "both",
+        {"dream": 9, "lazy": True},
+        {},
+        "vacuous",
+        21,
+        "action fly is never taken; there is never witnessed; a_step_there is never witnessed",
+    ),
+    ("a witness at the start", {"dream": 0}, {}, "vacuous", 21, "a_step_there is never witnessed"),
+    ("vacuous, but not asked", {"dream": 9, "lazy": True}, {"properties": ["no_hop"]}, "holds", 0, ""),
+    (
+        "a witness that is asked for",
+        {"dream": 9, "lazy": True},
+        {"properties": ["there"]},
+        "vacuous",
+        21,
+        "there is never witnessed",
+    ),
+    ("an invariant broken", {"limit": 5}, {}, "violated", 12, ""),
+    ("an invariant broken, and an action never taken", {"limit": 5, "lazy": True}, {}, "violated", 12, ""),
+    ("a transition invariant broken", {"hop": 5}, {}, "violated", 12, ""),
+    ("a bound on depth", {"limit": 5}, {"max_depth": 5}, "bounded", 20, "the bound on depth was reached"),
+    ("a bound on states", {}, {"max_states": 3}, "bounded", 20, "the bound on states was reached"),
+    ("a bound on depth, and something broken before", {"limit": 3}, {"max_depth": 5}, "violated", 12, ""),
+    ("broken where the bound is", {"limit": 4}, {"max_depth": 5}, "violated", 12, ""),
+    (
+        "a bound, and all explored after something broken",
+        {"limit": 3},
+        {"max_depth": 6, "keep_going": True},
+        "violated",
+        12,
+        "",
+    ),
+    ("a bound before a witness", {"dream": 7}, {"max_depth": 5}, "bounded", 20, "the bound on depth was reached"),
+    ("a bound that is not reached", {}, {"max_depth": 10, "max_states": 10}, "holds", 0, ""),
+    ("a broken one that is not asked for", {"limit": 5}, {"properties": ["no_hop"]}, "holds", 0, ""),
+    ("a deadlock", {}, {"deadlock": True, "properties": ["deadlock"]}, "holds", 0, ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("constants", "asked", "verdict", "code", "why"), [row[1:] for row in VERDICTS], ids=[row[0] for row in VERDICTS]
+)
+def test_one_verdict_is_made_of_all(
+    constants: dict[str, Any], asked: dict[str, Any], verdict: str, code: int, why: str
+) -> None:
+    """A violation counts most, then a bound, then that something never happens."""
+    result = check(Stairs(**constants), **asked)
+    assert (result.verdict, result.exit_code, result.why) == (verdict, code, why)
+
+
+def test_what_was_not_explored_to_the_end_is_undecided() -> None:
+    """A run that stops says nothing of what it has not found; what it has found stands."""
+    assert properties(check(Stairs(dream=2, limit=5))) == {
+        "type_ok": ("undecided", None),
+        "below_the_limit": ("violated", 6),
+        "no_hop": ("undecided", None),
+        "below_the_lower": ("undecided", None),
+        "there": ("witnessed", 3),
+        "a_step_there": ("witnessed", 3),
+    }
+    assert properties(check(Stairs(), max_depth=2)) == dict.fromkeys(HOLDS | SEEN, ("undecided", None))
+
+
+def test_only_those_named_are_looked_at() -> None:
+    """And the domains, always; witnesses and others are left out."""
+    result = check(Stairs(limit=3, lower=5), properties=["below_the_lower"])
+    assert properties(result) == {"type_ok": ("undecided", None), "below_the_lower": ("violated", 6)}
+    assert result.depth == 6
+
+
+def test_domains_are_looked_at_whatever_is_named() -> None:
+    """A value outside its domain is found before the property that was asked for."""
+    table = Table(size=3, rows=(Row(0, "a", 0, 1), Row(0, "b", 1, -1), Row(1, "a", 0, 2)), bad=(2,))
+    result = check(table, properties=["good"])
+    assert properties(result) == {"type_ok": ("violated", 2), "good": ("undecided", None)}
+
+
+def test_going_on_reports_the_first_violation_of_each() -> None:
+    """The counterexample is the shortest of them, the figures those of the whole."""
+    result = check(Stairs(limit=6, hop=2, lower=5), keep_going=True)
+    assert properties(result) == SEEN | {
+        "type_ok": ("holds", None),
+        "below_the_limit": ("violated", 7),
+        "no_hop": ("violated", 4),
+        "below_the_lower": ("violated", 6),
+    }
+    assert result.counterexample is not None
+    assert (result.counterexample.broken, result.counterexample.length) == ("no_hop", 4)
+    assert (result.verdict, result.distinct_states, result.depth) == ("violated", 9, 9)
+
+
+def test_stopping_reports_all_that_the_level_decides() -> None:
+    """Several properties broken in one level: all are told, and the one declared first has the counterexample."""
+    result = check(Stairs(limit=5, hop=4, lower=5))
+    assert {name: found for name, found in properties(result).items() if found[0] == "violated"} == dict.fromkeys(
+        ("below_the_limit", "no_hop", "below_the_lower"), ("violated", 6)
+    )
+    assert result.counterexample is not None
+    assert result.counterexample.broken == "below_the_limit"
+
+
+def test_an_unknown_property_is_a_usage_error() -> None:
+    """Which one, and which there are."""
+    with pytest.raises(UsageError) as refused:
+        check(Counters(), properties=["not_too_many", "to_be"])
+    assert str(refused.value) == "counters has no property to_be; it has type_ok, not_too_many, deadlock"
+
+
+@pytest.mark.parametrize("name", ["auto", "local", "reference"])
+def test_an_engine_is_had_by_name(name: str) -> None:
+    """Until there are others, these three are one; the result says which it was."""
+    assert isinstance(engine_named(name), ReferenceEngine)
+    assert check(Clock(), engine=name).engine == "reference"
+
+
+def test_an_unknown_engine_is_a_usage_error() -> None:
+    """Which one, and which there are."""
+    with pytest.raises(UsageError, match=r"^no engine is called steam; there are auto, local, spark, reference$"):
+        check(Clock(), engine="steam")
+
+
+class Reporting:
+    """An engine that makes up what it found."""
+
+    name = "reporting"
+
+    def __init__(self, ended: str, kept: str = "") -> None:
+        self.ended, self.kept = ended, kept
+
+    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
+        """Nothing at all."""
+        found = ReferenceEngine().explore(model, question, watch)
+        return Exploration(self.ended, found.figures, found.coverage, bytes_per_state=16.5, kept=self.kept)
+
+
+def test_any_engine_may_be_given() -> None:
+    """Its name, its figures and where it keeps an interrupted run are told as it gives them."""
+    result = check(Clock(), engine=Reporting("interrupted", "it can be resumed from runs/1"))
+    assert (result.engine, result.verdict, result.exit_code, result.why, result.bytes_per_state) == (
+        "reporting",
+        "interrupted",
+        130,
+        "it can be resumed from runs/1",
+        16.5,
+    )
+    assert check(Clock(), engine=Reporting("memory")).why == "the bound on memory was reached"
+
+
+def test_an_interrupted_check_says_that_nothing_is_kept() -> None:
+    """Ctrl-C: the figures are those of the last whole level."""
+
+    def interrupt(figures: Figures) -> None:
+        if figures.depth == 5:
+            raise KeyboardInterrupt
+
+    result = check(Stairs(), watch=interrupt)
+    assert (result.verdict, result.exit_code, result.why) == (
+        "interrupted",
+        130,
+        "nothing was kept: there is no run directory",
+    )
+    assert (result.depth, result.distinct_states) == (5, 5)
+    assert properties(result)["below_the_limit"] == ("undecided", None)
+    assert properties(result)["there"] == ("witnessed", 4)
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    """Twice the same, the time aside; also where the model has been used before."""
+    one, two = (check(Counters(at_most=3)).to_json() for _ in range(2))
+    for result in (one, two):
+        result["seconds"] = result["states_per_second"] = None
+    assert one == two

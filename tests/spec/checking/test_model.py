@@ -1,0 +1,505 @@
+"""What an author gets wrong is told in one line: which action or property, which variable, which value."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
+
+import pytest
+
+from spec.checking import EvaluationFailed, Model, check
+from spec.checking.model import Expansion, Taken
+from spec.language import (
+    Domain,
+    MappingDomain,
+    Specification,
+    SpecificationError,
+    State,
+    Step,
+    action,
+    bound,
+    initial,
+    integers,
+    invariant,
+    left_out,
+    mapping,
+    partial_mapping,
+    record,
+    require,
+    sequence_of,
+    sometimes,
+    subset_of,
+    transition_invariant,
+    variable,
+)
+
+
+class Stock(NamedTuple):
+    """A record."""
+
+    kind: str
+    amount: int
+
+
+class Lookalike(NamedTuple):
+    """Another record of the same parts."""
+
+    kind: str
+    amount: int
+
+
+class Shop(Specification):
+    """It goes from day to day, and on day 2 somebody makes a mistake."""
+
+    @variable
+    def day(self) -> Domain[int]:
+        return integers(0, 3)
+
+    @variable
+    def price(self) -> MappingDomain:
+        return mapping(("pear", "fig"), integers(0, 3))
+
+    @variable
+    def stock(self) -> MappingDomain:
+        return partial_mapping(("pear", "fig"), record(Stock, kind=("?", "a", "b"), amount=range(3)))
+
+    @variable
+    def queue(self) -> Domain[tuple[int, ...]]:
+        return sequence_of(range(2), 2)
+
+    @variable
+    def known(self) -> Domain[frozenset[str]]:
+        return subset_of(("pear", "fig"))
+
+    @variable
+    def stamp(self) -> Any:
+        return left_out()
+
+    @initial
+    def begin(self, s: State) -> None:
+        s.stock["fig"] = Stock("a", 1)
+
+    @action(by=(1, 2))
+    def go(self, s: State, by: int) -> None:
+        require(s.day < 2)
+        require(by == 1)
+        s.day += by
+
+    @action(n=(7, 8))
+    def err(self, s: State, n: int) -> None:
+        require(s.day == 2 and n == 8)
+        self.mistake(s)
+
+    def mistake(self, s: State) -> None:
+        """To be made by those who follow."""
+
+
+WHERE = "day = 2, stock[fig] = Stock(kind='a', amount=1)"
+
+
+def failed(specification: Specification, **asked: Any) -> tuple[str, str]:
+    """What is said of the failure, and in which state."""
+    with pytest.raises(EvaluationFailed) as failure:
+        check(specification, **asked)
+    return str(failure.value), failure.value.state
+
+
+# In an action.
+
+CALLS = count()
+SEEN: list[int] = []
+
+
+def _once() -> int:
+    SEEN.append(0)
+    return len(SEEN)
+
+
+ACTIONS: list[tuple[str, Any, str]] = [
+    ("division by zero", lambda self, s: 1 // (s.day - 2), "ZeroDivisionError: integer division or modulo by zero"),
+    ("a key that is not there", lambda self, s: s.stock["pear"], "KeyError: 'pear'"),
+    (
+        "an unknown variable read",
+        lambda self, s: s.dey,
+        "there is no variable dey; there are day, price, stock, queue, known, stamp",
+    ),
+    (
+        "an unknown variable assigned",
+        lambda self, s: setattr(s, "dey", 1),
+        "there is no variable dey; there are day, price, stock, queue, known, stamp",
+    ),
+    ("a key deleted that is always there", lambda self, s: s.price.pop("fig"), "del price[fig]: its keys are always"),
+    ("a number for a mapping", lambda self, s: setattr(s, "price", 3), "price = 3: it is a mapping"),
+    (
+        "a list kept",
+        lambda self, s: setattr(s, "queue", [1]),
+        "queue = [1]: it can be changed in place, and a value of the state must not",
+    ),
+    (
+        "a list kept deep inside",
+        lambda self, s: s.stock.update(fig=Stock("a", [1])),  # type: ignore[arg-type]
+        "stock[fig] = Stock(kind='a', amount=[1]): it can be changed in place, and a value of the state must not",
+    ),
+    (
+        "a record changed in place",
+        lambda self, s: setattr(s.stock["fig"], "amount", 2),
+        "can't set attribute: values of the state are replaced whole, `record._replace(...)`",
+    ),
+    (
+        "a tuple changed in place",
+        lambda self, s: s.queue.append(1),
+        "AttributeError: 'tuple' object has no attribute",
+    ),
+    (
+        "something kept in the specification",
+        lambda self, s: setattr(self, "memory", 1),
+        "it assigns self.memory: a specification keeps nothing between steps",
+    ),
+    ("a look at what is left out", lambda self, s: s.stamp > 3, "a value that the specification leaves out was read"),
+    (
+        "a random choice",
+        lambda self, s: setattr(s, "stock", {"fig": Stock("ab"[random.random() < 0.5], random.randrange(3))}),
+        "it is not deterministic: done twice in one state, stock[fig] became",
+    ),
+    (
+        "a counter in a closure",
+        lambda self, s: setattr(s, "day", next(CALLS) % 2),
+        "it is not deterministic: done twice in one state, day became ",
+    ),
+    (
+        "a counter in a module",
+        lambda self, s: s.price.update(pear=_once() % 3),
+        "it is not deterministic: done twice in one state, price[pear] became ",
+    ),
+    (
+        "a counter that leaves its domain",
+        lambda self, s: setattr(s, "day", 4 + next(CALLS)),
+        "it is not deterministic: done twice in one state, a value was outside its domain (day: ",
+    ),
+    (
+        "a counter that leaves its domain now and then",
+        lambda self, s: setattr(s, "day", 4 * (next(CALLS) % 2)),
+        "it is not deterministic: done twice in one state, a value was outside its domain (day: 4 is not",
+    ),
+    (
+        "a guard that keeps count",
+        lambda self, s: require(next(CALLS) % 2),
+        "it is not deterministic: done twice in one state, it was enabled once and once not",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mistake", "cause"), [row[1:] for row in ACTIONS], ids=[row[0] for row in ACTIONS])
+def test_a_mistake_in_an_action_names_the_step_and_the_state(mistake: Any, cause: str) -> None:
+    """One line: the action with its parameters, what is wrong with what; and beside it the state."""
+    random.seed(5)
+    message, state = failed(type("Mistaken", (Shop,), {"mistake": mistake})())
+    assert message.startswith(f"err(n=8): {cause}")
+    assert "\n" not in message
+    assert state == WHERE
+
+
+@pytest.mark.parametrize(
+    ("effect", "shown"), [(lambda s: s.day + 1, "3"), (lambda s: (n for n in ""), "a generator")]
+)
+def test_an_action_that_returns_something_has_done_nothing(effect: Any, shown: str) -> None:
+    """An expression where an assignment was meant, or a `yield`, is told and not passed over."""
+
+    def returning(self: Any, s: State) -> Any:
+        require(s.day == 2)
+        return effect(s)
+
+    message, state = failed(
+        type("Returning", (Shop,), {"returning": action(returning), "mistake": lambda *_: None})()
+    )
+    assert message == f"returning(): it returns {shown}: an action assigns to s, and returns nothing"
+    assert state == WHERE
+
+
+class LateWhim(Specification):
+    """A counter outside of the state that is harmless at first."""
+
+    calls = count()
+
+    @variable
+    def x(self) -> Domain[int]:
+        return integers(0, 199)
+
+    @action
+    def up(self, s: State) -> None:
+        calls = next(self.calls)
+        s.x = (s.x + 1 + (calls % 2 if calls > 20 else 0)) % 200
+
+
+def test_an_action_is_tried_again_now_and_then() -> None:
+    """What becomes a matter of chance only later is found as well, if it happens often."""
+    message, _ = failed(LateWhim())
+    assert message.startswith("up(): it is not deterministic: done twice in one state, x became")
+
+
+class Careful(Shop):
+    """It catches what it can."""
+
+    def mistake(self, s: State) -> None:
+        try:
+            require(s.day == 1)
+            bound(s.day == 1)
+        except Exception:
+            s.day = 3
+
+
+def test_catching_exceptions_does_not_catch_a_guard() -> None:
+    """`except Exception` around `require` does not enable the action."""
+    result = check(Careful())
+    assert (result.distinct_states, result.actions[1].taken) == (3, 0)
+
+
+def test_a_specification_without_actions_is_refused() -> None:
+    """There is nothing to explore."""
+
+    class Idle(Specification):
+        @variable
+        def x(self) -> Domain[int]:
+            return integers(0, 1)
+
+    with pytest.raises(SpecificationError, match=r"^idle: it has no action$"):
+        Model(Idle())
+
+
+# At the beginning.
+
+BEGINNINGS: list[tuple[str, Any, str]] = [
+    ("an exception", lambda self, s: s.stock["fig"], "initial: KeyError: 'fig'"),
+    ("an unknown variable", lambda self, s: setattr(s, "dey", 1), "initial: there is no variable dey"),
+    ("a list", lambda self, s: setattr(s, "day", []), "initial: day = []: it can be changed in place"),
+]
+
+
+@pytest.mark.parametrize(("begin", "cause"), [row[1:] for row in BEGINNINGS], ids=[row[0] for row in BEGINNINGS])
+def test_a_mistake_in_the_initial_state_is_told(begin: Any, cause: str) -> None:
+    """It happened before the first state."""
+    message, state = failed(type("Mistaken", (Shop,), {"begin": begin})())
+    assert message.startswith(cause)
+    assert state == ""
+
+
+# In a property.
+
+
+def _and_holds(do: Callable[..., object], *arguments: object) -> bool:
+    """Do what a property must not do, and hold."""
+    do(*arguments)
+    return True
+
+
+PROPERTIES: list[tuple[str, Any, str]] = [
+    ("division by zero", lambda s: 1 // (s.day - 2) != 5, "ZeroDivisionError: integer division or modulo by zero"),
+    ("an unknown variable", lambda s: s.day < 2 or s.dey, "there is no variable dey"),
+    ("a guard", lambda s: _and_holds(require, s.day < 2), "`require` and `bound` belong into actions"),
+    ("a bound", lambda s: _and_holds(bound, s.day < 2), "`require` and `bound` belong into actions"),
+    ("no answer", lambda s: None if s.day == 2 else True, "it answers None, not True or False"),
+    ("what is left out for an answer", lambda s: s.stamp if s.day == 2 else True, "it answers LEFT_OUT, not True"),
+    ("a number", lambda s: 1 if s.day == 2 else True, "it answers 1, not True or False"),
+    (
+        "what all() was forgotten for",
+        lambda s: (n for n in "") if s.day == 2 else True,
+        "it answers a generator, not",
+    ),
+    (
+        "an assignment",
+        lambda s: s.day < 2 or _and_holds(setattr, s, "day", 0),
+        "it assigns day: only actions and `initial` may change the state",
+    ),
+    (
+        "an assignment to a key",
+        lambda s: s.day < 2 or _and_holds(s.price.update, {"fig": 1}),
+        "it assigns price: only actions and `initial` may change the state",
+    ),
+    (
+        "a deletion",
+        lambda s: s.day < 2 or _and_holds(s.stock.pop, "fig"),
+        "it assigns stock: only actions and `initial` may change the state",
+    ),
+]
+
+
+def _watching(word: Any, judge: Any, over: str) -> type[Specification]:
+    """A shop with the property `odd` behind a word, which puts a question to a state, or one of a step's two."""
+
+    def of_state(self: Any, s: State, n: int) -> Any:
+        return judge(s)
+
+    def of_step(self: Any, before: State, step: Step, after: State, n: int) -> Any:
+        return judge(before if over == "before" else after)
+
+    return type("Watched", (Shop,), {"odd": word(n=(1,))(of_state if over == "state" else of_step)})
+
+
+@pytest.mark.parametrize(("judge", "cause"), [row[1:] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
+def test_a_mistake_in_an_invariant_names_it_and_the_state(judge: Any, cause: str) -> None:
+    """One line, and the state that it looked at."""
+    message, state = failed(_watching(invariant, judge, "state")(), properties=["odd"])
+    assert message.startswith(f"odd: {cause}")
+    assert "\n" not in message
+    assert state == WHERE
+
+
+@pytest.mark.parametrize("over", ["before", "after"])
+@pytest.mark.parametrize(("judge", "cause"), [row[1:] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
+def test_a_mistake_in_a_property_of_steps_names_the_step_too(judge: Any, cause: str, over: str) -> None:
+    """The step, and the state from which it was taken; neither state may be assigned to."""
+    message, state = failed(_watching(transition_invariant, judge, over)())
+    step, where = ("err(n=8)", WHERE) if over == "before" else ("go(by=1)", WHERE.replace("2", "1", 1))
+    assert message.startswith(f"odd of {step}: {cause}")
+    assert state == where
+
+
+@pytest.mark.parametrize("over", ["state", "before", "after"])
+def test_a_mistake_in_a_witness_is_told_alike(over: str) -> None:
+    """Of states or of steps."""
+    message, _ = failed(_watching(sometimes, lambda s: None if s.day == 2 else False, over)())
+    assert message.startswith("odd")
+    assert message.endswith(": it answers None, not True or False")
+
+
+def test_a_failure_goes_from_process_to_process() -> None:
+    """It says the same on the other side."""
+    failure = EvaluationFailed("go(by=1)", "KeyError: 3", "day = 2")
+    back = pickle.loads(pickle.dumps(failure))
+    assert (str(back), back.what, back.cause, back.state) == (
+        "go(by=1): KeyError: 3",
+        "go(by=1)",
+        "KeyError: 3",
+        "day = 2",
+    )
+
+
+# Outside of a domain.
+
+MISPLACED: list[tuple[str, Any, str, dict[str, tuple[Any, Any]]]] = [
+    ("too great", lambda self, s: setattr(s, "day", 4), "day: 4 is not an integer of 0..3", {"day": (2, 4)}),
+    ("a boolean", lambda self, s: setattr(s, "day", True), "day: True is not an integer of 0..3", {"day": (2, True)}),
+    (
+        "a record of another class",
+        lambda self, s: s.stock.update(fig=Lookalike("a", 1)),
+        "stock[fig]: Lookalike(kind='a', amount=1) is not a Stock of its domain",
+        {"stock[fig]": (Stock("a", 1), Lookalike("a", 1))},
+    ),
+    (
+        "a field of a record",
+        lambda self, s: s.stock.update(fig=Stock("b", 3)),
+        "stock[fig]: Stock(kind='b', amount=3) is not a Stock of its domain: "
+        "its amount is 3 is not an integer of 0..2",
+        {"stock[fig].kind": ("a", "b"), "stock[fig].amount": (1, 3)},
+    ),
+    (
+        "a queue that overflows",
+        lambda self, s: setattr(s, "queue", (0, 0, 1)),
+        "queue: (0, 0, 1) is not a tuple of at most 2, each an integer of 0..1",
+        {"queue": ((), (0, 0, 1))},
+    ),
+    (
+        "a stranger in a set",
+        lambda self, s: setattr(s, "known", s.known | {"plum", "kiwi"}),
+        "known: {'kiwi', 'plum'} is not a frozenset of pear, fig",
+        {"known": (frozenset(), frozenset({"plum", "kiwi"}))},
+    ),
+    ("an unknown key", lambda self, s: s.price.update(plum=1), "price: 'plum' is not a key of it", {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "failing", "changes"), [row[1:] for row in MISPLACED], ids=[row[0] for row in MISPLACED]
+)
+def test_a_value_outside_its_domain_violates_the_types(
+    mistake: Any, failing: str, changes: dict[str, tuple[Any, Any]]
+) -> None:
+    """It is a violation with a trace: the last step shows which variable got which value, and what is allowed."""
+    result = check(type("Mistaken", (Shop,), {"mistake": mistake})())
+    assert (result.verdict, result.exit_code) == ("violated", 12)
+    assert result.counterexample is not None
+    assert (result.counterexample.broken, result.counterexample.length) == ("type_ok", 4)
+    assert result.counterexample.failing == failing
+    assert str(result.counterexample.steps[-1].step) == "err(n=8)"
+    assert result.counterexample.steps[-1].changes == changes
+    assert result.properties[0].length == 4
+
+
+def test_a_value_outside_its_domain_is_no_state() -> None:
+    """The step counts as taken and generated; the search goes on beside it, when it is told to."""
+    overflowing = type("Overflowing", (Shop,), {"mistake": lambda self, s: setattr(s, "day", 4)})()
+    result = check(overflowing, keep_going=True)
+    assert (result.verdict, result.distinct_states, result.generated_states, result.depth) == ("violated", 3, 4, 3)
+    assert [(each.enabled, each.taken, each.new_states) for each in result.actions] == [(2, 2, 2), (1, 1, 0)]
+
+
+# What follows a state.
+
+
+class Fork(Specification):
+    """Everything that can follow a state at once."""
+
+    @variable
+    def x(self) -> Domain[int]:
+        return integers(0, 9)
+
+    @variable
+    def y(self) -> Domain[int]:
+        return integers(0, 9)
+
+    @action(to=(3, 2, 11, 0))
+    def jump(self, s: State, to: int) -> None:
+        s.x = to
+
+    @action(to=range(3))
+    def other(self, s: State, to: int) -> None:
+        s.y = 9
+        require(to)
+        bound(to < 2)
+        s.x = 5
+
+    @transition_invariant
+    def not_to_two(self, before: State, step: Step, after: State) -> bool:
+        return bool(before.x == 0 and after.x != 2)
+
+    @sometimes
+    def by_the_other(self, before: State, step: Step, after: State) -> bool:
+        return step.action == "other" and step.parameters == {"to": 1}
+
+
+def test_everything_that_follows_a_state_is_given_in_order() -> None:
+    """Actions as declared, parameters in domain order; what a guard or a bound forbids left nothing behind."""
+    model = Model(Fork())
+    invariant_number, witness_number = model.numbers(["not_to_two", "by_the_other"])
+    assert model.expand((0, 0), [invariant_number, witness_number]) == Expansion(
+        [
+            Taken(0, 0, (3, 0), "", ()),
+            Taken(0, 1, (2, 0), "", (invariant_number,)),
+            Taken(0, 2, None, "x: 11 is not an integer of 0..9", ()),
+            Taken(0, 3, (0, 0), "", ()),
+            Taken(1, 1, (5, 9), "", (witness_number,)),
+        ],
+        closed=True,
+    )
+    assert model.expand((0, 0)).steps[1].found == ()
+
+
+def test_a_state_is_shown_by_what_is_not_as_at_first() -> None:
+    """On one line, cell by cell."""
+    model = Model(Shop())
+    ((state, wrong),) = list(model.initial_states())
+    assert state is not None
+    assert (wrong, model.show(state), model.show(model.layout.first())) == (
+        "",
+        "stock[fig] = Stock(kind='a', amount=1)",
+        "",
+    )
+
+
+def test_the_properties_of_every_system_stand_around_its_own() -> None:
+    """`type_ok` is the first, `deadlock` the last."""
+    assert [each.name for each in Model(Fork()).properties] == ["type_ok", "not_to_two", "by_the_other", "deadlock"]
+    assert Model(Fork()).numbers(["deadlock", "type_ok", "unknown"]) == (0, 3)

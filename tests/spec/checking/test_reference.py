@@ -1,0 +1,565 @@
+"""The reference engine on toys whose answers are known by hand, by a formula, or by writing down every path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from spec.checking import Figures, Model, check
+from spec.checking.check import silent
+from spec.checking.exploration import Exploration, Finding, Question, Watch, is_violation, split
+from spec.checking.reference import ReferenceEngine
+from spec.language import (
+    Domain,
+    Specification,
+    SpecificationError,
+    State,
+    Step,
+    action,
+    bound,
+    initial,
+    integers,
+    invariant,
+    require,
+    sometimes,
+    transition_invariant,
+    variable,
+)
+from tests.spec.checking.oracle import OUTSIDE, Walk, explored
+from tests.spec.checking.toys import (
+    ACTIONS,
+    PARAMETERS,
+    Clock,
+    Counters,
+    Jugs,
+    Philosophers,
+    Ring,
+    Row,
+    Table,
+)
+
+
+def explore(specification: Specification, *names: str, watch: Watch = silent, **bounds: Any) -> Exploration:
+    """What the engine finds about the properties with these names, or about all but deadlock."""
+    model = Model(specification)
+    wanted = names or tuple(each.name for each in model.properties if each.name != "deadlock")
+    return ReferenceEngine().explore(model, Question(model.numbers(wanted), **bounds), watch)
+
+
+def figures(found: Exploration) -> tuple[int, int, int, int]:
+    """Depth, generated, distinct states and those in the queue."""
+    return found.figures[:4]
+
+
+# Closed formulas.
+
+
+@pytest.mark.parametrize("hours", [1, 2, 7, 12])
+def test_a_clock_has_as_many_states_as_hours(hours: int) -> None:
+    """As many levels too; the step from the last to the first is generated too."""
+    assert figures(explore(Clock(hours=hours))) == (hours, hours + 1, hours, 0)
+
+
+@pytest.mark.parametrize(("counters", "top"), [(1, 1), (1, 5), (2, 3), (3, 2), (4, 1)])
+def test_counters_fill_a_grid(counters: int, top: int) -> None:
+    """(top + 1)**n states; each counter steps once for each of its values and each state of the others."""
+    steps = counters * top * (top + 1) ** (counters - 1)
+    assert figures(explore(Counters(counters=counters, top=top))) == (
+        counters * top + 1,
+        steps + 1,
+        (top + 1) ** counters,
+        0,
+    )
+
+
+@pytest.mark.parametrize("philosophers", [2, 3, 4, 5])
+def test_philosophers_have_pell_lucas_many_states(philosophers: int) -> None:
+    """No eater beside one who has a fork of his: counted by a transfer matrix whose eigenvalues are 1 +- sqrt(2)."""
+    pell_lucas = [2, 2]
+    while len(pell_lucas) <= philosophers:
+        pell_lucas.append(2 * pell_lucas[-1] + pell_lucas[-2])
+    result = check(Philosophers(philosophers=philosophers))
+    assert (result.verdict, result.distinct_states) == ("holds", pell_lucas[philosophers])
+
+
+@pytest.mark.parametrize("philosophers", [2, 3, 4])
+def test_philosophers_starve_when_all_have_the_left_fork(philosophers: int) -> None:
+    """The only deadlock is reached in one step of each of them."""
+    result = check(Philosophers(philosophers=philosophers), deadlock=True)
+    assert result.verdict == "deadlock"
+    assert result.counterexample is not None
+    assert result.counterexample.length == philosophers + 1
+    assert {str(each.step) for each in result.counterexample.steps} == {
+        f"take_left(who={who})" for who in range(philosophers)
+    }
+
+
+@pytest.mark.parametrize(("machines", "values"), [(2, 2), (3, 3), (4, 3)])
+def test_a_token_ring_is_counted_by_its_tokens(machines: int, values: int) -> None:
+    """From all k**n states at once: depth 1, and as many steps as there are tokens in all states together."""
+    states = values**machines
+    firsts, others = states // values, (machines - 1) * (states - states // values)
+    found = explore(Ring(machines=machines, values=values))
+    assert figures(found) == (1, states + firsts + others, states, 0)
+    assert [each.taken for each in found.coverage] == [firsts, others]
+    assert found.coverage[0].enabled == firsts
+    assert not found.findings
+
+
+def test_four_litres_take_seven_states() -> None:
+    """The known shortest solution of the water jugs, the same every time."""
+    result = check(Jugs())
+    assert (result.verdict, result.depth) == ("violated", 7)
+    assert result.counterexample is not None
+    assert (result.counterexample.broken, result.counterexample.length) == ("not_four", 7)
+    assert [each.step.action for each in result.counterexample.steps] == [
+        "fill_large",
+        "large_to_small",
+        "empty_small",
+        "large_to_small",
+        "fill_large",
+        "large_to_small",
+    ]
+
+
+def test_the_jugs_have_sixteen_states() -> None:
+    """Those in which one of them is empty or full; each step is always enabled."""
+    found = explore(Jugs(), keep_going=True)
+    assert (found.ended, found.figures.distinct, found.figures.generated) == ("complete", 16, 1 + 6 * 16)
+    assert [(each.enabled, each.taken) for each in found.coverage] == [(16, 16)] * 6
+    assert sum(each.new_states for each in found.coverage) == 15
+
+
+# Every shortest path of a random table.
+
+PROPERTIES = ("type_ok", "good", "good_step", "not_worse", "to_be_seen", "deadlock")
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """A few states with a few steps between them, some states and steps of which are bad."""
+    size = draw(st.integers(1, 7))
+    anywhere = st.integers(0, size - 1)
+    steps = draw(
+        st.dictionaries(
+            st.tuples(anywhere, st.sampled_from(ACTIONS), st.sampled_from(PARAMETERS)),
+            st.one_of(anywhere, anywhere, anywhere, anywhere, anywhere, anywhere, st.integers(OUTSIDE, size - 1)),
+            max_size=4 * size,
+        )
+    )
+    rows = tuple(Row(*key, after) for key, after in sorted(steps.items()))
+    few = st.lists(anywhere, max_size=2, unique=True).map(tuple)
+    return Table(
+        size=size,
+        starts=draw(st.lists(anywhere, min_size=1, max_size=2, unique=True).map(tuple)),
+        rows=rows,
+        bad=draw(few),
+        worse=draw(few),
+        seen=draw(few),
+        bad_rows=tuple(draw(st.lists(st.sampled_from(rows), max_size=3))) if rows else (),
+    )
+
+
+def as_walk(model: Model, finding: Finding) -> Walk:
+    """A finding as the rows that it takes."""
+    state, choices = finding.path
+    start = at = state[0]
+    rows = []
+    for number, instance in choices:
+        name, parameter = ACTIONS[number], PARAMETERS[instance]
+        (row,) = [each for each in model.specification.valuation["rows"] if each[:3] == (at, name, parameter)]
+        rows.append(row)
+        at = row.after
+    return start, tuple(rows)
+
+
+@given(tables(), st.sets(st.sampled_from(PROPERTIES)), st.booleans())
+@example(Table(size=1, rows=(Row(0, "a", 0, 0),), bad_rows=(Row(0, "a", 0, 0),)), {"good_step"}, False)
+@example(Table(size=2, rows=(Row(0, "a", 0, 1),), bad=(1,)), {"good", "deadlock"}, False)
+def test_the_engine_finds_what_writing_down_every_path_finds(table: Table, asked: set[str], keep_going: bool) -> None:
+    """Figures, coverage, which properties are decided, and among all shortest paths the very one of the rule."""
+    asked = asked | {"type_ok"}
+    expected = explored(table, asked, keep_going=keep_going)
+    model = Model(table)
+    question = Question(model.numbers(asked), keep_going)
+    found = ReferenceEngine().explore(model, question, silent)
+    assert (found.ended, *figures(found)[:3]) == (
+        expected.ended,
+        expected.depth,
+        expected.generated,
+        expected.distinct,
+    )
+    assert {
+        model.properties[number].name: as_walk(model, finding) for number, finding in found.findings.items()
+    } == expected.findings
+    assert {model.properties[number].name: finding.length for number, finding in found.findings.items()} == {
+        name: len(rows) + 1 for name, (_, rows) in expected.findings.items()
+    }
+    coverage = dict(zip(ACTIONS, found.coverage, strict=True))
+    assert {name: each.enabled for name, each in coverage.items()} == expected.enabled
+    assert {name: each.taken for name, each in coverage.items()} == expected.taken
+    assert sum(each.new_states for each in found.coverage) == expected.new_states
+
+
+@given(tables(), st.integers(1, 8), st.integers(1, 8))
+def test_a_bound_gives_the_figures_of_whole_levels(table: Table, most_states: int, deepest: int) -> None:
+    """A bounded run has the figures of the last level that it looked at, and is complete if none is left."""
+    free = explored(table, set(), keep_going=True)
+    levels = [explore_to(table, depth) for depth in range(1, free.depth + 1)]
+    kinds: list[dict[str, Any]] = [{"max_states": most_states}, {"max_depth": deepest}]
+    for bounds in kinds:
+        found = explore(table, "type_ok", keep_going=True, **bounds)
+        reached = found.figures.depth
+        if found.ended == "complete":
+            assert (found.figures.distinct, found.figures.queue) == (free.distinct, 0)
+            assert free.distinct < most_states if "max_states" in bounds else free.depth < deepest
+        else:
+            assert found.ended == ("states" if "max_states" in bounds else "depth")
+            assert (found.figures.generated, found.figures.distinct) == levels[reached - 1]
+            assert found.figures.queue > 0
+            if "max_depth" in bounds:
+                assert reached == deepest
+            else:
+                assert found.figures.distinct >= most_states
+                assert reached == 1 or levels[reached - 2][1] < most_states
+
+
+def explore_to(table: Table, depth: int) -> tuple[int, int]:
+    """Generated and distinct states of the levels up to this one, counted by hand."""
+    from tests.spec.checking.oracle import distances
+
+    levels = distances(table)
+    expanded = [row for row in table.rows if levels.get(row.before, 10**6) < depth]
+    return len(set(table.starts)) + len(expanded), sum(level <= depth for level in levels.values())
+
+
+# Levels, bounds and interruptions by hand.
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 6])
+def test_a_run_that_is_stopped_at_a_depth_has_whole_levels(depth: int) -> None:
+    """Three counters to two: a level holds the states of one sum, and each level is expanded whole or not at all."""
+    sums = [1, 3, 6, 7, 6, 3, 1]
+    found = explore(Counters(), max_depth=depth)
+    assert (found.ended, found.figures.depth, found.figures.distinct, found.figures.queue) == (
+        "depth",
+        depth,
+        sum(sums[:depth]),
+        sums[depth - 1],
+    )
+
+
+def test_a_depth_beyond_the_last_level_is_no_bound() -> None:
+    """Nothing is left, so the run is complete."""
+    assert (explore(Counters(), max_depth=8).ended, explore(Counters(), max_depth=7).ended) == ("complete", "depth")
+
+
+@pytest.mark.parametrize(
+    ("states", "distinct"), [(1, 1), (2, 4), (4, 4), (5, 10), (10, 10), (11, 17), (26, 26), (27, 27)]
+)
+def test_a_run_stops_after_the_level_with_so_many_states(states: int, distinct: int) -> None:
+    """The level in which the bound is reached is found whole."""
+    found = explore(Counters(), max_states=states)
+    assert (found.ended, found.figures.distinct) == ("states", distinct)
+
+
+def test_more_states_than_there_are_is_no_bound() -> None:
+    """27 states are all; to stop at 28 is not to stop."""
+    assert explore(Counters(), max_states=28).ended == "complete"
+
+
+@pytest.mark.parametrize("level", [2, 3, 4, 7])
+def test_an_interrupted_run_has_whole_levels(level: int) -> None:
+    """Whatever was begun of the next level when Ctrl-C came is not in the figures, nor in the coverage."""
+    reached = 0
+
+    class Interrupted(Counters):
+        def up(self, s: State, counter: int) -> None:
+            if reached == level and s.count[0] > 0:
+                raise KeyboardInterrupt
+            super().up(s, counter)
+
+    def watch(figures: Figures) -> None:
+        nonlocal reached
+        reached = figures.depth
+
+    found = explore(Interrupted(), watch=watch)
+    bounded = explore(Counters(), max_depth=level)
+    assert (found.ended, figures(found)) == ("interrupted", figures(bounded))
+    assert found.coverage == bounded.coverage
+
+
+def test_whoever_watches_is_told_of_each_level() -> None:
+    """Depth and distinct states never go back, and each level is told when it is whole."""
+    told: list[Figures] = []
+    explore(Counters(), watch=told.append)
+    assert [each.depth for each in told] == sorted(each.depth for each in told)
+    whole = [(each.depth, each.distinct, each.queue) for each in told]
+    sums = [1, 3, 6, 7, 6, 3, 1]
+    assert set(whole) >= {(depth, sum(sums[:depth]), sums[depth - 1]) for depth in range(1, 8)}
+
+
+# Coverage by hand.
+
+
+class Lamp(Specification):
+    """Off, on or broken: 3 states. Pressing toggles it; hitting it breaks it; looking changes nothing."""
+
+    @variable
+    def is_(self) -> Domain[int]:
+        return integers(0, 2)
+
+    @action
+    def press(self, s: State) -> None:
+        require(s.is_ != 2)
+        s.is_ = 1 - s.is_
+
+    @action(how=range(3))
+    def hit(self, s: State, how: int) -> None:
+        require(s.is_ == 1 and how > 0)
+        s.is_ = 2
+
+    @action
+    def look(self, s: State) -> None:
+        pass
+
+    @action
+    def mend(self, s: State) -> None:
+        require(s.is_ == 3)
+
+
+def test_coverage_counts_states_and_successors() -> None:
+    """`enabled` counts states, `taken` successors, those that change nothing too, and `new_states` first arrivals."""
+    found = explore(Lamp())
+    assert [(each.enabled, each.taken, each.new_states) for each in found.coverage] == [
+        (2, 2, 1),
+        (1, 2, 1),
+        (3, 3, 0),
+        (0, 0, 0),
+    ]
+    assert figures(found) == (3, 1 + 7, 3, 0)
+
+
+# Initial states.
+
+
+class Starts(Specification):
+    """It starts here and there, at 2 in two ways, and goes up."""
+
+    @variable
+    def at(self) -> Domain[int]:
+        return integers(0, 9)
+
+    @initial(place=(5, 3, 1), side=range(2))
+    def placed(self, s: State, place: int, side: int) -> None:
+        require(place != 3)
+        s.at = place + side
+
+    @initial
+    def elsewhere(self, s: State) -> None:
+        s.at = 2
+
+    @action
+    def go(self, s: State) -> None:
+        require(s.at < 9)
+        s.at += 1
+
+    @invariant
+    def not_five(self, s: State) -> bool:
+        return bool(s.at != 5)
+
+    @invariant
+    def not_one(self, s: State) -> bool:
+        return bool(s.at != 1)
+
+
+def test_each_initial_state_counts_once() -> None:
+    """Several ways to begin, one of them forbidden, some of them equal: 1, 2, 5 and 6, all of depth 1."""
+    model = Model(Starts())
+    assert [state for state, _ in model.initial_states()] == [(5,), (6,), (1,), (2,)]
+    found = explore(Starts(), "type_ok", max_depth=1)
+    assert figures(found) == (1, 4, 4, 4)
+
+
+def test_an_initial_state_that_is_bad_is_a_trace_of_length_one() -> None:
+    """It takes no step; the figures are those of the first level."""
+    result = check(Starts())
+    assert (result.verdict, result.depth, result.distinct_states, result.generated_states) == ("violated", 1, 4, 4)
+    assert [(each.name, each.verdict, each.length) for each in result.properties] == [
+        ("type_ok", "undecided", None),
+        ("not_five", "violated", 1),
+        ("not_one", "violated", 1),
+    ]
+    assert result.counterexample is not None
+    assert (result.counterexample.broken, result.counterexample.steps, result.counterexample.initial) == (
+        "not_five",
+        (),
+        {"at": 5},
+    )
+
+
+class Unstartable(Starts):
+    """There is no way to begin."""
+
+    elsewhere = None  # type: ignore[assignment]
+
+    def placed(self, s: State, place: int, side: int) -> None:
+        require(place > 9)
+
+
+def test_without_an_initial_state_there_is_nothing_to_say() -> None:
+    """A specification that cannot begin would hold of everything, and is refused."""
+    for properties in ((), ("not_one",)):
+        with pytest.raises(SpecificationError, match=r"^unstartable: it has no initial state$"):
+            check(Unstartable(), properties=properties)
+
+
+class WrongStart(Starts):
+    """It begins outside of its domain."""
+
+    def elsewhere(self, s: State) -> None:
+        s.at = 10
+
+
+def test_an_initial_state_outside_its_domain_is_told() -> None:
+    """With the cell, the value and what is allowed."""
+    with pytest.raises(SpecificationError) as refused:
+        check(WrongStart())
+    assert str(refused.value) == "the initial state is outside its domain: at: 10 is not an integer of 0..9"
+
+
+# Properties of steps.
+
+
+class Still(Specification):
+    """Nothing ever changes."""
+
+    @variable
+    def x(self) -> Domain[int]:
+        return integers(0, 1)
+
+    @action
+    def stay(self, s: State) -> None:
+        s.x = 0
+
+    @transition_invariant
+    def nobody_stays(self, before: State, step: Step, after: State) -> bool:
+        return step.action != "stay"
+
+    @sometimes
+    def somebody_stays(self, before: State, step: Step, after: State) -> bool:
+        return bool(before.x == after.x)
+
+
+def test_steps_that_change_nothing_are_looked_at() -> None:
+    """A transition invariant is asked about them, and a witness may be one of them."""
+    result = check(Still())
+    assert [(each.name, each.verdict, each.length) for each in result.properties] == [
+        ("type_ok", "undecided", None),
+        ("nobody_stays", "violated", 2),
+        ("somebody_stays", "witnessed", 2),
+    ]
+    assert (result.depth, result.distinct_states, result.generated_states) == (1, 1, 2)
+
+
+def test_properties_are_looked_at_in_every_level() -> None:
+    """What is broken only in the last of many levels, by a state and by the step to it, is found there."""
+    last = Counters(counters=2, top=4, at_most=7)
+    result = check(last)
+    assert (result.verdict, result.depth) == ("violated", 9)
+    assert [each.length for each in result.properties] == [None, 9]
+
+
+def test_splitting_leaves_out_what_is_not_looked_at_in_states() -> None:
+    """Domains and deadlock are judged where a state is expanded; the others in states or in steps."""
+    model = Model(Table())
+    names = [each.name for each in model.properties]
+    in_states, in_steps = split(model, range(len(names)))
+    assert [[names[n] for n in numbers] for numbers in (in_states, in_steps)] == [
+        ["good", "not_worse", "to_be_seen"],
+        ["good_step"],
+    ]
+    assert [names[n] for n in range(len(names)) if not is_violation(model, n)] == ["to_be_seen"]
+
+
+# Deadlock.
+
+
+class Dead(Specification):
+    """It counts to three, where it ends, or is closed by a bound."""
+
+    @variable
+    def x(self) -> Domain[int]:
+        return integers(0, 3)
+
+    @action
+    def up(self, s: State) -> None:
+        require(s.x < 3)
+        s.x += 1
+
+
+class Closed(Dead):
+    """A bound closes it before."""
+
+    def up(self, s: State) -> None:
+        bound(s.x < 3)
+        s.x += 1
+
+
+class AlwaysAsked(Dead):
+    """Here a deadlock is an error even if nobody asks."""
+
+    deadlock = True
+
+
+DEADLOCKS: list[tuple[Specification, dict[str, Any], str]] = [
+    (Dead(), {}, "holds"),
+    (Dead(), {"deadlock": True}, "deadlock"),
+    (Dead(), {"properties": ["deadlock"]}, "deadlock"),
+    (Dead(), {"properties": ["type_ok"]}, "holds"),
+    (Dead(), {"properties": ["type_ok"], "deadlock": True}, "deadlock"),
+    (Dead(), {"deadlock": True, "keep_going": True}, "deadlock"),
+    (Closed(), {"deadlock": True}, "holds"),
+    (AlwaysAsked(), {}, "deadlock"),
+    (AlwaysAsked(), {"properties": ["type_ok"]}, "holds"),
+]
+
+
+@pytest.mark.parametrize(("specification", "asked", "verdict"), DEADLOCKS)
+def test_a_deadlock_is_looked_for_where_it_is_asked_for(
+    specification: Specification, asked: dict[str, Any], verdict: str
+) -> None:
+    """On request, by name or because the specification asks; a state that a bound closes is none."""
+    result = check(specification, **asked)
+    assert result.verdict == verdict
+    if verdict == "deadlock":
+        assert result.counterexample is not None
+        assert (result.counterexample.broken, result.counterexample.length) == ("deadlock", 4)
+
+
+def test_a_bound_is_not_reached_twice() -> None:
+    """What a bound closes is closed in every run, and the verdict within it is a verdict."""
+    result = check(Counters(closed_at=2))
+    assert (result.verdict, result.distinct_states) == ("holds", 1 + 3 + 6)
+
+
+def levels_of_a_grid(counters: int, top: int) -> Iterator[int]:
+    """How many states have each sum, by inclusion and exclusion."""
+    for total in range(counters * top + 1):
+        yield sum(
+            (-1) ** n * comb(counters, n) * comb(total - n * (top + 1) + counters - 1, counters - 1)
+            for n in range(counters + 1)
+            if total >= n * (top + 1)
+        )
+
+
+def test_levels_are_the_states_of_one_sum() -> None:
+    """Bounded at each depth in turn, four counters to three have as many states as a formula says."""
+    sizes = list(levels_of_a_grid(4, 3))
+    found = [explore(Counters(counters=4, top=3), max_depth=depth) for depth in range(1, 13)]
+    assert [each.figures.queue for each in found] == sizes[:12]

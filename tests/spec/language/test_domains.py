@@ -1,0 +1,429 @@
+"""Domains number their values: densely, in the documented order, and nothing but their values."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import chain, combinations
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import find, given
+from hypothesis import strategies as st
+
+from spec.language import (
+    ABSENT,
+    LEFT_OUT,
+    Domain,
+    OutOfDomain,
+    SpecificationError,
+    booleans,
+    integers,
+    left_out,
+    mapping,
+    one_of,
+    optional,
+    partial_mapping,
+    record,
+    sequence_of,
+    subset_of,
+    tuple_of,
+)
+from spec.language.domains import Subset, as_domain
+from tests.spec.language.trees import Colour, Pair, Tree, Twin, disguises, exact, trees
+
+# Of all domains.
+
+
+@given(trees())
+def test_a_domain_is_walked_in_its_documented_order(tree: Tree) -> None:
+    """Iteration gives each member once, in the order in which the documentation lists them."""
+    assert list(map(exact, tree.domain)) == list(map(exact, tree.members))
+
+
+@given(trees())
+def test_codes_are_dense(tree: Tree) -> None:
+    """The members are numbered 0 to size - 1 in their order, whatever equal form of them is asked."""
+    expected = list(range(tree.domain.size))
+    assert list(map(tree.domain.rank, tree.members)) == expected
+    assert list(map(tree.domain.rank, tree.domain)) == expected
+
+
+@given(trees())
+def test_a_value_comes_back_from_its_code(tree: Tree) -> None:
+    """`unrank` undoes `rank`, types of parts included."""
+    assert [exact(tree.domain.unrank(tree.domain.rank(each))) for each in tree.members] == list(
+        map(exact, tree.members)
+    )
+
+
+@given(trees())
+def test_the_width_is_the_least_that_holds_every_code(tree: Tree) -> None:
+    """A packed value takes as many bits as its greatest code needs, and none if there is but one value."""
+    greatest = len(tree.members) - 1
+    assert tree.domain.width == (len(f"{greatest:b}") if greatest else 0)
+
+
+@given(trees(most=40), st.data())
+def test_a_domain_holds_its_members_and_nothing_that_looks_like_them(tree: Tree, data: st.DataObject) -> None:
+    """True is not 1, a list is no tuple, a record of another class is none: a domain holds what it lists."""
+    members = set(map(exact, tree.members))
+    member = data.draw(st.sampled_from(tree.members))
+    for value in disguises(member):
+        assert (value in tree.domain) == (exact(value) in members), repr(value)
+
+
+@given(trees(), trees())
+def test_a_domain_refuses_the_members_of_another(one: Tree, other: Tree) -> None:
+    """Whatever is drawn from elsewhere is held only if it is listed."""
+    members = set(map(exact, one.members))
+    assert [each in one.domain for each in other.members] == [exact(each) in members for each in other.members]
+
+
+@given(trees(), st.data())
+def test_a_strategy_draws_members(tree: Tree, data: st.DataObject) -> None:
+    """What Hypothesis draws from a domain is one of its members."""
+    drawn = data.draw(tree.domain.strategy())
+    assert exact(drawn) in set(map(exact, tree.members))
+
+
+@given(trees(), st.data())
+def test_members_survive_pickling(tree: Tree, data: st.DataObject) -> None:
+    """A value that comes from another process is the same value, walked in the same order."""
+    value = data.draw(tree.domain.strategy())
+    back = pickle.loads(pickle.dumps(value))
+    assert (exact(back), repr(back)) == (exact(value), repr(value))
+
+
+# Of each kind.
+
+LISTED: list[tuple[str, Domain[Any], list[Any]]] = [
+    ("integers, the lowest first", integers(-1, 1), [-1, 0, 1]),
+    ("a single integer", integers(7, 7), [7]),
+    ("an enumeration as it is given", one_of("z", 3, None), ["z", 3, None]),
+    ("an Enum class as it is declared", as_domain(Colour), [Colour.GREEN, Colour.BLUE, Colour.RED]),
+    ("False before True", booleans(), [False, True]),
+    ("None before the others", optional(range(2)), [None, 0, 1]),
+    ("nothing but None", optional(()), [None]),
+    ("a range that goes down", as_domain(range(3, 0, -1)), [3, 2, 1]),
+    ("a range with gaps", as_domain(range(0, 6, 2)), [0, 2, 4]),
+    ("a list", as_domain(["b", "a"]), ["b", "a"]),
+    ("no subset but the empty one", subset_of(()), [frozenset()]),
+    (
+        "subsets as binary numbers",
+        subset_of(("xyz", "b", "a")),
+        [
+            frozenset(each)
+            for each in ([], ["xyz"], ["b"], ["xyz", "b"], ["a"], ["xyz", "a"], ["b", "a"], ["xyz", "b", "a"])
+        ],
+    ),
+    ("only the empty sequence", sequence_of(("ab",), 0), [()]),
+    ("shorter sequences first", sequence_of(range(2), 2), [(), (0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)]),
+    ("sequences of nothing", sequence_of((), 3), [()]),
+    (
+        "records by their first field",
+        record(Pair, left=range(2), right=(5, 4)),
+        [Pair(0, 5), Pair(0, 4), Pair(1, 5), Pair(1, 4)],
+    ),
+    ("tuples by their first part", tuple_of(booleans(), (1, 2)), [(False, 1), (False, 2), (True, 1), (True, 2)]),
+    ("the empty tuple", tuple_of(), [()]),
+]
+
+
+@pytest.mark.parametrize(("domain", "members"), [row[1:] for row in LISTED], ids=[row[0] for row in LISTED])
+def test_the_order_of_each_kind(domain: Domain[Any], members: list[Any]) -> None:
+    """Each word gives the values in the order that its docstring promises."""
+    assert list(map(exact, domain)) == list(map(exact, members))
+
+
+REFUSALS: list[tuple[str, Domain[Any], Any, str]] = [
+    ("too great", integers(0, 2), 3, "3 is not an integer of 0..2"),
+    ("too small", integers(-2, 2), -3, "-3 is not an integer of -2..2"),
+    ("a boolean for an integer", integers(0, 2), True, "True is not an integer of 0..2"),
+    ("a float for an integer", integers(0, 2), 1.0, "1.0 is not an integer of 0..2"),
+    ("a string for an integer", integers(0, 2), "1", "'1' is not an integer of 0..2"),
+    ("an integer for a boolean", booleans(), 1, "1 is not one of False, True"),
+    ("a boolean in an enumeration of integers", one_of(0, 1), True, "True is not one of 0, 1"),
+    ("what is not enumerated", one_of("a", "b"), "c", "'c' is not one of a, b"),
+    ("a list in an enumeration", one_of("a", "b"), ["a"], "['a'] is not one of a, b"),
+    ("a dict in an enumeration of one", one_of(0), {}, "{} is not 0"),
+    ("a name for its member", as_domain(Colour), "GREEN", "'GREEN' is not one of Colour.GREEN"),
+    ("what is in neither", optional(range(2)), 2, "2 is not an integer of 0..1"),
+    ("a list for a set", subset_of(("ab",)), ["ab"], "['ab'] is not a frozenset of ab"),
+    ("a set that can be changed", subset_of(["a", "b"]), {"a"}, "{'a'} is not a frozenset of a, b"),
+    ("a stranger in a set", subset_of([1, 2]), frozenset({3}), "{3} is not a frozenset of 1, 2"),
+    ("a boolean in a set", subset_of([0, 1]), frozenset({True}), "{True} is not a frozenset of 0, 1"),
+    ("too long", sequence_of(range(2), 1), (0, 0), "(0, 0) is not a tuple of at most 1, each an integer of 0..1"),
+    ("a list for a tuple", sequence_of(range(2), 1), [0], "[0] is not a tuple of at most 1"),
+    ("a record for a tuple", sequence_of(range(2), 2), Pair(0, 0), "Pair(left=0, right=0) is not a tuple of"),
+    ("a stranger in a tuple", sequence_of(range(2), 1), (2,), "2 is not an integer of 0..1"),
+    (
+        "a record of another class",
+        record(Pair, left=range(2), right=range(2)),
+        Twin(0, 0),
+        "Twin(left=0, right=0) is not a Pair of its domain",
+    ),
+    ("a tuple for a record", record(Pair, left=(0,), right=(0,)), (0, 0), "(0, 0) is not a Pair of its domain"),
+    (
+        "a record with one field wrong",
+        record(Pair, left=range(2), right=range(2)),
+        Pair(0, 9),
+        "Pair(left=0, right=9) is not a Pair of its domain: its right is 9 is not an integer of 0..1",
+    ),
+    ("too short", tuple_of(range(2), range(2)), (0,), "(0,) is not (an integer of 0..1, an integer of 0..1)"),
+    ("None for a tuple", tuple_of(range(2)), None, "None is not (an integer of 0..1)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("domain", "value", "message"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS]
+)
+def test_a_stranger_is_refused_by_name(domain: Domain[Any], value: Any, message: str) -> None:
+    """The refusal says which value, and what is allowed."""
+    with pytest.raises(OutOfDomain) as refused:
+        domain.rank(value)
+    assert str(refused.value).startswith(message)
+    assert value not in domain
+
+
+@pytest.mark.parametrize(("domain", "members"), [row[1:] for row in LISTED], ids=[row[0] for row in LISTED])
+def test_a_strategy_shrinks_to_the_first_value(domain: Domain[Any], members: list[Any]) -> None:
+    """The simplest value of a domain, to Hypothesis, is its first."""
+    assert exact(find(domain.strategy(), lambda _: True)) == exact(members[0])
+
+
+class NotARecord:
+    """A class that is no NamedTuple."""
+
+
+BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
+    ("integers the wrong way round", lambda: integers(1, 0), "integers(1, 0): it holds nothing"),
+    ("a value twice", lambda: one_of(1, 2, 1), "a value stands in it twice"),
+    ("a value twice, in disguise", lambda: one_of(1, True), "a value stands in it twice"),
+    ("a list in an enumeration", lambda: one_of([1], [2]), "its values must be immutable"),
+    ("None twice", lambda: optional((None, 1)), "it holds None already"),
+    ("None twice, nested", lambda: optional(optional(range(2))), "it holds None already"),
+    ("a sequence shorter than none", lambda: sequence_of(range(2), -1), "it holds nothing"),
+    ("a record of what is no record", lambda: record(NotARecord, a=range(2)), "it must be a NamedTuple"),
+    (
+        "a record in another order",
+        lambda: record(Pair, right=range(2), left=range(2)),
+        "record(Pair): it has the fields left, right, in this order; given are right, left",
+    ),
+    ("a record without fields", lambda: record(Pair), "given are none"),
+    ("a set, whose order is nobody's", lambda: subset_of({1, 2}), "give a domain, a range, a sequence"),
+    ("a number", lambda: sequence_of(3, 2), "3 is not a domain"),  # type: ignore[arg-type]
+    ("a string", lambda: as_domain("ab"), "'ab' is not a domain"),
+    ("the values of a mapping", lambda: mapping(range(2), 5), "5 is not a domain"),  # type: ignore[arg-type]
+    ("the values of one key", lambda: partial_mapping("ab", lambda key: key), "'a' is not a domain"),
+]
+
+
+@pytest.mark.parametrize(("build", "message"), [row[1:] for row in BADLY_BUILT], ids=[row[0] for row in BADLY_BUILT])
+def test_a_badly_built_domain_is_refused(build: Callable[[], Any], message: str) -> None:
+    """What cannot be a domain is refused where it is written, in one line that says why."""
+    with pytest.raises(SpecificationError) as refused:
+        build()
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_domain_is_a_domain_as_it_stands() -> None:
+    """What is a domain already is not wrapped."""
+    domain = integers(0, 1)
+    assert as_domain(domain) is domain
+
+
+# Subsets are walked in the order of their domain.
+
+ORDER = ("pear", "fig", "apple", "kiwi")
+FRUIT = subset_of(ORDER)
+SOME = st.frozensets(st.sampled_from(ORDER))
+
+
+def canonical(elements: frozenset[str]) -> frozenset[str]:
+    """The form in which these stand in a state."""
+    return FRUIT.unrank(FRUIT.rank(elements))
+
+
+def in_order(elements: frozenset[str] | set[str]) -> list[str]:
+    """As the domain orders them."""
+    return [each for each in ORDER if each in elements]
+
+
+OPERATORS: list[Callable[[Any, Any], Any]] = [operator.and_, operator.or_, operator.sub, operator.xor]
+
+
+@pytest.mark.parametrize("combine", OPERATORS)
+@given(one=SOME, other=SOME)
+def test_operators_keep_the_order(combine: Callable[[Any, Any], Any], one: Any, other: Any) -> None:
+    """What is made of a canonical set and any other frozenset is walked in domain order, on either side."""
+    expected = in_order(combine(one, other))
+    assert list(combine(canonical(one), other)) == expected
+    assert list(combine(canonical(one), set(other))) == expected
+    assert list(combine(canonical(one), dict.fromkeys(other).keys())) == expected
+    assert list(combine(one, canonical(other))) == expected
+    assert list(combine(canonical(one), canonical(other))) == expected
+
+
+@pytest.mark.parametrize("name", ["union", "intersection", "difference", "symmetric_difference"])
+@given(one=SOME, other=SOME)
+def test_methods_keep_the_order(name: str, one: frozenset[str], other: frozenset[str]) -> None:
+    """The operators' names do as the operators, and take any iterable."""
+    assert list(getattr(canonical(one), name)(sorted(other))) == in_order(getattr(one, name)(other))
+
+
+@given(SOME)
+def test_a_canonical_set_is_the_set(elements: frozenset[str]) -> None:
+    """It equals the plain frozenset, hashes alike, and shows its elements in order."""
+    made = canonical(elements)
+    assert (made, hash(made), len(made)) == (elements, hash(elements), len(elements))
+    assert repr(made) == "{" + ", ".join(map(repr, in_order(elements))) + "}"
+    assert (list(made), sorted(made), [*made], tuple(made)) == (
+        in_order(elements),
+        sorted(elements),
+        in_order(elements),
+        tuple(in_order(elements)),
+    )
+
+
+def test_strangers_come_after_the_domains_own_by_their_names() -> None:
+    """A set with elements that the domain does not have is still walked in one order, whatever their hashes."""
+    mixed = canonical(frozenset({"kiwi", "pear"})) | {"zucchini", "banana", "melon"}
+    assert list(mixed) == ["pear", "kiwi", "banana", "melon", "zucchini"]
+
+
+def test_what_is_no_set_is_not_combined_with_one() -> None:
+    """A list is refused as Python refuses it for a frozenset."""
+    for combine in OPERATORS:
+        with pytest.raises(TypeError, match="unsupported operand"):
+            combine(canonical(frozenset()), ["pear"])
+
+
+WALK = """
+from spec.language import ABSENT, integers, one_of, optional, record, sequence_of, subset_of, tuple_of
+from spec.language.domains import Subset
+from tests.spec.language.trees import Pair
+
+letters = one_of(*"qwertyuiop")
+sets = subset_of(letters)
+nested = record(Pair, left=subset_of(one_of("yes", "no", "maybe")), right=subset_of(subset_of(one_of("a", "b"))))
+full = sets.unrank(sets.size - 1)
+print(list(full), repr(full), list(full - {"w"}), list(full ^ {"new", "newer", "q"}), list(full & set("poi")))
+print([repr(each) for each in nested])
+print(list(sets.unrank(sets.rank(frozenset("ytrewq")))))
+"""
+
+
+def test_nothing_depends_on_how_strings_hash() -> None:
+    """Sets of strings are walked in the same order in processes that hash strings in different ways."""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", WALK],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert told[0] == told[1]
+    assert told[0].splitlines()[2] == str(list("qwerty"))
+
+
+# What is left out, and what is absent.
+
+
+@pytest.mark.parametrize("single", [LEFT_OUT, ABSENT], ids=["left out", "absent"])
+def test_the_singletons_stay_single(single: Any) -> None:
+    """Pickling and copying give back the same object, alone or inside a value."""
+    copies = [pickle.loads(pickle.dumps(single, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    copies += [copy.copy(single), copy.deepcopy(single), pickle.loads(pickle.dumps((1, single)))[1]]
+    assert all(each is single for each in copies)
+
+
+ABSORBED: list[Any] = [3, "text", (1,), frozenset({1}), canonical(frozenset({"fig"})), None, LEFT_OUT, {1: 2}]
+
+
+@pytest.mark.parametrize("other", ABSORBED, ids=map(repr, ABSORBED))
+def test_what_is_left_out_absorbs(other: Any) -> None:
+    """Adding to it, taking from it and joining it with anything gives it back, on either side."""
+    for combine in (operator.add, operator.sub, operator.or_, operator.and_):
+        assert combine(LEFT_OUT, other) is LEFT_OUT
+        assert combine(other, LEFT_OUT) is LEFT_OUT
+
+
+LOOKS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("equality", lambda it: it == 3),
+    ("equality from the other side", lambda it: operator.eq(3, it)),
+    ("equality with another of it", lambda it: it == LEFT_OUT),
+    ("difference", lambda it: it != 3),
+    ("difference from the other side", lambda it: operator.ne("x", it)),
+    ("order", lambda it: it < 3),
+    ("order from the other side", lambda it: operator.lt(3, it)),
+    ("less or equal", lambda it: it <= 3),
+    ("greater", lambda it: it > 3),
+    ("greater or equal", lambda it: it >= 3),
+    ("truth", bool),
+    ("length", len),
+    ("walking", list),
+    ("membership", lambda it: 3 in it),
+    ("as an integer", int),
+    ("as an index", lambda it: [1, 2][it]),
+    ("in a text", lambda it: f"{it}"),
+    ("difference of sets", lambda it: frozenset({1}) <= it),
+]
+
+
+@pytest.mark.parametrize("look", [row[1] for row in LOOKS], ids=[row[0] for row in LOOKS])
+def test_what_is_left_out_refuses_to_be_looked_at(look: Callable[[Any], Any]) -> None:
+    """Whoever compares, measures or formats it is told that it is left out."""
+    with pytest.raises(SpecificationError, match=r"^a value that the specification leaves out was read$"):
+        look(LEFT_OUT)
+
+
+def test_what_is_left_out_forgets_what_is_written() -> None:
+    """Its domain takes any value, and holds only the one that tells nothing."""
+    domain = left_out()
+    assert [domain.rank(value) for value in (0, "x", None, [1], LEFT_OUT)] == [0] * 5
+    assert (domain.size, domain.width) == (1, 0)
+    assert domain.unrank(0) is LEFT_OUT
+    assert next(iter(domain)) is LEFT_OUT
+
+
+class Stamped(NamedTuple):
+    """A record with a field that is left out, before one that is not."""
+
+    at: Any
+    value: Any
+
+
+def test_records_that_differ_in_what_is_left_out_are_one() -> None:
+    """A field that is left out takes no room, and no part in what a record is."""
+    domain = record(Stamped, at=left_out(), value=range(3))
+    assert domain.size == 3
+    assert domain.rank(Stamped(17, 2)) == domain.rank(Stamped(LEFT_OUT, 2)) == 2
+    assert domain.unrank(2).at is LEFT_OUT
+
+
+def test_the_keys_of_a_mapping_are_laid_out_in_their_order() -> None:
+    """A function gives each key its own domain; of a partial mapping each cell can be absent as well."""
+    total = mapping(("b", "a"), lambda key: range(3) if key == "a" else booleans())
+    partial = partial_mapping(("b", "a"), range(2))
+    assert [(key, list(cell)) for key, cell in total.cells.items()] == [("b", [False, True]), ("a", [0, 1, 2])]
+    assert [(key, list(cell)) for key, cell in partial.cells.items()] == [(key, [ABSENT, 0, 1]) for key in ("b", "a")]
+    assert [(each.rank(ABSENT), each.rank(1)) for each in partial.cells.values()] == [(0, 2), (0, 2)]
+    assert (total.partial, partial.partial) == (False, True)
+
+
+def test_every_subset_is_held_once() -> None:
+    """The powerset of five has 32 members, each with a number of its own."""
+    domain = subset_of(range(5))
+    members = {frozenset(each) for each in chain.from_iterable(combinations(range(5), n) for n in range(6))}
+    assert {domain.rank(each) for each in members} == set(range(32))
+    assert all(isinstance(each, Subset) for each in domain)

@@ -1,0 +1,684 @@
+"""A specification is its constants, variables, initial states, actions and properties, in order of declaration."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import types
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import pytest
+
+from spec.language import (
+    AssumptionViolated,
+    Domain,
+    MappingDomain,
+    Specification,
+    SpecificationError,
+    State,
+    Step,
+    UsageError,
+    action,
+    assumption,
+    booleans,
+    constant,
+    initial,
+    integers,
+    invariant,
+    mapping,
+    one_of,
+    require,
+    sometimes,
+    switch,
+    transition_invariant,
+    variable,
+)
+
+
+class Weather(Enum):
+    """What falls from the sky."""
+
+    SUN = 1
+    RAIN = 2
+
+
+class Garden(Specification):
+    """Plants that are watered."""
+
+    plants: int = constant(2, "How many there are.", at_least=1, at_most=4)
+    owner: str = constant("Ann", "Whose it is.")
+    hose: bool = switch(True, "Whether there is a hose.")
+    season: str = switch("dry", "What the sky does.", among=["dry", "wet"])
+
+    @assumption
+    def big_enough_for_a_hose(self) -> bool:
+        """A hose is for
+        more than one plant.
+
+        This paragraph is not told.
+        """
+        return self.plants > 1 or not self.hose
+
+    @assumption(when=lambda self: self.season == "wet")
+    def wet_gardens_are_bobs(self) -> bool:
+        """Only Bob has a wet one."""
+        return self.owner == "Bob"
+
+    @variable
+    def water(self) -> MappingDomain:
+        """How much each has."""
+        return mapping(range(self.plants), integers(0, 2))
+
+    @variable
+    def full(self) -> Domain[bool]:
+        """Whether the can is full."""
+        return booleans()
+
+    @initial(first=lambda self: range(self.plants), amount=(1, 2))
+    def one_watered(self, s: State, first: int, amount: int) -> None:
+        """One has water."""
+        s.water[first] = amount
+
+    @action(plant=lambda self: range(self.plants), amount=integers(1, 2))
+    def pour(self, s: State, plant: int, amount: int) -> None:
+        """A plant is watered from the can.
+
+        More about it.
+        """
+        require(s.full and s.water[plant] + amount <= 2)
+        s.water[plant] += amount
+        s.full = False
+
+    @action
+    def fill(self, s: State) -> None:
+        """The can is filled."""
+        require(not s.full)
+        s.full = True
+
+    @action(when=lambda self: self.hose)
+    def spray(self, s: State) -> None:
+        """All are watered at once."""
+        s.water = dict.fromkeys(range(self.plants), 2)
+
+    @action(weather=Weather)
+    def change(self, s: State, weather: Weather) -> None:
+        """The weather does what it does."""
+        require(weather is Weather.RAIN)
+        s.full = True
+
+    @invariant(plant=lambda self: range(self.plants))
+    def not_drowned(self, s: State, plant: int) -> bool:
+        """No plant has too much."""
+        return bool(s.water[plant] <= 2)
+
+    @transition_invariant
+    def only_grows(self, before: State, step: Step, after: State) -> bool:
+        """Water does not go."""
+        return all(after.water[plant] >= before.water[plant] for plant in before.water)
+
+    @sometimes
+    def all_full(self, s: State) -> bool:
+        """All can have enough."""
+        return all(amount == 2 for amount in s.water.values())
+
+    @sometimes(when=lambda self: self.plants > 3)
+    def a_step_of_two(self, before: State, step: Step, after: State) -> bool:
+        """A plant can be given two at once."""
+        return step.parameters.get("amount") == 2
+
+
+# Constants.
+
+
+def test_constants_have_their_defaults() -> None:
+    """Nobody says otherwise: each constant has the value that it is declared with, in order of declaration."""
+    expected = {"plants": 2, "owner": "Ann", "hose": True, "season": "dry"}
+    assert list(Garden().valuation.items()) == list(expected.items())
+    assert Garden().plants == 2
+
+
+def test_constants_are_set_by_name() -> None:
+    """What is given takes the place of the default, and reads as an attribute."""
+    garden = Garden(plants=3, hose=False)
+    assert (garden.plants, garden.owner, garden.hose) == (3, "Ann", False)
+    assert repr(garden) == "Garden(plants=3, owner='Ann', hose=False, season='dry')"
+
+
+WRONG_CONSTANTS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+    ("unknown", {"plant": 3}, UsageError, "garden has no constant plant; it has plants, owner, hose, season"),
+    ("of another type", {"plants": "3"}, UsageError, "plants = '3': it must be an integer"),
+    ("a boolean for an integer", {"plants": True}, UsageError, "plants = True: it must be an integer"),
+    ("a number for a string", {"owner": 3}, UsageError, "owner = 3: it must be a string"),
+    ("a number for a switch", {"hose": 1}, UsageError, "hose = 1: it must be true or false"),
+    ("outside the enumeration", {"season": "dusty"}, UsageError, "season = 'dusty': it must be one of dry, wet"),
+    ("too small", {"plants": 0}, AssumptionViolated, "plants = 0: it must be at least 1"),
+    ("too great", {"plants": 5}, AssumptionViolated, "plants = 5: it must be at most 4"),
+    (
+        "against an assumption",
+        {"plants": 1},
+        AssumptionViolated,
+        "big_enough_for_a_hose: A hose is for more than one plant.",
+    ),
+    (
+        "against an assumption of some constants",
+        {"season": "wet"},
+        AssumptionViolated,
+        "wet_gardens_are_bobs: Only Bob has a wet one.",
+    ),
+]
+
+
+@pytest.mark.parametrize("make", [Garden, Garden.of], ids=["class", "of"])
+@pytest.mark.parametrize(
+    ("constants", "error", "message"), [row[1:] for row in WRONG_CONSTANTS], ids=[row[0] for row in WRONG_CONSTANTS]
+)
+def test_a_wrong_constant_is_refused(
+    make: Callable[..., Any], constants: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    """A usage error for what is not well-typed, a violated assumption for what the specification does not admit."""
+    with pytest.raises(error) as refused:
+        make(**constants)
+    assert str(refused.value) == message
+
+
+def test_an_assumption_holds_only_of_what_it_is_about() -> None:
+    """An assumption that other constants make void is not asked; one that holds admits them."""
+    assert Garden(season="wet", owner="Bob").season == "wet"
+    assert Garden(plants=1, hose=False).plants == 1
+
+
+BAD_CONSTANTS: list[tuple[str, Callable[[], Any], str]] = [
+    ("a list", lambda: constant([1], "..."), "constant([1]): its default must be immutable"),
+    ("a switch of no kind", lambda: switch("on", "..."), "switch('on'): without among= it is True or False"),
+    (
+        "a default that is not allowed",
+        lambda: switch("c", "...", among="ab"),
+        "constant('c'): it must be one of a, b",
+    ),
+    ("True for one", lambda: switch(True, "...", among=(0, 1)), "constant(True): it must be one of 0, 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"), [row[1:] for row in BAD_CONSTANTS], ids=[row[0] for row in BAD_CONSTANTS]
+)
+def test_a_badly_declared_constant_is_refused(declare: Callable[[], Any], message: str) -> None:
+    """It is refused where it is declared."""
+    with pytest.raises(SpecificationError) as refused:
+        declare()
+    assert str(refused.value) == message
+
+
+def test_constants_may_be_any_immutable_value() -> None:
+    """A tuple or a frozenset is a constant as an integer is, and takes values of its type."""
+
+    class Cluster(Specification):
+        brokers: frozenset[int] = constant(frozenset({101, 205}), "Their ids.")
+        replicas: tuple[int, ...] = constant((1, 2), "Where it is.")
+
+    assert Cluster(replicas=(3,)).valuation == {"brokers": frozenset({101, 205}), "replicas": (3,)}
+    with pytest.raises(UsageError, match="brokers = 3: it must be a frozenset"):
+        Cluster(brokers=3)
+
+
+# What a specification says.
+
+
+def test_variables_are_declared_in_order() -> None:
+    """Each with its docstring and domain, under these constants."""
+    variables = Garden(plants=3).variables
+    assert [(name, doc) for name, (doc, _) in variables.items()] == [
+        ("water", "How much each has."),
+        ("full", "Whether the can is full."),
+    ]
+    water = variables["water"][1]
+    assert isinstance(water, MappingDomain)
+    assert list(water.cells) == [0, 1, 2]
+
+
+def test_there_is_an_initial_state_for_each_value_of_its_parameters() -> None:
+    """The later parameter changes faster."""
+    assert [instance.parameters for instance in Garden().initials] == [
+        {"first": first, "amount": amount} for first in (0, 1) for amount in (1, 2)
+    ]
+
+
+def test_without_an_initial_there_is_one_that_assigns_nothing() -> None:
+    """Every variable then starts with the first value of its domain."""
+
+    class Nothing(Specification):
+        @variable
+        def x(self) -> Domain[int]:
+            return integers(0, 1)
+
+    assert [instance.parameters for instance in Nothing().initials] == [{}]
+
+
+def test_actions_stand_in_order_with_all_their_instances() -> None:
+    """Parameters range over a domain, what can be made one, an Enum class or a function of the specification."""
+    actions = Garden().actions
+    assert [(each.name, each.doc) for each in actions] == [
+        ("pour", "A plant is watered from the can."),
+        ("fill", "The can is filled."),
+        ("spray", "All are watered at once."),
+        ("change", "The weather does what it does."),
+    ]
+    assert [list(map(str, map(each.step, range(len(each.instances))))) for each in actions] == [
+        ["pour(plant=0, amount=1)", "pour(plant=0, amount=2)", "pour(plant=1, amount=1)", "pour(plant=1, amount=2)"],
+        ["fill()"],
+        ["spray()"],
+        ["change(weather=<Weather.SUN: 1>)", "change(weather=<Weather.RAIN: 2>)"],
+    ]
+
+
+def test_what_other_constants_make_void_is_absent() -> None:
+    """`when=` says whether an action or witness exists under these constants at all."""
+    assert [each.name for each in Garden(hose=False).actions] == ["pour", "fill", "change"]
+    assert [each.name for each in Garden(plants=4).properties][-1] == "a_step_of_two"
+    assert [each.name for each in Garden().properties] == ["not_drowned", "only_grows", "all_full"]
+
+
+def test_properties_stand_in_order_with_their_kinds() -> None:
+    """Whether a property is over states or steps shows in what it is given."""
+    assert [(each.name, each.kind, each.over_steps, len(each.instances)) for each in Garden(plants=4).properties] == [
+        ("not_drowned", "invariant", False, 4),
+        ("only_grows", "transition_invariant", True, 1),
+        ("all_full", "sometimes", False, 1),
+        ("a_step_of_two", "sometimes", True, 1),
+    ]
+
+
+def test_a_parameter_called_step_does_not_make_a_property_one_of_steps() -> None:
+    """An invariant is over states whatever its parameters are called."""
+
+    class Stairs(Specification):
+        @invariant(step=range(2))
+        def never(self, s: State, step: int) -> bool:
+            return True
+
+        @sometimes(step=range(2))
+        def ever(self, s: State, step: int) -> bool:
+            return True
+
+    assert [each.over_steps for each in Stairs().properties] == [False, False]
+
+
+def test_a_system_is_called_as_its_class_unless_it_says_otherwise() -> None:
+    """Words of the class name are joined by hyphens; a name of its own stands."""
+
+    class TwoPhaseCommit(Specification):
+        pass
+
+    class Named(Specification):
+        name = "its-own"
+
+    assert (TwoPhaseCommit.name, Named.name, Garden.name) == ("two-phase-commit", "its-own", "garden")
+
+
+# Variants by difference.
+
+
+class NoHose(Garden, hose=False):
+    """Without the hose, water evaporates."""
+
+    spray = None  # type: ignore[assignment]
+
+    def fill(self, s: State) -> None:
+        """The can is filled at the well."""
+        s.full = not s.full
+
+    @action
+    def evaporate(self, s: State) -> None:
+        """The water goes."""
+        s.water = dict.fromkeys(range(self.plants), 0)
+
+
+class NoHoseInTheWet(NoHose, season="wet", owner="Bob"):
+    """More particular still."""
+
+    @action(plant=range(1))
+    def pour(self, s: State, plant: int) -> None:  # type: ignore[override]
+        """Marked a second time, with other parameters."""
+
+
+class Mutant(NoHose):
+    """Fixes nothing in its head, so nobody is given it unasked."""
+
+
+def test_a_variant_changes_only_what_it_says() -> None:
+    """What it overrides keeps its place, marked again or not; what is None is gone; new things follow."""
+    assert [(each.name, each.doc, len(each.instances)) for each in NoHose().actions] == [
+        ("pour", "A plant is watered from the can.", 4),
+        ("fill", "The can is filled at the well.", 1),
+        ("change", "The weather does what it does.", 2),
+        ("evaporate", "The water goes.", 1),
+    ]
+    assert [(each.name, len(each.instances)) for each in NoHoseInTheWet().actions] == [
+        ("pour", 1),
+        ("fill", 1),
+        ("change", 2),
+        ("evaporate", 1),
+    ]
+    assert [each.name for each in NoHose().properties] == [each.name for each in Garden().properties]
+
+
+def test_a_variant_has_what_it_fixes() -> None:
+    """It is the default of the variant, and nothing else may be asked of it."""
+    assert (NoHose().hose, NoHoseInTheWet().valuation) == (
+        False,
+        {"plants": 2, "owner": "Bob", "hose": False, "season": "wet"},
+    )
+    assert NoHose(hose=False).hose is False
+    with pytest.raises(UsageError, match=r"^NoHose is the variant with hose = False$"):
+        NoHose(hose=True)
+    with pytest.raises(UsageError, match=r"^NoHoseInTheWet is the variant with hose = False$"):
+        NoHoseInTheWet(hose=True)
+
+
+FOUND: list[tuple[type[Garden], dict[str, Any], type[Garden]]] = [
+    (Garden, {}, Garden),
+    (Garden, {"hose": True}, Garden),
+    (Garden, {"hose": False}, NoHose),
+    (Garden, {"hose": False, "plants": 3}, NoHose),
+    (Garden, {"season": "wet", "owner": "Bob"}, Garden),
+    (Garden, {"hose": False, "season": "wet", "owner": "Bob"}, NoHoseInTheWet),
+    (NoHose, {}, NoHose),
+    (NoHose, {"season": "wet", "owner": "Bob"}, NoHoseInTheWet),
+    (NoHoseInTheWet, {}, NoHoseInTheWet),
+    (Mutant, {}, Mutant),
+]
+
+
+@pytest.mark.parametrize(("system", "constants", "variant"), FOUND)
+def test_the_most_particular_variant_is_found(
+    system: type[Garden], constants: dict[str, Any], variant: type[Garden]
+) -> None:
+    """Constants ask for the variant that fixes most of them, and for no other; a mutant is nobody's variant."""
+    found = system.of(**constants)
+    assert type(found) is variant
+    assert {name: found.valuation[name] for name in constants} == constants
+
+
+def test_two_variants_at_once_are_not_guessed() -> None:
+    """Where neither varies the other, one that varies both must be written; then that is found."""
+
+    class Door(Specification):
+        bolt: bool = switch(True, "It has a bolt.")
+        lock: bool = switch(True, "It has a lock.")
+
+    class NoBolt(Door, bolt=False):
+        pass
+
+    class NoLock(Door, lock=False):
+        pass
+
+    with pytest.raises(SpecificationError) as refused:
+        Door.of(bolt=False, lock=False)
+    assert str(refused.value) == "door: these constants ask for NoBolt and NoLock, and neither varies the other"
+
+    class Open(NoBolt, NoLock):
+        pass
+
+    assert [type(Door.of(bolt=bolt, lock=lock)) for bolt in (True, False) for lock in (True, False)] == [
+        Door,
+        NoLock,
+        NoBolt,
+        Open,
+    ]
+
+
+def test_a_variant_of_a_variant_may_fix_another_value() -> None:
+    """The last word counts, as with anything that is inherited."""
+
+    class Vote(Specification):
+        rule: str = switch("all", "Who must agree.", among=["all", "most", "one"])
+
+    class Most(Vote, rule="most"):
+        pass
+
+    class One(Most, rule="one"):
+        pass
+
+    assert [type(Vote.of(rule=rule)) for rule in ("all", "most", "one")] == [Vote, Most, One]
+
+
+# What keeps a specification from being more than its constants.
+
+
+def test_a_specification_comes_back_from_pickling() -> None:
+    """With its class and constants, variants included."""
+    for garden in (Garden(plants=3, hose=False), NoHoseInTheWet(plants=4)):
+        back = pickle.loads(pickle.dumps(garden))
+        assert (type(back), back.valuation) == (type(garden), garden.valuation)
+        assert [str(each.step(0)) for each in back.actions] == [str(each.step(0)) for each in garden.actions]
+
+
+def test_a_specification_is_not_assigned_to() -> None:
+    """It keeps nothing between steps, constants and anything new alike."""
+    garden = Garden()
+    for name in ("plants", "new"):
+        with pytest.raises(SpecificationError) as refused:
+            setattr(garden, name, 3)
+        assert str(refused.value) == f"it assigns self.{name}: a specification keeps nothing between steps"
+        with pytest.raises(SpecificationError) as refused:
+            delattr(garden, name)
+        assert str(refused.value) == f"it deletes self.{name}: a specification keeps nothing between steps"
+
+
+@pytest.mark.parametrize("value", [[], {}, set()], ids=["list", "dict", "set"])
+def test_a_mutable_class_attribute_is_refused(value: object) -> None:
+    """What could be changed in place between steps is refused by its name."""
+    with pytest.raises(SpecificationError) as refused:
+        type("Forgetful", (Specification,), {"seen": value})
+    assert str(refused.value) == (
+        "Forgetful.seen can be changed in place; a specification keeps nothing between steps"
+    )
+
+
+def test_releases_and_helpers_are_allowed() -> None:
+    """The table of releases, tuples and plain methods are no state."""
+
+    class Helped(Specification):
+        releases = {"1.0": {}}
+        names = ("a", "b")
+
+        def helper(self) -> int:
+            return 1
+
+    assert Helped().helper() == 1
+
+
+WORDS: dict[str, Callable[[Any], Any]] = {
+    "variable": lambda name: variable(_named(name, "self")),
+    "action": lambda name: action(_named(name, "self, s")),
+    "invariant": lambda name: invariant(_named(name, "self, s")),
+}
+
+
+def _named(name: str, parameters: str) -> Any:
+    scope: dict[str, Any] = {}
+    exec(f"def {name}({parameters}): pass", scope)
+    return scope[name]
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize(
+    "name", ["actions", "variables", "deadlock", "name", "of", "type_ok", "constants", "releases"]
+)
+def test_taken_names_are_refused(word: str, name: str) -> None:
+    """A method called as something of the language, or as a property that every system has, is refused."""
+    with pytest.raises(SpecificationError) as refused:
+        type("Greedy", (Specification,), {name: WORDS[word](name)})
+    assert str(refused.value) == f"{word} Greedy.{name}: the name is taken by the language"
+
+
+@pytest.mark.parametrize("name", ["actions", "variables", "valuation", "initials"])
+def test_taken_names_are_no_constants(name: str) -> None:
+    """Nor may a constant be called so."""
+    with pytest.raises(SpecificationError) as refused:
+        type("Greedy", (Specification,), {name: constant(3, "...")})
+    assert str(refused.value) == f"constant Greedy.{name}: the name is taken by the language"
+
+
+def test_taken_names_are_no_helpers() -> None:
+    """A plain method that would hide something of the language is refused as well."""
+    with pytest.raises(SpecificationError) as refused:
+        type("Greedy", (Specification,), {"properties": lambda self: ()})
+    assert str(refused.value) == "Greedy.properties: the name is taken by the language"
+
+
+@pytest.mark.parametrize("name", ["_row", "_layout"])
+def test_a_variable_is_not_called_as_the_insides_of_the_state(name: str) -> None:
+    """It would take their place."""
+    with pytest.raises(SpecificationError, match=f"variable Greedy.{name}: the name is taken by the language"):
+        type("Greedy", (Specification,), {name: WORDS["variable"](name)})
+
+
+BADLY_FIXED: list[tuple[dict[str, Any], str]] = [
+    ({"hoze": False}, "class Bad fixes hoze, which is none of its constants"),
+    ({"hose": 0}, "class Bad fixes hose = 0: it must be true or false"),
+    ({"season": "dusty"}, "class Bad fixes season = 'dusty': it must be one of dry, wet"),
+]
+
+
+@pytest.mark.parametrize(("fixed", "message"), BADLY_FIXED)
+def test_a_variant_fixes_constants_to_what_they_may_be(fixed: dict[str, Any], message: str) -> None:
+    """An unknown constant or a value of the wrong type in the head of a class is refused there."""
+    with pytest.raises(SpecificationError) as refused:
+        types.new_class("Bad", (Garden,), fixed)
+    assert str(refused.value) == message
+
+
+# Parameters.
+
+
+def _specified(word: Any, source: str, **ranges: Any) -> type[Specification]:
+    """A class with one method `it` behind a word."""
+    function = _named("it", source)
+    return type("Odd", (Specification,), {"it": word(**ranges)(function) if ranges else word(function)})
+
+
+SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
+    ("a parameter without a domain", action, "self, s, broker", {}, "action Odd.it: parameter broker has no domain"),
+    (
+        "a default is no domain",
+        invariant,
+        "self, s, broker=3",
+        {},
+        "invariant Odd.it: parameter broker has no domain",
+    ),
+    (
+        "a domain without a parameter",
+        action,
+        "self, s",
+        {"broker": range(2)},
+        "action Odd.it: it does not take broker, which has a domain",
+    ),
+    ("an action of nothing", action, "self", {}, "action Odd.it: it must begin (self, s, ...)"),
+    (
+        "an action of a state by another name",
+        action,
+        "self, state",
+        {},
+        "action Odd.it: it must begin (self, s, ...)",
+    ),
+    ("a variable of a state", variable, "self, s", {}, "variable Odd.it: parameter s has no domain"),
+    (
+        "a step without its states",
+        transition_invariant,
+        "self, step",
+        {},
+        "transition_invariant Odd.it: it must begin (self, before, step, after, ...)",
+    ),
+    (
+        "a witness of half a step",
+        sometimes,
+        "self, before, after",
+        {},
+        "sometimes Odd.it: it must begin (self, s, ...) or (self, before, step, after, ...)",
+    ),
+    ("an assumption of a state", assumption, "self, s", {}, "assumption Odd.it: parameter s has no domain"),
+]
+
+
+@pytest.mark.parametrize(
+    ("word", "parameters", "ranges", "message"), [row[1:] for row in SIGNATURES], ids=[row[0] for row in SIGNATURES]
+)
+def test_a_method_takes_what_its_word_gives_and_what_has_a_range(
+    word: Any, parameters: str, ranges: dict[str, Any], message: str
+) -> None:
+    """Anything else is refused where the class is written, by class, method and parameter."""
+    with pytest.raises(SpecificationError) as refused:
+        _specified(word, parameters, **ranges)
+    assert str(refused.value) == message
+
+
+def test_an_override_takes_the_parameters_that_have_ranges() -> None:
+    """Without a second mark the ranges are those of the base, and so must the parameters be."""
+    with pytest.raises(SpecificationError, match=r"action Changed.pour: it does not take amount, which has a domain"):
+        type("Changed", (Garden,), {"pour": _named("pour", "self, s, plant")})
+
+
+RANGES: list[tuple[str, Any, list[Any]]] = [
+    ("a range", range(1, 3), [1, 2]),
+    ("a tuple", ("b", "a"), ["b", "a"]),
+    ("a domain", booleans(), [False, True]),
+    ("an Enum class", Weather, [Weather.SUN, Weather.RAIN]),
+    ("a function that gives a domain", lambda self: one_of(self.most, 0), [3, 0]),
+    ("a function that gives a range", lambda self: range(self.most), [0, 1, 2]),
+    ("a function that gives an Enum class", lambda self: Weather, [Weather.SUN, Weather.RAIN]),
+    ("nothing", (), []),
+]
+
+
+@pytest.mark.parametrize(("given", "values"), [row[1:] for row in RANGES], ids=[row[0] for row in RANGES])
+def test_a_parameter_ranges_over(given: Any, values: list[Any]) -> None:
+    """The instances of an action follow the order of what its parameter ranges over."""
+
+    class Ranging(Specification):
+        most: int = constant(3, "...")
+
+        @action(it=given)
+        def act(self, s: State, it: Any) -> None:
+            pass
+
+    (act,) = Ranging().actions
+    assert [instance.parameters["it"] for instance in act.instances] == values
+
+
+def test_a_parameter_that_ranges_over_nothing_known_is_refused_by_name() -> None:
+    """A set has no order, so it is no range; the action and the parameter are named."""
+
+    class Unordered(Specification):
+        @action(it=lambda self: {1, 2})
+        def act(self, s: State, it: int) -> None:
+            pass
+
+    with pytest.raises(SpecificationError, match=r"^action act: parameter it: \{1, 2\} is not a domain"):
+        _ = Unordered().actions
+
+
+def test_a_variable_that_is_no_domain_is_refused_by_name() -> None:
+    """The variable is named."""
+
+    class Shapeless(Specification):
+        @variable
+        def x(self) -> Any:
+            return 7
+
+    with pytest.raises(SpecificationError, match=r"^variable x: 7 is not a domain"):
+        _ = Shapeless().variables
+
+
+def test_the_documentation_of_the_language_can_be_run() -> None:
+    """The example in the package's docstring is a specification, and says what it seems to say."""
+    import spec.language
+
+    source = inspect.cleandoc((spec.language.__doc__ or "").split("\n\n", 1)[1].rsplit("\n\n", 1)[0])
+    scope: dict[str, Any] = {"__name__": "example"}
+    exec(source, scope)
+    counter = scope["Counter"](top=2)
+    assert [each.name for each in counter.actions] == ["press"]
+    assert [each.name for each in counter.properties] == ["never_beyond_the_top"]

@@ -1,0 +1,68 @@
+"""What is said inside an action: guards, bounds, and words for whoever reads a trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.language import Bounded, Disabled, Step, action, bound, require, say, without_bounds
+from spec.language.words import bounds_are_on, listening
+
+
+@pytest.mark.parametrize("condition", [True, 1, "text", (0,)])
+def test_what_is_true_disables_nothing(condition: object) -> None:
+    """Guards and bounds take any value for its truth."""
+    require(condition)
+    bound(condition)
+
+
+@pytest.mark.parametrize("condition", [False, 0, "", None, ()])
+def test_what_is_false_disables(condition: object) -> None:
+    """A guard disables the action; a bound disables it as well, and can be told from a guard."""
+    with pytest.raises(Disabled) as disabled:
+        require(condition)
+    with pytest.raises(Bounded) as bounded:
+        bound(condition)
+    assert not isinstance(disabled.value, Bounded)
+    assert isinstance(bounded.value, Disabled)
+
+
+def test_a_guard_is_no_exception() -> None:
+    """`except Exception` in a specification lets it pass."""
+    assert not issubclass(Disabled, Exception)
+
+
+def test_bounds_can_be_put_aside() -> None:
+    """A replay runs without them, guards stay; they are back when it is over, even if it fails."""
+    with without_bounds(), without_bounds():
+        bound(False)
+        assert not bounds_are_on()
+    with pytest.raises(Disabled), without_bounds():
+        require(False)
+    assert bounds_are_on()
+    with pytest.raises(Bounded):
+        bound(False)
+
+
+def test_sentences_are_heard_by_who_listens_last() -> None:
+    """Nobody listens: nothing happens. Listening ends with its block."""
+    outer: list[str] = []
+    inner: list[str] = []
+    say("to nobody")
+    with listening(outer.append):
+        say("one")
+        with listening(inner.append):
+            say("two")
+        say("three")
+    say("to nobody")
+    assert (outer, inner) == (["one", "three"], ["two"])
+
+
+def test_a_step_reads_as_a_call() -> None:
+    """The action and its parameters, as a person would write them."""
+    assert str(Step("elect", {"broker": 1, "why": "dead"})) == "elect(broker=1, why='dead')"
+    assert str(Step("expire", {})) == "expire()"
+
+
+def test_a_word_prints_as_itself() -> None:
+    """In messages it is what stands in the source."""
+    assert repr(action) == "action"
