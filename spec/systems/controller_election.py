@@ -454,6 +454,12 @@ class ControllerElection(Specification):
         """A broker acts as controller under an epoch that is no longer the one in ZooKeeper."""
         return any(each.acts and each.epoch < s.nodes[CONTROLLER_EPOCH].data for each in s.controllers.values())
 
+    @sometimes(when=lambda self: self.operator and self.elections > 1 and self.brokers > 1)
+    def a_zombie_with_a_session(self, s: State) -> bool:
+        """A zombie whose session is alive, so that ZooKeeper does what it asks for: no expiry made it one."""
+        epoch = s.nodes[CONTROLLER_EPOCH].data
+        return any(each.acts and each.epoch < epoch and each.session in s.sessions for each in s.controllers.values())
+
 
 class IncrementedByCompareAndSet(ControllerElection, epoch_update="cas_checked"):
     """1.1 to 2.0: /controller is created first, then the epoch is read and incremented by compare-and-set.
