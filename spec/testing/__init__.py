@@ -1,0 +1,15 @@
+"""Random walks: any specification as a Hypothesis state machine, alone or with a real system beside it.
+
+    from spec.testing import as_state_machine
+
+    TestCounter = as_state_machine(Counter(top=3)).TestCase
+
+A checker goes through all states of a small system; a walk goes far into a large one, and shrinks what it finds
+to a short program. `against` takes the same walks with an implementation, and compares the two at every step.
+"""
+
+from spec.testing.comparison import Mismatch, against
+from spec.testing.machine import SpecificationMachine, as_state_machine
+from spec.testing.walk import Violation
+
+__all__ = ["Mismatch", "SpecificationMachine", "Violation", "against", "as_state_machine"]

@@ -1,0 +1,166 @@
+"""A real system walked beside its specification, and compared with it at every step.
+
+The specification chooses the steps, so the system is only ever asked for what may happen; a step that must be
+refused is an action whose effect is the refusal. Three things are the author's, and they are the whole mapping:
+how a step is done to the system, what can be seen of the system, and what the specification expects to be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from spec.language.domains import ABSENT
+from spec.language.specification import Specification
+from spec.language.state import State, Values, key_in_brackets
+from spec.language.words import Step
+from spec.testing.machine import SpecificationMachine, machine_class
+from spec.testing.recipe import Recipe
+from spec.testing.walk import Ground
+
+S = TypeVar("S")
+
+
+class Mismatch(AssertionError):
+    """The system and its specification came apart. The message shows both, field by field."""
+
+
+def method_of_that_name(system: Any, step: Step) -> object:
+    """Do a step by calling the system's method that is named as the action."""
+    return getattr(system, step.action)(**step.parameters)
+
+
+class Mapped(NamedTuple, Generic[S]):
+    """The author's part: a system, and how it is mapped to its specification."""
+
+    make: Callable[..., S]
+    do: Callable[[S, Step], object]
+    see: Callable[[S, Any], object]
+    expected: Callable[[State], object]
+    close: Callable[[S], object]
+
+
+def against(
+    specification: Specification,
+    make: Callable[..., S],
+    *,
+    see: Callable[[S, Any], object],
+    expected: Callable[[State], object],
+    do: Callable[[S, Step], object] = method_of_that_name,
+    close: Callable[[S], object] = lambda system: None,
+    bounds: bool = True,
+) -> type[SpecificationMachine]:
+    """A Hypothesis state machine that walks through a specification with a system beside it.
+
+    It is that of `as_state_machine`, and after the beginning and each step `see` must give what is `expected`.
+
+        >>> from spec.language import Specification, action, integers, require, variable
+        >>> class Stock(Specification):
+        ...     @variable
+        ...     def boxes(self):
+        ...         return integers(0, 3)
+        ...     @action(boxes=(1, 2))
+        ...     def put(self, s, boxes):
+        ...         require(s.boxes + boxes <= 3)
+        ...         s.boxes += boxes
+        >>> class Shelf:
+        ...     def __init__(self):
+        ...         self.boxes = 0
+        ...     def put(self, boxes):
+        ...         self.boxes += 1
+        >>> StockBesideShelf = against(
+        ...     Stock(),
+        ...     Shelf,
+        ...     see=lambda shelf, answer: {"boxes": shelf.boxes, "full": shelf.boxes == 3},
+        ...     expected=lambda s: {"boxes": s.boxes, "full": s.boxes == 3},
+        ... )
+        >>> state = StockBesideShelf()
+        >>> state.put(boxes=1)
+        >>> state.put(boxes=2)
+        Traceback (most recent call last):
+        ...
+        spec.testing.comparison.Mismatch: after put(boxes=2) the system is not where its specification is
+            boxes: the system has 2, expected is 3
+            full: the system has False, expected is True
+
+    Args:
+        specification: what is to be kept.
+        make: makes a system, fresh for each walk; it is given the parameters of `initial` if that has any.
+        see: what can be seen of the system, and of its answer to the last step (at the beginning None).
+        expected: what should be seen, made from a state of the specification. Mappings, NamedTuples and
+            dataclasses are compared field by field, other values as they are.
+        do: does a step to the system and gives its answer; what it raises fails the test. If it is not given,
+            the system has a method for each action.
+        close: is called with each system when its walk is over, however it ended.
+        bounds: as in `as_state_machine`.
+
+    Raises:
+        SpecificationError: the specification is not well made.
+    """
+    ground = Ground(specification, bounds=bounds)
+    named: dict[str, object] = {"see": see, "expected": expected}
+    named |= {} if do is method_of_that_name else {"do": do}
+    recipe = Recipe(against, ground, make, **named)
+    mapped = Mapped(make, do, see, expected, close)
+    return machine_class(ComparingMachine, ground, recipe, {"_mapped": mapped})
+
+
+class ComparingMachine(SpecificationMachine):
+    """A walk that takes a system with it."""
+
+    _mapped: ClassVar[Mapped[Any]]
+
+    def __init__(self) -> None:
+        self._systems: list[Any] = []
+        self._window = self._ground.model.window()
+        try:
+            super().__init__()
+        except BaseException:
+            self.teardown()  # Hypothesis tears down only what it has got
+            raise
+
+    def _arrived(self, step: Step, state: Values) -> None:
+        __tracebackhide__ = True
+        mapped, answer = self._mapped, None
+        if not self._systems:
+            self._systems.append(mapped.make(**step.parameters))
+            when = "at the beginning"
+        else:
+            answer = mapped.do(self._systems[0], step)
+            when = f"after {step}"
+        wanted = dict(flat("", mapped.expected(self._window.load(state))))
+        seen = dict(flat("", mapped.see(self._systems[0], answer)))
+        names = list(dict.fromkeys([*wanted, *seen]))
+        differing = [name for name in names if wanted.get(name, ABSENT) != seen.get(name, ABSENT)]
+        if differing:
+            lines = [f"{when} the system is not where its specification is"]
+            for name in differing:
+                both = f"the system has {seen.get(name, ABSENT)!r}, expected is {wanted.get(name, ABSENT)!r}"
+                lines.append(f"    {name}: {both}" if name else f"    {both}")
+            same = [f"{name} = {seen[name]!r}" for name in names if name not in differing]
+            raise Mismatch("\n".join([*lines, *(["    the same are " + ", ".join(same)] if same else [])]))
+
+    def teardown(self) -> None:
+        """Close the system."""
+        while self._systems:
+            self._mapped.close(self._systems.pop())
+
+
+def flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """An observation as its fields: `nodes[/a].version` for what lies in a mapping or record.
+
+    >>> dict(flat("", {"up": True, "nodes": {"/a": 1}}))
+    {'up': True, 'nodes[/a]': 1}
+    """
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from flat(f"{place}[{key_in_brackets(key)}]" if place else str(key), part)
+    elif hasattr(type(value), "_fields"):
+        for name, part in zip(value._fields, value, strict=True):
+            yield from flat(f"{place}.{name}" if place else name, part)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from flat(f"{place}.{field.name}" if place else field.name, getattr(value, field.name))
+    else:
+        yield place, value

@@ -1,0 +1,44 @@
+"""Random walks through the controller election: far where exploring is wide, and they find what a fix prevents."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+from spec.checking import check
+from spec.systems.controller_election import ControllerElection
+from spec.testing import Violation, as_state_machine
+from tests.spec.testing.running import Failure, failure_of
+
+WIDE = ControllerElection(brokers=3, sessions_per_broker=2, elections=3)
+"""More states than can be explored here."""
+
+TestThreeBrokers = as_state_machine(WIDE).TestCase
+
+
+@pytest.fixture(scope="module")
+def unfenced() -> Failure:
+    """What the `ci` profile finds without the fence."""
+    ci = settings.get_profile("ci")
+    machine = as_state_machine(ControllerElection(fence_zk=False))
+    return failure_of(machine, max_examples=ci.max_examples, stateful_step_count=ci.stateful_step_count)
+
+
+def test_the_ci_profile_finds_a_zombies_write(unfenced: Failure) -> None:
+    """Within its number of examples, and by the name of the property."""
+    assert isinstance(unfenced.error, Violation)
+    assert str(unfenced.error).startswith("fenced_writes is broken by update_leader_and_isr(")
+
+
+def test_the_printed_program_writes_it_again(unfenced: Failure) -> None:
+    """Pasted as it stands, it fails in the same way."""
+    with pytest.raises(Violation) as again:
+        exec(compile(unfenced.program, "printed", "exec"), {})
+    assert str(again.value) == str(unfenced.error)
+
+
+def test_the_program_is_about_as_short_as_can_be(unfenced: Failure) -> None:
+    """Hypothesis shrinks it to within two steps of the shortest way there is."""
+    shortest = check(ControllerElection(fence_zk=False)).counterexample
+    assert shortest is not None
+    assert len(unfenced.steps) <= len(shortest.steps) + 2

@@ -1,0 +1,57 @@
+"""Running a generated machine to its failure, and reading what was printed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from spec.testing import SpecificationMachine
+
+THOROUGH = settings(
+    max_examples=400,
+    stateful_step_count=50,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[phase for phase in Phase if phase is not Phase.explain],
+)
+"""Enough for the planted bugs, whatever the profile, and the same each time."""
+
+
+@dataclass
+class Failure:
+    """What a machine came to."""
+
+    error: Exception
+    text: str
+    """All that is printed of it."""
+
+    @property
+    def steps(self) -> list[str]:
+        """The lines of the printed program between the machine's making and its teardown."""
+        lines = self.text.splitlines()
+        start = next(n for n, line in enumerate(lines) if line.startswith("state = "))
+        return lines[start + 1 : lines.index("state.teardown()")]
+
+    @property
+    def program(self) -> str:
+        """The printed program below the printed lines that make its class."""
+        _, _, rest = self.text.partition("put this above it:\n")
+        lines = rest.splitlines()
+        program = lines[: lines.index("state.teardown()") + 1]
+        return "\n".join(line for line in program if not line.endswith("<state machine>"))
+
+
+def failure_of(machine: type[SpecificationMachine], **changed: Any) -> Failure:
+    """Run a machine that must fail."""
+    try:
+        run(machine, **changed)
+    except Exception as error:
+        return Failure(error, "\n".join([str(error), *getattr(error, "__notes__", [])]))
+    raise AssertionError("nothing failed")
+
+
+def run(machine: type[SpecificationMachine], **changed: Any) -> None:
+    """Run a machine thoroughly, or with some settings changed."""
+    run_state_machine_as_test(machine, settings=settings(THOROUGH, **changed))

@@ -1,0 +1,342 @@
+"""The in-memory ZooKeeper beside a specification of what its clients can know.
+
+The specification is written from the point of view of two clients and three paths, and thinks in other terms
+than the class: there is no tree, no transaction and no stat, only which paths are there, who keeps them, how
+often they were written, and a letter box for each client. What a request is refused with is a list of reasons,
+the first that applies.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pytest
+
+from spec.language import (
+    Domain,
+    MappingDomain,
+    Specification,
+    State,
+    Step,
+    action,
+    booleans,
+    bound,
+    integers,
+    mapping,
+    one_of,
+    optional,
+    partial_mapping,
+    require,
+    sequence_of,
+    sometimes,
+    subset_of,
+    variable,
+)
+from spec.testing import Mismatch, against
+from statemachines.zookeeper import FIRES, EventType, Stat, ZooKeeper, ZooKeeperError
+from tests.spec.testing.running import failure_of
+
+CLIENTS = (1, 2)
+PATHS = ("/a", "/a/b", "/e")
+OVER = {"/a/b": "/a"}
+"""The path above, where that is not the root."""
+
+LETTERS = tuple(f"{path} {what}" for path in PATHS for what in ("created", "changed", "deleted"))
+WHAT_HAPPENED = {
+    EventType.NodeCreated: "created",
+    EventType.NodeDataChanged: "changed",
+    EventType.NodeDeleted: "deleted",
+}
+
+DONE = "done"
+ANSWERS = (DONE, "SessionExpired", "NoNode", "NodeExists", "NoChildrenForEphemerals", "BadVersion", "NotEmpty")
+
+
+class Clients(Specification):
+    """What two clients of a ZooKeeper can know of three paths.
+
+    Left out: sequential nodes, watches of children, several operations in one, lost connections; data are the
+    number of who wrote them.
+    """
+
+    name = "clients-of-zookeeper"
+
+    @variable
+    def connected(self) -> MappingDomain:
+        """Who has a session."""
+        return mapping(CLIENTS, booleans())
+
+    @variable
+    def keeper(self) -> MappingDomain:
+        """The paths that are there, each with the client whose session keeps it; None: it stays by itself."""
+        return partial_mapping(PATHS, optional(CLIENTS))
+
+    @variable
+    def writer(self) -> MappingDomain:
+        """Who wrote last what is there."""
+        return mapping(PATHS, optional(CLIENTS))
+
+    @variable
+    def rewritten(self) -> MappingDomain:
+        """How often, since it is there."""
+        return mapping(PATHS, integers(0, 2))
+
+    @variable
+    def curious(self) -> MappingDomain:
+        """Who will get a letter when something happens to a path, there or not."""
+        return mapping(PATHS, subset_of(CLIENTS))
+
+    @variable
+    def letters(self) -> MappingDomain:
+        """What each has in the letter box, oldest first."""
+        return mapping(CLIENTS, sequence_of(LETTERS, 3))
+
+    @variable
+    def answer(self) -> Domain[str]:
+        """What the last request was answered."""
+        return one_of(*ANSWERS)
+
+    # sessions
+
+    @action(client=CLIENTS)
+    def connect(self, s: State, client: int) -> None:
+        require(not s.connected[client])
+        s.connected[client] = True
+        s.letters[client] = ()
+        s.answer = DONE
+
+    @action(client=CLIENTS)
+    def close(self, s: State, client: int) -> None:
+        """The client leaves, and still gets its letters about what it takes along."""
+        self.leave(s, client)
+
+    @action(client=CLIENTS)
+    def expire(self, s: State, client: int) -> None:
+        """The client is thrown out, and gets no more letters."""
+        before = s.letters[client]
+        self.leave(s, client)
+        s.letters[client] = before
+
+    def leave(self, s: State, client: int) -> None:
+        require(s.connected[client])
+        for path in PATHS:
+            if s.keeper.get(path) == client:
+                self.vanish(s, path)
+        for path in PATHS:
+            s.curious[path] -= {client}
+        s.connected[client] = False
+        s.answer = DONE
+
+    # requests
+
+    @action(client=CLIENTS, path=PATHS, ephemeral=booleans())
+    def create(self, s: State, client: int, path: str, ephemeral: bool) -> None:
+        over = OVER.get(path)
+        s.answer = first_of(
+            {
+                "SessionExpired": not s.connected[client],
+                "NoNode": over is not None and over not in s.keeper,
+                "NodeExists": path in s.keeper,
+                "NoChildrenForEphemerals": s.keeper.get(over) is not None,
+            }
+        )
+        if s.answer == DONE:
+            s.keeper[path] = client if ephemeral else None
+            s.writer[path] = client
+            self.write_letters(s, path, "created")
+
+    @action(client=CLIENTS, path=PATHS, version=(-1, 0, 1, 2))
+    def set(self, s: State, client: int, path: str, version: int) -> None:
+        s.answer = first_of(
+            {
+                "SessionExpired": not s.connected[client],
+                "NoNode": path not in s.keeper,
+                "BadVersion": version not in (-1, s.rewritten[path]),
+            }
+        )
+        if s.answer == DONE:
+            bound(s.rewritten[path] < 2)
+            s.rewritten[path] += 1
+            s.writer[path] = client
+            self.write_letters(s, path, "changed")
+
+    @action(client=CLIENTS, path=PATHS, version=(-1, 0, 1))
+    def delete(self, s: State, client: int, path: str, version: int) -> None:
+        s.answer = first_of(
+            {
+                "SessionExpired": not s.connected[client],
+                "NoNode": path not in s.keeper,
+                "BadVersion": version not in (-1, s.rewritten[path]),
+                "NotEmpty": any(under in s.keeper for under, over in OVER.items() if over == path),
+            }
+        )
+        if s.answer == DONE:
+            self.vanish(s, path)
+
+    @action(client=CLIENTS, path=PATHS)
+    def get(self, s: State, client: int, path: str) -> None:
+        """With a watch, which a failure does not leave."""
+        s.answer = first_of({"SessionExpired": not s.connected[client], "NoNode": path not in s.keeper})
+        if s.answer == DONE:
+            s.curious[path] |= {client}
+
+    @action(client=CLIENTS, path=PATHS)
+    def exists(self, s: State, client: int, path: str) -> None:
+        """With a watch, also for what is not there."""
+        s.answer = first_of({"SessionExpired": not s.connected[client]})
+        if s.answer == DONE:
+            s.curious[path] |= {client}
+
+    @action(client=CLIENTS)
+    def take(self, s: State, client: int) -> None:
+        """The client reads its oldest letter."""
+        require(s.letters[client])
+        s.letters[client] = s.letters[client][1:]
+        s.answer = DONE
+
+    # what requests are made of
+
+    def vanish(self, s: State, path: str) -> None:
+        del s.keeper[path]
+        s.writer[path] = None
+        s.rewritten[path] = 0
+        self.write_letters(s, path, "deleted")
+
+    def write_letters(self, s: State, path: str, what: str) -> None:
+        for client in s.curious[path]:
+            bound(len(s.letters[client]) < 3)
+            s.letters[client] += (f"{path} {what}",)
+        s.curious[path] = frozenset()
+
+    @sometimes
+    def a_client_hears_what_another_took_along(self, before: State, step: Step, after: State) -> bool:
+        other = next(client for client in CLIENTS if client != step.parameters["client"])
+        return step.action == "expire" and len(after.letters[other]) > len(before.letters[other])
+
+
+def first_of(reasons: Mapping[str, bool]) -> str:
+    """The first reason that applies."""
+    return next((reason for reason, applies in reasons.items() if applies), DONE)
+
+
+# How the two are mapped
+
+
+def do(zk: ZooKeeper, step: Step) -> str:
+    """Do a step to a ZooKeeper: the word for how it went."""
+    given: dict[str, Any] = dict(step.parameters)
+    client = given.pop("client")
+    if step.action == "set":
+        given["data"] = client
+    if step.action == "create":
+        given["data"] = client
+    if step.action in {"get", "exists"}:
+        given["watch"] = True
+    try:
+        getattr(zk, step.action)(client, **given)
+    except ZooKeeperError as refusal:
+        return type(refusal).__name__
+    return DONE
+
+
+class Seen(NamedTuple):
+    """What anybody can see of a node."""
+
+    keeper: int | None
+    writer: int | None
+    rewritten: int
+    children: int
+
+
+def nodes_of(zk: ZooKeeper) -> Iterator[tuple[str, Seen]]:
+    """The nodes that are there, asked for by an onlooker."""
+    for path in PATHS:
+        if zk.exists(None, path):
+            data, stat = zk.get(None, path)
+            yield path, Seen(stat.ephemeralOwner, data, stat.version, stat.numChildren)
+
+
+def see(zk: ZooKeeper, answer: str | None) -> Mapping[str, object]:
+    """What is seen of a ZooKeeper. Watches are not: they show when they fire."""
+    letters = {
+        client: tuple(f"{event.path} {WHAT_HAPPENED[event.type]}" for event in zk.state.events[client])
+        for client in CLIENTS
+    }
+    return {"answer": answer or DONE, "node": dict(nodes_of(zk)), "letters": letters}
+
+
+def expected(s: State) -> Mapping[str, object]:
+    """What should be seen."""
+    nodes = {
+        path: Seen(
+            keeper, s.writer[path], s.rewritten[path], sum(under in s.keeper for under in OVER if OVER[under] == path)
+        )
+        for path, keeper in s.keeper.items()
+    }
+    return {"answer": s.answer, "node": nodes, "letters": s.letters}
+
+
+TestZooKeeperBesideItsClients = against(Clients(), ZooKeeper, do=do, see=see, expected=expected).TestCase
+
+
+# What would be noticed
+
+
+class KeepsEphemerals(ZooKeeper):
+    """Whose session ends loses nothing."""
+
+    def expire(self, session: Any, *args: Any, **kwargs: Any) -> None:
+        self.state.sessions[session] = frozenset()
+        super().expire(session, *args, **kwargs)
+
+
+class IgnoresVersions(ZooKeeper):
+    """It writes whatever the version."""
+
+    def set(self, session: Any, path: str, data: Any, version: int = -1) -> Stat:
+        return super().set(session, path, data)
+
+
+class ForgetsToWait(ZooKeeper):
+    """It arms no watch for what is not there."""
+
+    def exists(self, session: Any, path: str, watch: bool = False) -> Stat | None:
+        return super().exists(session, path, watch=watch and path in self.state.nodes)
+
+
+class WatchesFailures(ZooKeeper):
+    """It leaves a watch though the read failed."""
+
+    def get(self, session: Any, path: str, watch: bool = False) -> tuple[Any, Stat]:
+        if watch:
+            super().exists(session, path, watch=True)
+        return super().get(session, path, watch)
+
+
+class RemembersDeadWatchers(ZooKeeper):
+    """Who has left still hears."""
+
+    def close(self, session: Any, *args: Any, **kwargs: Any) -> None:
+        watched = [path for path, watchers in self.state.data_watches.items() if session in watchers]
+        super().close(session, *args, **kwargs)
+        for path in watched:
+            if path in self.state.nodes:
+                self.state.data_watches[path] |= {session}
+
+
+@pytest.mark.parametrize(
+    "flawed", [KeepsEphemerals, IgnoresVersions, ForgetsToWait, WatchesFailures, RemembersDeadWatchers]
+)
+def test_a_flawed_zookeeper_is_noticed(flawed: type[ZooKeeper]) -> None:
+    """Each flaw shows, in a program of few steps."""
+    failure = failure_of(against(Clients(), flawed, do=do, see=see, expected=expected))
+    assert isinstance(failure.error, Mismatch)
+    assert len(failure.steps) <= 10
+
+
+def test_a_silent_zookeeper_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change that nobody is told of shows in a letter box that stays empty."""
+    monkeypatch.setitem(FIRES, EventType.NodeDataChanged, ())
+    failure = failure_of(against(Clients(), ZooKeeper, do=do, see=see, expected=expected))
+    assert "the system has (), expected is ('/" in str(failure.error)
+    assert "changed',)" in str(failure.error)
+    assert failure.steps[-1].startswith("state.set(")
