@@ -1,13 +1,13 @@
 """Kafka's state machines and what they talk to, as pure parts: import them, run them, draw them, check them.
 
-    partition     the four states of a partition, and the table of its transitions
-    replica       the seven states of a replica, and the table of its transitions
-    table         what a transition table is, and a machine that keeps to it
-    zookeeper     ZooKeeper in memory, over dicts or over a specification's variables
-    znode         its tree, and the operations of a transaction
-    controller    the controller's life on a broker, request by request
-    diagrams      pictures of the tables
+partition     the four states of a partition, and the table of its transitions
+replica       the seven states of a replica, and the table of its transitions
+table         what a transition table is, and a machine that keeps to it
+zookeeper     ZooKeeper in memory, over dicts or over a specification's variables
+znode         its tree, and the operations of a transaction
+controller    the controller's life on a broker, request by request
+diagrams      pictures of the tables
 
-    from statemachines.partition import PARTITION, PartitionState
-    from statemachines.zookeeper import ZooKeeper
+from statemachines.partition import PARTITION, PartitionState
+from statemachines.zookeeper import ZooKeeper
 """
