@@ -514,7 +514,7 @@ def test_an_assumption_is_told_apart(ask: Ask, setting: str, message: str) -> No
         ("FailingInvariant", r"divisible: ZeroDivisionError: .* \(own.py, line \d+\)\n  in the state .* = 2"),
         (
             "Wrong",
-            r"silent: it answers None, not whether it holds\n"
+            r"silent: it answers None, not True or False\n"
             r"  in the state in which every variable has the first value of its domain",
         ),
     ],
