@@ -1,12 +1,16 @@
 """Kafka's state machines and what they talk to, as pure parts: import them, run them, draw them, check them.
 
-partition     the four states of a partition, and the table of its transitions
-replica       the seven states of a replica, and the table of its transitions
-table         what a transition table is, and a machine that keeps to it
-zookeeper     ZooKeeper in memory, over dicts or over a specification's variables
-znode         its tree, and the operations of a transaction
-controller    the controller's life on a broker, request by request
-diagrams      pictures of the tables
+partition                the four states of a partition, and the table of its transitions
+replica                  the seven states of a replica, and the table of its transitions
+table                    what a transition table is, and a machine that keeps to it
+zookeeper                ZooKeeper in memory, over dicts or over a specification's variables
+znode                    its tree, and the operations of a transaction
+controller               the controller's life on a broker, request by request
+replica_log              a replica's log: records with leader epochs, and the high watermark
+leader_epochs            its leader-epoch cache: at which offset each epoch began
+leader_epoch_checkpoint  the file that keeps the cache, as brokers read and write it
+truncation               how much of its log a follower gives up, by the rule of each release
+diagrams                 pictures of the tables
 
 from statemachines.partition import PARTITION, PartitionState
 from statemachines.zookeeper import ZooKeeper

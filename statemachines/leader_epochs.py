@@ -1,0 +1,196 @@
+"""The leader-epoch cache: at which offset of a replica's log each leader epoch began.
+
+Every record carries the epoch of the leader that wrote it, and along a log these epochs never decrease. So a
+log is known, as far as epochs go, by the offsets where they change. The cache holds those: one entry for each
+epoch, with the offset of the epoch's first record, epochs and start offsets both strictly increasing. An epoch
+ends where the next one starts, the latest at the log end offset.
+
+What it is for: two logs agree up to the end of the last epoch that they share. A follower asks its leader where
+an epoch of its own ended, and cuts its log there (KIP-101). The rules changed twice, and each change is a method:
+
+=============  ==============================  ==========================================  ======================
+releases       `assign`                        end of an epoch                             because of
+=============  ==============================  ==========================================  ======================
+0.11 to 1.1    `assign_kip_101`                `end_offset_for_kip_101`: an offset         KIP-101
+2.0.0          `assign_kip_101`                `end_offset_for_kip_279`: with its epoch    KIP-279, KAFKA-6361
+2.0.1 to 3.9   `assign`                        `end_offset_for`: also below the first one  KAFKA-7415
+=============  ==============================  ==========================================  ======================
+
+Since 2.0.1 a broker also assigns its epoch, at its log end offset, when it becomes leader, before it has written
+anything [Partition.makeLeader, 2.0.1; KAFKA-7415]. Such an entry has no record yet. It must go when the broker
+becomes a follower, be there a record to cut or not: since 2.6.1 every truncation of the log, even one that cuts
+nothing, ends in `truncate_from_end` [Log.truncateTo, 2.6.1; KAFKA-10706].
+
+All of it is LeaderEpochFileCache: .scala from 0.11 to 3.4, .java since. The file behind it is another module's
+noun. Left out: the old message formats, whose records have no epoch. (Only with them could it matter that up to
+0.11.0.2, 1.0.1 and 1.1.0 an empty cache that was asked for epoch -1 answered with the log end offset
+[KAFKA-6857].)
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+__all__ = ["UNDEFINED", "UNDEFINED_EPOCH", "UNDEFINED_EPOCH_OFFSET", "EpochEndOffset", "EpochEntry", "LeaderEpochs"]
+
+UNDEFINED_EPOCH: Final = -1
+"""Kafka's number for no epoch."""
+
+UNDEFINED_EPOCH_OFFSET: Final = -1
+"""Kafka's number for no offset, where the end of an epoch was asked for."""
+
+
+class EpochEntry(NamedTuple):
+    """A leader epoch, and the offset of the first record that was, or will be, written in it."""
+
+    epoch: int
+    start_offset: int
+
+
+class EpochEndOffset(NamedTuple):
+    """A leader epoch, and the offset after the last record written in it: the answer to whoever asks for its end."""
+
+    epoch: int
+    end_offset: int
+
+
+UNDEFINED: Final = EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
+"""The answer of a cache that cannot tell. The follower that gets it falls back to its high watermark."""
+
+
+class LeaderEpochs(NamedTuple):
+    """The leader-epoch cache of one replica, a value: whatever changes it returns another.
+
+    `entries` come in the order of the log. A cache is made by its methods, beginning with an empty one; nothing
+    checks entries that are given. Where it may know nothing, the cache answers with Kafka's -1.
+    """
+
+    entries: tuple[EpochEntry, ...] = ()
+
+    @classmethod
+    def of(cls, epochs: Iterable[int]) -> "LeaderEpochs":
+        """The cache of a log that starts at offset 0 and whose records, one by one, have these leader epochs.
+
+        >>> LeaderEpochs.of([0, 0, 3]).entries
+        (EpochEntry(epoch=0, start_offset=0), EpochEntry(epoch=3, start_offset=2))
+
+        Raises ValueError for a negative epoch.
+        """
+        cache = cls()
+        for offset, epoch in enumerate(epochs):
+            cache = cache.assign(epoch, offset)
+        return cache
+
+    @property
+    def latest_epoch(self) -> int:
+        """The epoch of the last entry, -1 if there is none."""
+        return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch that a record at `offset` has, -1 below the first entry [epochForOffset, 3.5].
+
+        The cache does not know where the log ends: beyond it, the answer is the latest epoch.
+        """
+        for entry in reversed(self.entries):
+            if entry.start_offset <= offset:
+                return entry.epoch
+        return UNDEFINED_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> "LeaderEpochs":
+        """Note that `epoch` has a record at `start_offset`, or will [assign, 2.0.1; KAFKA-7415].
+
+        Nothing is new if it is the latest epoch and began no later. Otherwise the newcomer is believed: entries
+        that do not lie below it, in both epoch and start offset, contradict it and are dropped.
+
+        >>> LeaderEpochs.of([0, 1, 2, 2]).assign(epoch=1, start_offset=4).entries
+        (EpochEntry(epoch=0, start_offset=0), EpochEntry(epoch=1, start_offset=4))
+
+        Raises ValueError if either is negative (in Kafka a negative start offset is refused only since 2.7).
+        """
+        _refuse_negative(epoch, start_offset)
+        if self.entries:
+            latest = self.entries[-1]
+            if epoch == latest.epoch and start_offset >= latest.start_offset:
+                return self
+        below = tuple(entry for entry in self.entries if entry.epoch < epoch and entry.start_offset < start_offset)
+        return LeaderEpochs(below + (EpochEntry(epoch, start_offset),))
+
+    def assign_kip_101(self, epoch: int, start_offset: int) -> "LeaderEpochs":
+        """Note that `epoch` has a record at `start_offset`, as before 2.0.1 [assign, 0.11.0.0].
+
+        Here the cache is believed: a newcomer that contradicts it leaves a warning in the broker's log and
+        nothing else. As long as the epochs of a log do not decrease, both rules come to the same.
+
+        Raises ValueError if either is negative (in Kafka, a failed assertion for the epoch).
+        """
+        _refuse_negative(epoch, start_offset)
+        if self.entries and (epoch <= self.entries[-1].epoch or start_offset < self.entries[-1].start_offset):
+            return self
+        return LeaderEpochs(self.entries + (EpochEntry(epoch, start_offset),))
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
+        """Where `epoch` ended in a log that ends at `log_end_offset` [endOffsetFor, 2.0.1 to 3.9; KAFKA-7415].
+
+        The answer names an epoch too, because the log may have nothing of the one asked for. Then it is the last
+        epoch before it, which ended where the next one starts:
+
+        >>> LeaderEpochs.of([0, 0, 3, 3]).end_offset_for(epoch=2, log_end_offset=4)
+        EpochEndOffset(epoch=0, end_offset=2)
+
+        If all known epochs are higher, the one asked for comes back, with the start of the first. If all are
+        lower, or -1 is asked for, the answer is UNDEFINED.
+        """
+        if epoch == UNDEFINED_EPOCH:
+            return UNDEFINED
+        if epoch == self.latest_epoch:
+            return EpochEndOffset(epoch, log_end_offset)
+        found = epoch
+        for entry in self.entries:
+            if entry.epoch > epoch:
+                return EpochEndOffset(found, entry.start_offset)
+            found = entry.epoch
+        return UNDEFINED
+
+    def end_offset_for_kip_279(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
+        """Where `epoch` ended, as in 2.0.0: UNDEFINED if all known epochs are higher [endOffsetFor, 2.0.0]."""
+        if self.entries and epoch < self.entries[0].epoch:
+            return UNDEFINED
+        return self.end_offset_for(epoch, log_end_offset)
+
+    def end_offset_for_kip_101(self, epoch: int, log_end_offset: int) -> int:
+        """Where `epoch` ended, as from 0.11 to 1.1: the offset alone, -1 if undefined [endOffsetFor, 0.11.0.0].
+
+        It does not say which epoch ended there. A follower with records that the leader never had may take the
+        offset for an end of its own and keep them [KAFKA-6361].
+        """
+        return self.end_offset_for_kip_279(epoch, log_end_offset).end_offset
+
+    def truncate_from_end(self, end_offset: int) -> "LeaderEpochs":
+        """What stays when the log is cut to end at `end_offset`: the entries that start before it.
+
+        An entry that starts right there has no record left. A negative offset changes nothing
+        [truncateFromEnd, 2.0.1; clearAndFlushLatest, 0.11.0.0].
+        """
+        if end_offset < 0 or not self.entries or self.entries[-1].start_offset < end_offset:
+            return self
+        return LeaderEpochs(tuple(entry for entry in self.entries if entry.start_offset < end_offset))
+
+    def truncate_from_start(self, start_offset: int) -> "LeaderEpochs":
+        """What stays when the log is made to start at `start_offset`.
+
+        The epoch in force there now begins there, also if all of its records are gone; those before it are
+        forgotten. Nothing changes if all entries start later [truncateFromStart, 2.0.1; clearAndFlushEarliest,
+        0.11.0.0].
+
+        >>> LeaderEpochs.of([0, 1, 1, 2]).truncate_from_start(2).entries
+        (EpochEntry(epoch=1, start_offset=2), EpochEntry(epoch=2, start_offset=3))
+        """
+        epoch = self.epoch_at(start_offset)
+        if epoch == UNDEFINED_EPOCH:
+            return self
+        later = tuple(entry for entry in self.entries if entry.start_offset > start_offset)
+        return LeaderEpochs((EpochEntry(epoch, start_offset),) + later)
+
+
+def _refuse_negative(epoch: int, start_offset: int) -> None:
+    if epoch < 0 or start_offset < 0:
+        raise ValueError(f"leader epoch {epoch} from offset {start_offset}: neither may be negative")
