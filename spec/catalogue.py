@@ -1,11 +1,12 @@
-"""What there is to check, as text: systems, constants, switches, properties, actions and releases."""
+"""What there is to check, as text: systems with their constants, switches, properties and releases, and anomalies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from spec.language.specification import Specification
+from spec.anomalies import Anomaly
+from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
 from spec.loading import specification, system_named
 from spec.report import show
@@ -22,9 +23,12 @@ def describe(system: type[Specification]) -> Iterator[str]:
     example = specification(system)
     yield system.name
     yield f"  {(system.__doc__ or '').strip().splitlines()[0]}"
-    known = system.constants()
-    yield from _constants("constants", {name: each for name, each in known.items() if not each.switch})
-    yield from _constants("switches", {name: each for name, each in known.items() if each.switch})
+    for variant in system.variants():
+        own = _own_constants(variant, system)
+        belonging = "" if variant is system else f" of {title_of(variant)}"
+        for title, switch in (("constants", False), ("switches", True)):
+            chosen = {name: each for name, each in own.items() if each.switch is switch}
+            yield from _constants(f"{title}{belonging}", chosen)
     yield "  properties"
     for judged in example.properties:
         yield f"    {judged.name}{' [witness]' if judged.kind == 'sometimes' else ''}"
@@ -32,6 +36,15 @@ def describe(system: type[Specification]) -> Iterator[str]:
     if system.releases:
         yield "  releases"
         yield from _releases(system.releases)
+
+
+def _own_constants(variant: type[Specification], system: type[Specification]) -> dict[str, Constant]:
+    """Those that a variant of a system does not have from what it varies."""
+    inherited: dict[str, Constant] = {}
+    if variant is not system:
+        for base in reversed(variant.__mro__[1:]):
+            inherited |= base.constants() if issubclass(base, system) else {}
+    return {name: each for name, each in variant.constants().items() if inherited.get(name) != each}
 
 
 def _constants(title: str, constants: Mapping[str, Constant]) -> Iterator[str]:
@@ -51,6 +64,23 @@ def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             runs[-1][0].append(release)
         else:
             runs.append(([release], valuation))
-    for names, valuation in runs:
-        span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        yield f"    {span:14} {', '.join(f'{name} = {show(value)}' for name, value in valuation.items())}"
+    spans = [names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" for names, _ in runs]
+    width = max(map(len, spans))
+    for span, (_, valuation) in zip(spans, runs, strict=True):
+        yield f"    {span:{width}}  {', '.join(f'{name} = {show(value)}' for name, value in valuation.items())}"
+
+
+def atlas(rows: Iterable[Anomaly]) -> str:
+    """Anomalies, one below the other: what happens, and what makes the difference."""
+    rows = tuple(rows)
+    names = max((len(row.id) for row in rows), default=0)
+    tickets = max((len(row.ticket) for row in rows), default=0)
+    return "\n\n".join("\n".join(_anomaly(row, names, tickets)) for row in rows) or "none is recorded"
+
+
+def _anomaly(row: Anomaly, names: int, tickets: int) -> Iterator[str]:
+    gone = "open" if row.fixed_in is None else f"gone since {row.fixed_in}"
+    yield f"{row.id:{names}}  {row.ticket:{tickets}}  {gone}"
+    yield f"  {row.sentence}"
+    fix = "the proposed fix, " if row.fixed_in is None else ""
+    yield f"  {row.system}: {row.property} breaks with {row.setting('off')}, holds with {fix}{row.setting('on')}"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from spec.checking.exploration import Engine
-from spec.checking.result import Result
+from spec.checking import Engine, Result, check
 from spec.language.specification import Specification
+from spec.loading import system_named, under
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,10 @@ class Instance:
 
     def specification(self) -> Specification:
         """The system under its constants."""
-        from spec.loading import system_named
-        from spec.releases import valuation
-
-        system = system_named(self.system)
-        return system.of(**{**valuation(system.releases, self.release), **self.constants})
+        return under(system_named(self.system), self.release, self.constants)
 
     def check(self, engine: Engine | str = "reference") -> Result:
         """Explore it as its figures were found."""
-        from spec.checking import check
-
         return check(self.specification(), engine=engine, keep_going=self.keep_going, properties=self.properties)
 
     def figures(self) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
-from spec.language.specification import Specification
+from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
 from spec.releases import valuation
 from spec.systems import SYSTEMS
@@ -133,6 +134,23 @@ def answering_for(system: type[Specification]) -> Iterator[None]:
         raise SpecificationError(f"{place}: {_named(failure)}") from failure
 
 
+def under(
+    system: type[Specification], release: str | None = None, constants: Mapping[str, Any] = MappingProxyType({})
+) -> Specification:
+    """A system under the constants of a release, the newest without a name, changed by others.
+
+    What the release says of a constant that only other variants have is passed over.
+
+    Raises:
+        UsageError: no such release, an unknown constant, or a value of the wrong type.
+        AssumptionViolated: constants that the specification does not admit.
+    """
+    wanted = {**valuation(system.releases, release), **constants}
+    known = system.variant_for(**wanted).constants()
+    of_others = {name for variant in system.variants() for name in variant.constants()} - {*known, *constants}
+    return system.of(**{name: value for name, value in wanted.items() if name not in of_others})
+
+
 def specification(
     system: type[Specification],
     release: str | None = None,
@@ -142,39 +160,57 @@ def specification(
 ) -> Specification:
     """A system under the constants of a release, changed by `name=value` settings and by switches.
 
+    A constant may be one of the variant that the others pick.
+
     Raises:
         UsageError: an unknown name, or a value of the wrong type.
         AssumptionViolated: constants that the specification does not admit.
     """
-    known = system.constants()
-    constants = dict(valuation(system.releases, release))
-    for setting in settings:
+    wishes = [_Wish.written(setting) for setting in settings]
+    wishes += [_Wish("--with", name, "true") for name in switched_on]
+    wishes += [_Wish("--without", name, "false") for name in switched_off]
+    begun = valuation(system.releases, release)
+    asked: dict[str, Any] = {}
+    variant, before = system, None
+    while variant is not before:
+        before, known = variant, variant.constants()
+        asked = {wish.name: wish.value(known[wish.name]) for wish in wishes if wish.name in known}
+        variant = before.variant_for(**{**begun, **asked})
+    for wish in wishes:
+        if wish.name not in known:
+            raise wish.refused_by(variant)
+    return under(system, release, asked)
+
+
+class _Wish(NamedTuple):
+    """What a person wants a constant to be, and by which option."""
+
+    option: str
+    name: str
+    text: str
+
+    @classmethod
+    def written(cls, setting: str) -> _Wish:
         name, equals, text = setting.partition("=")
         if not (name and equals):
             raise UsageError(f"--set {setting}: write NAME=VALUE")
-        constants[name] = value_of(name, _known(system, name, known), text)
-    for option, names, value in (("--with", switched_on, True), ("--without", switched_off, False)):
-        for name in names:
-            _must_be_on_or_off(system, f"{option} {name}", name, known)
-            constants[name] = value
-    return system.of(**constants)
+        return cls("--set", name, text)
 
+    def value(self, constant: Constant) -> Any:
+        if self.option != "--set" and not constant.switch:
+            wrong = f"{self.name} is a constant, not a switch; write --set {self.name}=VALUE"
+            raise UsageError(f"{self.option} {self.name}: {wrong}")
+        if self.option != "--set" and constant.type is not bool:
+            wrong = f"it has several forms; write --set {self.name}=VALUE, with {constant.allowed}"
+            raise UsageError(f"{self.option} {self.name}: {wrong}")
+        return value_of(self.name, constant, self.text)
 
-def _must_be_on_or_off(system: type[Specification], asked: str, name: str, known: Mapping[str, Constant]) -> None:
-    constant = known.get(name)
-    if constant is None:
-        switches = [each for each, it in known.items() if it.switch and it.type is bool]
-        raise UsageError(f"{asked}: {system.name} has no switch {name}; it has {', '.join(switches) or 'none'}")
-    if not constant.switch:
-        raise UsageError(f"{asked}: {name} is a constant, not a switch; write --set {name}=VALUE")
-    if constant.type is not bool:
-        raise UsageError(f"{asked}: it has several forms; write --set {name}=VALUE, with {constant.allowed}")
-
-
-def _known(system: type[Specification], name: str, known: Mapping[str, Constant]) -> Constant:
-    if name not in known:
-        raise UsageError(f"{system.name} has no constant {name}; it has {', '.join(known) or 'none'}")
-    return known[name]
+    def refused_by(self, variant: type[Specification]) -> UsageError:
+        if self.option == "--set":
+            return unknown_constant(variant, self.name)
+        switches = [name for name, it in variant.constants().items() if it.switch and it.type is bool]
+        wrong = f"{title_of(variant)} has no switch {self.name}; it has {', '.join(switches) or 'none'}"
+        return UsageError(f"{self.option} {self.name}: {wrong}")
 
 
 def value_of(name: str, constant: Constant, text: str) -> Any:

@@ -4,7 +4,8 @@ In the order of a TLA+ module: constants and assumptions, variables, the initial
 An instance is the system under given constants. It holds nothing but them, and so refuses to be assigned to.
 
 Variants by difference: a subclass overrides what changed. It may fix constants in its head,
-`class Unfenced(Lease, fencing=False)`, and then `Lease.of(fencing=False)` finds it.
+`class Unfenced(Lease, fencing=False)`, and then `Lease.of(fencing=False)` finds it. Constants in its body are its
+own: `Lease.of` takes them where it finds this variant.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Specification:
     """A system, to be subclassed. Its docstring says what is modelled, what is left out, and why that is safe."""
 
     name: ClassVar[str] = ""
-    """What the system is called; without one, the class's name in small letters."""
+    """What the system is called, and its variants; without one, the class's name in small letters."""
     leaves_out: ClassVar[str] = ""
     """In one line, what the model leaves out. It is printed beside every verdict."""
     deadlock: ClassVar[bool] = False
@@ -73,7 +74,7 @@ class Specification:
     def __init_subclass__(cls, **fixed: Any) -> None:
         super().__init_subclass__()
         _check_names(cls)
-        if not cls.__dict__.get("name"):
+        if not (cls.__dict__.get("name") or (fixed and cls.name)):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
         cls._head = fixed
         cls._fixed = {name: value for base in reversed(cls.__mro__) for name, value in _head_of(base).items()}
@@ -92,13 +93,12 @@ class Specification:
         known = self.constants()
         for name, value in constants.items():
             if name not in known:
-                raise UsageError(f"{self.name} has no constant {name}; it has {', '.join(known)}")
+                raise unknown_constant(type(self), name)
             if not known[name].admits(value):
                 raise UsageError(f"{name} = {value!r}: it must be {known[name].allowed}")
             if self._fixed.get(name, value) != value:
                 raise UsageError(f"{type(self).__name__} is the variant with {name} = {self._fixed[name]!r}")
-        for name, constant in known.items():
-            self.__dict__[name] = constants.get(name, self._fixed.get(name, constant.default))
+        self.__dict__.update(self._default() | constants)
         self._check_assumptions()
 
     @classmethod
@@ -106,29 +106,42 @@ class Specification:
         """The variant of this system that these constants ask for.
 
         Raises:
-            UsageError: an unknown constant, or a value of the wrong type.
+            UsageError: a constant that the variant does not have, or a value of the wrong type.
             AssumptionViolated: constants that the specification does not admit.
             SpecificationError: two variants are asked for, neither of which varies the other.
         """
-        known = cls.constants()
-        wanted = {name: constant.default for name, constant in known.items()} | dict(cls._fixed) | constants
-        asked = [
-            variant
-            for variant in dict.fromkeys(cls._variants())
-            if all(wanted[name] == value for name, value in variant._fixed.items())
-        ]
+        return cls.variant_for(**constants)(**constants)
+
+    @classmethod
+    def variant_for(cls, **constants: Any) -> type[Self]:
+        """The class that `of` makes an instance of. A name that it does not know has no say in that.
+
+        Raises:
+            SpecificationError: two variants are asked for, neither of which varies the other.
+        """
+        asked = [variant for variant in cls.variants() if variant._fits(cls._default() | constants)]
         found = [one for one in asked if not any(one is not other and issubclass(other, one) for other in asked)]
         if len(found) > 1:
             names = " and ".join(variant.__name__ for variant in found)
             raise SpecificationError(f"{cls.name}: these constants ask for {names}, and neither varies the other")
-        return (found[0] if found else cls)(**constants)
+        return found[0] if found else cls
 
     @classmethod
-    def _variants(cls) -> Iterator[type[Self]]:
-        yield cls
-        for subclass in cls.__subclasses__():
-            if subclass._fixed != cls._fixed:
-                yield from subclass._variants()
+    def variants(cls) -> tuple[type[Self], ...]:
+        """Among whom `of` chooses: this class and all that vary it. Who fixes nothing else is nobody's variant."""
+        varied = (subclass for subclass in cls.__subclasses__() if subclass._fixed != cls._fixed)
+        return tuple(dict.fromkeys((cls, *(each for subclass in varied for each in subclass.variants()))))
+
+    @classmethod
+    def _default(cls) -> dict[str, Any]:
+        """The value of each constant where nobody says otherwise."""
+        return {name: cls._fixed.get(name, constant.default) for name, constant in cls.constants().items()}
+
+    @classmethod
+    def _fits(cls, wanted: Mapping[str, Any]) -> bool:
+        """Whether it fixes only what is wanted; a constant that nobody speaks of is wanted as it is declared."""
+        known = cls.constants()
+        return all(wanted.get(name, known[name].default) == value for name, value in cls._fixed.items())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self.valuation))
@@ -251,6 +264,17 @@ class Specification:
 
 def _rebuild(cls: type[Specification], constants: dict[str, Any]) -> Specification:
     return cls(**constants)
+
+
+def title_of(cls: type[Specification]) -> str:
+    """What a class is called, and which variant it is: `lease with fencing = False`."""
+    fixed = ", ".join(f"{name} = {value}" for name, value in cls._fixed.items())
+    return f"{cls.name} with {fixed}" if fixed else cls.name
+
+
+def unknown_constant(cls: type[Specification], name: str) -> UsageError:
+    """What is wrong with a constant that a class does not have."""
+    return UsageError(f"{title_of(cls)} has no constant {name}; it has {', '.join(cls.constants()) or 'none'}")
 
 
 def sentence_of(function: Callable[..., Any]) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spec.language import Specification, SpecificationError, UsageError, action, assumption, constant, switch
 from spec.language.state import State
-from spec.loading import answering_for, place_in, specification, system_named, value_of
+from spec.loading import answering_for, place_in, specification, system_named, under, value_of
 from spec.systems import SYSTEMS
-from tests.spec.toys import Walkers
+from tests.spec.toys import Arm, Rope, Turnstile, Walkers
 
 LOCK = """
 from spec.language import Specification, action
@@ -159,6 +160,80 @@ def test_a_value_of_another_type_is_refused(name: str, text: str, message: str) 
 def test_without_wishes_the_defaults_hold() -> None:
     """A system without releases begins with what its constants say."""
     assert specification(Typed).valuation == {name: each.default for name, each in Typed.constants().items()}
+
+
+# Constants of a variant.
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, (Arm, {"lock": True, "patience": 1})),
+        ({"switched_off": ["lock"]}, (Arm, {"lock": False, "patience": 1})),
+        ({"settings": ["patience=0", "room=3"]}, (Arm, {"room": 3, "lock": True, "patience": 0})),
+        ({"settings": ["lock=false", "kind=arm"], "release": "1.1"}, (Arm, {"lock": False, "patience": 1})),
+        ({"settings": ["lock=false"], "switched_on": ["lock"]}, (Arm, {"lock": True, "patience": 1})),
+        ({"settings": ["kind=rope"]}, (Rope, {})),
+        ({"release": "1.1"}, (Rope, {})),
+    ],
+)
+def test_constants_are_those_of_the_variant_that_the_others_pick(
+    asked: dict[str, Any], expected: tuple[type[Turnstile], dict[str, Any]]
+) -> None:
+    """Whatever the order; what a release says of a constant that another variant has is not in the way."""
+    variant, constants = expected
+    kind = "rope" if variant is Rope else "arm"
+    found = specification(Turnstile, **asked)
+    assert type(found) is variant
+    assert found.valuation == {"room": 2, "people": 4, "kind": kind} | constants
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"settings": ["kind=rope", "lock=false"]},
+            "turnstile with kind = rope has no constant lock; it has room, people, kind",
+        ),
+        (
+            {"settings": ["kind=rope"], "switched_off": ["lock"]},
+            "--without lock: turnstile with kind = rope has no switch lock; it has none",
+        ),
+        (
+            {"switched_off": ["look"]},
+            "--without look: turnstile with kind = arm has no switch look; it has lock",
+        ),
+        (
+            {"settings": ["force=true"]},
+            "turnstile with kind = arm has no constant force; it has room, people, kind, lock, patience",
+        ),
+        (
+            {"switched_on": ["patience"]},
+            "--with patience: patience is a constant, not a switch; write --set patience=VALUE",
+        ),
+        ({"settings": ["patience=some"]}, "patience = some: it must be an integer"),
+        ({"settings": ["kind=wall"]}, "kind = wall: it must be one of rope, arm"),
+    ],
+)
+def test_what_a_variant_lacks_is_refused(asked: dict[str, Any], message: str) -> None:
+    """By its name and what it has; what only a subclass has that nobody asks for does not count."""
+    with pytest.raises(UsageError) as refused:
+        specification(Turnstile, **asked)
+    assert str(refused.value) == message
+
+
+def test_what_is_asked_for_is_never_passed_over() -> None:
+    """Only a release is; a constant that another variant has, or none, is refused when it is asked for."""
+    assert under(Turnstile, "1.1", {"kind": "arm", "lock": False}).valuation["lock"] is False
+    assert type(under(Turnstile, constants={"kind": "rope"})) is Rope
+    with pytest.raises(UsageError, match=r"^turnstile with kind = rope has no constant lock; it has room, "):
+        under(Turnstile, constants={"kind": "rope", "lock": True})
+
+    class Misspelt(Turnstile):
+        releases = {"2.0": {"lok": True}}
+
+    with pytest.raises(UsageError, match=r"^misspelt has no constant lok; it has room, "):
+        under(Misspelt)
 
 
 # Blame.

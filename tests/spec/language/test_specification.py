@@ -314,7 +314,27 @@ def test_a_system_is_called_as_its_class_unless_it_says_otherwise() -> None:
     class Named(Specification):
         name = "its-own"
 
+    class Changed(Named):
+        pass
+
     assert (TwoPhaseCommit.name, Named.name, Garden.name) == ("two-phase-commit", "its-own", "garden")
+    assert Changed.name == "changed"
+
+
+def test_a_variant_is_called_as_what_it_varies() -> None:
+    """It is that system, under certain constants; unless it says otherwise, or varies nothing that has a name."""
+
+    class First(Specification, form="a"):
+        form: str = switch("a", "Its form.", among=["a", "b", "c"])
+
+    class Second(First, form="b"):
+        pass
+
+    class Third(First, form="c"):
+        name = "its-own"
+
+    assert (NoHose.name, NoHoseInTheWet.name) == ("garden", "garden")
+    assert (First.name, Second.name, Third.name) == ("first", "first", "its-own")
 
 
 # Variants by difference.
@@ -442,6 +462,98 @@ def test_a_variant_of_a_variant_may_fix_another_value() -> None:
         pass
 
     assert [type(Vote.of(rule=rule)) for rule in ("all", "most", "one")] == [Vote, Most, One]
+
+
+@pytest.fixture
+def lawn() -> type[Specification]:
+    """A system of its own, so that it is nobody else's variant; two of its variants have constants of their own."""
+
+    class Lawn(Specification):
+        mower: str = switch("none", "What cuts it.", among=["none", "hand", "motor"])
+
+    class ByHand(Lawn, mower="hand"):
+        sharp: bool = switch(True, "It is sharp.")
+
+    class ByMotor(ByHand, mower="motor"):
+        fuel: int = constant(3, "How much there is.", at_least=1)
+
+    class Blunt(ByMotor, sharp=False):
+        pass
+
+    class Rusty(ByMotor):
+        sharp: bool = switch(False, "It never was.")
+        rust: bool = switch(True, "It has rust.")
+
+    class RustyToo(ByHand, mower="hand"):
+        rust: bool = switch(True, "It has rust.")
+
+    return Lawn
+
+
+def test_a_variant_may_have_constants_of_its_own(lawn: type[Specification]) -> None:
+    """They may be asked for together with what picks the variant; a variant of it has them too."""
+    assert lawn.of(mower="hand", sharp=False).valuation == {"mower": "hand", "sharp": False}
+    assert lawn.of(mower="motor").valuation == {"mower": "motor", "sharp": True, "fuel": 3}
+    assert lawn.of().valuation == {"mower": "none"}
+
+
+def test_a_variant_may_be_found_by_what_only_a_variant_has(lawn: type[Specification]) -> None:
+    """What nobody speaks of is as it is declared; a subclass that fixes nothing else is never found."""
+    chosen = {
+        "Lawn": lawn.of(),
+        "ByHand": lawn.of(mower="hand", sharp=False),
+        "ByMotor": lawn.of(mower="motor", fuel=2),
+        "Blunt": lawn.of(mower="motor", sharp=False),
+    }
+    assert {name: type(each).__name__ for name, each in chosen.items()} == {name: name for name in chosen}
+    assert [each.__name__ for each in lawn.variants()] == list(chosen)
+
+
+def test_a_variant_may_fix_what_is_usual_with_another() -> None:
+    """Whoever asks for that other one, and for nothing else, asks for it."""
+
+    class Lamp(Specification):
+        lit: bool = switch(False, "It burns.")
+
+    class Lit(Lamp, lit=True):
+        bright: bool = switch(True, "It is bright.")
+
+    class Bright(Lit, bright=True):
+        pass
+
+    assert [type(Lamp.of(lit=True, **more)) for more in ({}, {"bright": True}, {"bright": False})] == [
+        Bright,
+        Bright,
+        Lit,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("constants", "message"),
+    [
+        ({"fuel": 1}, "lawn has no constant fuel; it has mower"),
+        ({"mower": "hand", "fuel": 1}, "lawn with mower = hand has no constant fuel; it has mower, sharp"),
+        (
+            {"mower": "motor", "sharp": False, "rust": True},
+            "lawn with mower = motor, sharp = False has no constant rust; it has mower, sharp, fuel",
+        ),
+        ({"mower": "motor", "fuel": "3"}, "fuel = '3': it must be an integer"),
+        ({"mower": "nail scissors"}, "mower = 'nail scissors': it must be one of none, hand, motor"),
+    ],
+)
+def test_a_constant_of_another_variant_is_refused(
+    lawn: type[Specification], constants: dict[str, Any], message: str
+) -> None:
+    """The message says which variant it is that does not have it, and what that has."""
+    with pytest.raises(UsageError) as refused:
+        lawn.of(**constants)
+    assert str(refused.value) == message
+
+
+def test_the_class_is_found_without_making_it(lawn: type[Specification]) -> None:
+    """Whether a value is allowed, or a name known, is not asked yet."""
+    assert lawn.variant_for(mower="hand", fuel=0, nonsense=1) is lawn.variants()[1]
+    assert lawn.variant_for(mower="nail scissors") is lawn
 
 
 # What keeps a specification from being more than its constants.

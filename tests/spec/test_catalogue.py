@@ -1,0 +1,90 @@
+"""What there is to check can be read: whose each constant is, and what each anomaly is about."""
+
+from __future__ import annotations
+
+from spec.anomalies import read
+from spec.catalogue import atlas, describe
+from spec.language import Specification, switch
+from tests.spec.test_anomalies import ATLAS
+from tests.spec.toys import Turnstile
+
+
+def test_constants_of_a_variant_stand_below_its_title() -> None:
+    """What only a variant has is listed for it and no other; who is nobody's variant is not listed."""
+    text = "\n".join(describe(Turnstile))
+    assert (
+        """
+  switches
+    kind = arm [one of rope, arm]
+      what they go through
+  constants of turnstile with kind = arm
+    patience = 1
+      how many more it lets in without a lock
+  switches of turnstile with kind = arm
+    lock = true
+      it locks when the room is full
+  properties
+"""
+        in text
+    )
+    assert "kind = rope\n  " not in text.partition("releases")[0]
+    assert "force" not in text
+
+
+def test_what_a_variant_has_from_another_is_not_said_twice() -> None:
+    """What it declares anew is, and so is what two of them have from elsewhere."""
+
+    class Told(Specification):
+        """Two."""
+
+        form: str = switch("a", "Its form.", among=["a", "b", "c", "d"])
+
+    class Loud:
+        loud: bool = switch(True, "It is loud.")
+
+    class B(Loud, Told, form="b"):
+        quick: bool = switch(True, "It is quick.")
+
+    class C(B, form="c"):
+        quick: bool = switch(False, "It is not so quick.")
+
+    class D(Loud, Told, form="d"):
+        pass
+
+    assert [type(Told.of(form=form)) for form in "abcd"] == [Told, B, C, D]
+    lines = [line for line in describe(Told) if not line.startswith("      ")]
+    assert lines[2:-1] == [
+        "  switches",
+        "    form = a [one of a, b, c, d]",
+        "  switches of told with form = b",
+        "    loud = true",
+        "    quick = true",
+        "  switches of told with form = c",
+        "    quick = false",
+        "  switches of told with form = d",
+        "    loud = true",
+    ]
+
+
+def test_releases_stand_in_line() -> None:
+    """However long their span is."""
+    assert list(describe(Turnstile))[-2:] == [
+        "    0.10.1 to 1.1  kind = rope",
+        "    2.0 to 3.9     kind = arm, lock = true",
+    ]
+
+
+def test_anomalies_are_told() -> None:
+    """Which, since when it is gone, what happens, and what makes the difference; nothing is made up for none."""
+    assert (
+        atlas(read(ATLAS))
+        == """\
+T1   KIP-1     gone since 2.0
+  More are in than fit in.
+  tests.spec.toys:Turnstile: never_crowded breaks with kind = rope, holds with kind = arm
+
+T20  KAFKA-20  open
+  A lock is missing.
+  tests.spec.toys:Turnstile: never_crowded breaks with lock = false, holds with the proposed fix, lock = true"""
+    )
+    assert atlas(()) == "none is recorded"
