@@ -41,7 +41,7 @@ __all__ = [
 
 
 class Truncation(NamedTuple):
-    """Cut the log to this offset, at most its end; unless that is all, ask again with the epoch that is latest then."""
+    """Cut the log to this offset, at most its end. If that is not all, ask again, now for the latest epoch left."""
 
     offset: int
     done: bool

@@ -8,7 +8,8 @@ result.verdict, result.distinct_states
 from spec.checking.check import check
 from spec.checking.exploration import Engine, Figures
 from spec.checking.model import EvaluationFailed, Model
+from spec.checking.replay import NotEnabled, Replay
 from spec.checking.result import Result
 from spec.checking.trace import Trace
 
-__all__ = ["Engine", "EvaluationFailed", "Figures", "Model", "Result", "Trace", "check"]
+__all__ = ["Engine", "EvaluationFailed", "Figures", "Model", "NotEnabled", "Replay", "Result", "Trace", "check"]

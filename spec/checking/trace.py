@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model
 from spec.language.domains import ABSENT, LEFT_OUT, Subset
@@ -69,35 +69,59 @@ Path = tuple[Values, Sequence[tuple[int, int]]]
 """An initial state, and the action and instance of each step."""
 
 
+class Done(NamedTuple):
+    """A step that was done, and where it led."""
+
+    told: TraceStep
+    after: Values | None
+    """The successor; None where a value lies outside its domain."""
+    wrong: str
+    """Which value, where, and what is allowed; empty if there is a successor."""
+
+
+def do(model: Model, state: Values, choice: tuple[int, int]) -> Done:
+    """Do a step in a state: the action and the instance with these numbers.
+
+    Raises:
+        Disabled: it is not enabled there.
+    """
+    action_number, instance_number = choice
+    action = model.actions[action_number]
+    instance, said = action.instances[instance_number], list[str]()
+    window, after, wrong = model.window(), None, ""
+    window.load(state)
+    window.writable(action.name)
+    changes: dict[str, tuple[Any, Any]] = {}
+    with listening(said.append):
+        try:
+            instance.run(window.s, **instance.parameters)
+            after = window.changed()
+        except Misplaced as misplaced:
+            wrong = str(misplaced)
+    if after is None:
+        for place, (old, new) in window.assigned().items():
+            changes.update(differences(place, old, new))
+    else:
+        for cell, old, new in zip(model.layout.cells, state, after, strict=True):
+            changes.update(differences(cell.name, old, new))
+    return Done(TraceStep(action.step(instance_number), tuple(said), changes), after, wrong)
+
+
 def trace(model: Model, number: int, path: Path) -> Trace:
     """The trace along a path, at whose end the property with this number is broken or witnessed."""
     state, choices = path
-    window = model.window()
     steps, wrong = [], ""
     previous: Values = state
-    for action_number, instance_number in choices:
-        action = model.actions[action_number]
-        instance, said = action.instances[instance_number], list[str]()
-        window.load(state)
-        window.writable(action.name)
-        with listening(said.append):
-            try:
-                instance.run(window.s, **instance.parameters)
-                after: Values | None = window.changed()
-            except Misplaced as misplaced:
-                after, wrong = None, str(misplaced)
-            except Disabled:
-                again = "it is not deterministic: it was enabled, and done again for the trace it is not"
-                raise EvaluationFailed(str(action.step(instance_number)), again, model.show(state)) from None
-        changes: dict[str, tuple[Any, Any]] = {}
-        if after is None:
-            for place, (old, new) in window.assigned().items():
-                changes.update(differences(place, old, new))
-        else:
-            for cell, old, new in zip(model.layout.cells, state, after, strict=True):
-                changes.update(differences(cell.name, old, new))
+    for choice in choices:
+        try:
+            told, after, wrong = do(model, state, choice)
+        except Disabled:
+            step = model.actions[choice[0]].step(choice[1])
+            again = "it is not deterministic: it was enabled, and done again for the trace it is not"
+            raise EvaluationFailed(str(step), again, model.show(state)) from None
+        if after is not None:
             previous, state = state, after
-        steps.append(TraceStep(action.step(instance_number), tuple(said), changes))
+        steps.append(told)
     failing, looked_at = _why(model, number, previous, steps[-1].step if steps else None, state)
     judged = model.properties[number]
     return Trace(

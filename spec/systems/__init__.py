@@ -5,5 +5,6 @@ from typing import Final
 
 SYSTEMS: Final[Mapping[str, str]] = {
     "controller-election": "spec.systems.controller_election:ControllerElection",
+    "replication": "spec.systems.replication:Replication",
 }
 """Where each system is defined, by the name that the command line knows; none is imported before it is asked for."""

@@ -1,0 +1,182 @@
+"""A replay: named steps, done one by one on a specification that says what each of them changes and breaks.
+
+A story out of a bug report or a book is a run of the specification, or it is not; the first step that is not enabled
+tells which. `bound` forbids nothing here, for it is about the search and not about the system; but the domains hold
+the state, so the constants must be large enough for the story.
+
+    replay = Replay(Lease(fencing=False))
+    replay.do(Step("acquire", {"client": 1})).changes
+    replay.broken
+
+Numbers are those of a trace: the initial state is 1, and a step has the number of the state that it leads to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from spec.checking.exploration import is_violation, split
+from spec.checking.model import DEADLOCK, TYPE_OK, Expansion, Model
+from spec.checking.trace import Trace, TraceStep, as_variables, do, trace
+from spec.language.errors import OutOfDomain, UsageError
+from spec.language.specification import Specification
+from spec.language.state import Values
+from spec.language.words import Step, without_bounds
+
+_PLACE = re.compile(r"(?P<cell>\w+(?:\[.*\])?)(?P<fields>(?:\.\w+)*)")
+
+
+class NotEnabled(UsageError):
+    """A step that there is, but not here."""
+
+
+class Replay:
+    """A run of a specification, as far as it has come."""
+
+    def __init__(self, specification: Specification, initial: Mapping[str, Any] | None = None):
+        """Begin in the only initial state, or in this one, given as a trace has it.
+
+        Raises:
+            UsageError: there are several, or there is none like this.
+        """
+        self.model = Model(specification)
+        judged = [n for n, each in enumerate(self.model.properties) if each.name != DEADLOCK]
+        self._of_states, self._of_steps = split(self.model, judged)
+        self._first = self._begin(initial)
+        self._path: list[tuple[int, int]] = []
+        self._decided: dict[str, int] = {}
+        self._wrong = ""
+        self._state: Values
+        self._expansion: Expansion
+        self._arrive(self._first, ())
+
+    def _begin(self, initial: Mapping[str, Any] | None) -> Values:
+        begun = list(self.model.initial_states())
+        states = [state for state, _ in begun if state is not None]
+        if initial is not None:
+            states = [state for state in states if as_variables(self.model, state) == initial]
+        if len(states) != 1:
+            like = "initial states" if initial is None else "initial states like this"
+            outside = "".join(f", and one outside its domain: {wrong}" for _, wrong in begun if wrong)
+            name = self.model.specification.name
+            raise UsageError(f"a replay begins in one initial state; {name} has {len(states)} {like}{outside}")
+        return states[0]
+
+    @property
+    def number(self) -> int:
+        """How many states there are so far, the initial one included."""
+        return len(self._path) + 1
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps done so far."""
+        return tuple(self.model.actions[action].step(instance) for action, instance in self._path)
+
+    @property
+    def broken(self) -> dict[str, int]:
+        """The properties that do not hold in this run, and the number of the state or step that first broke each."""
+        return {name: at for name, at in self._decided.items() if is_violation(self.model, self._number_of(name))}
+
+    @property
+    def witnessed(self) -> dict[str, int]:
+        """The `sometimes` that were seen, and the number of the state or step in which each was first."""
+        return {name: at for name, at in self._decided.items() if name not in self.broken}
+
+    @property
+    def enabled(self) -> tuple[Step, ...]:
+        """The steps that can be done here."""
+        return tuple(self.model.actions[taken.action].step(taken.instance) for taken in self._expansion.steps)
+
+    def do(self, step: Step) -> TraceStep:
+        """Do this step, whatever it breaks, and tell what it changed.
+
+        Raises:
+            UsageError: there is no such action, or not with such parameters.
+            NotEnabled: there is, but its guard does not hold here.
+            EvaluationFailed: an action or a property raised.
+        """
+        choice = self._choice(step)
+        taken = next((each for each in self._expansion.steps if (each.action, each.instance) == choice), None)
+        if taken is None:
+            raise NotEnabled(f"step {self.number + 1}, {step}: {self._refusal()}")
+        with without_bounds():
+            told, after, wrong = do(self.model, self._state, choice)
+        self._path.append(choice)
+        if after is None:
+            self._wrong = wrong
+            self._expansion = Expansion([], closed=True)
+            self._decided.setdefault(TYPE_OK, self.number)
+        else:
+            self._arrive(after, taken.found)
+        return told
+
+    def value(self, place: str) -> Any:
+        """What is at a place, called as in a trace: `till`, `account[bob].money`; all of `account`, by key.
+
+        Raises:
+            UsageError: there is no such place.
+        """
+        variables = as_variables(self.model, self._state)
+        cells = {cell.name: value for cell, value in zip(self.model.layout.cells, self._state, strict=True)}
+        if place in variables:
+            return variables[place]
+        matched = _PLACE.fullmatch(place)
+        if matched is None or matched["cell"] not in cells:
+            known = ", ".join(dict.fromkeys([*variables, *cells]))
+            raise UsageError(f"there is no place {place}; there are {known}")
+        value = cells[matched["cell"]]
+        for field in matched["fields"].split(".")[1:]:
+            fields = getattr(value, "_fields", ())
+            if field not in fields:
+                raise UsageError(f"there is no place {place}: {value!r} has {', '.join(fields) or 'no fields'}")
+            value = getattr(value, field)
+        return value
+
+    def trace(self, name: str) -> Trace:
+        """The trace of a property that was broken or witnessed, up to where it first was.
+
+        Raises:
+            UsageError: it was not.
+        """
+        if name not in self._decided:
+            raise UsageError(f"{name} was not broken and not witnessed; {', '.join(self._decided) or 'nothing'} was")
+        with without_bounds():
+            path = self._path[: self._decided[name] - 1]
+            return trace(self.model, self._number_of(name), (self._first, path))
+
+    def _arrive(self, state: Values, found: tuple[int, ...]) -> None:
+        self._state = state
+        for number in sorted((*found, *self.model.found_in(state, self._of_states))):
+            self._decided.setdefault(self.model.properties[number].name, self.number)
+        with without_bounds():
+            self._expansion = self.model.expand(state, self._of_steps)
+
+    def _number_of(self, name: str) -> int:
+        return self.model.numbers([name])[0]
+
+    def _choice(self, step: Step) -> tuple[int, int]:
+        """The numbers of the action and of its instance."""
+        where = f"step {self.number + 1}, {step}"
+        known = [action.name for action in self.model.actions]
+        if step.action not in known:
+            raise UsageError(f"{where}: there is no action {step.action}; there are {', '.join(known)}")
+        number = known.index(step.action)
+        action = self.model.actions[number]
+        if step.parameters.keys() != action.domains.keys():
+            takes = f"takes {', '.join(action.domains)}" if action.domains else "takes no parameters"
+            raise UsageError(f"{where}: {step.action} {takes}")
+        for name, domain in action.domains.items():
+            try:
+                domain.rank(step.parameters[name])
+            except OutOfDomain as wrong:
+                raise UsageError(f"{where}: {name} = {wrong}") from None
+        parameters = dict(step.parameters)
+        return number, next(n for n, each in enumerate(action.instances) if each.parameters == parameters)
+
+    def _refusal(self) -> str:
+        if self._wrong:
+            return f"nothing can follow step {self.number}, which left the domains: {self._wrong}"
+        steps = ", ".join(map(str, self.enabled))
+        return f"its guard does not hold here; enabled {f'are {steps}' if steps else 'is nothing'}"

@@ -1,0 +1,586 @@
+"""Leaders write, followers truncate and fetch: can a committed record be lost, or differ between replicas?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from spec.language import (
+    Domain,
+    MappingDomain,
+    Specification,
+    State,
+    Step,
+    action,
+    assumption,
+    bound,
+    constant,
+    initial,
+    integers,
+    invariant,
+    mapping,
+    one_of,
+    optional,
+    partial_mapping,
+    record,
+    require,
+    say,
+    sequence_of,
+    sometimes,
+    subset_of,
+    switch,
+    transition_invariant,
+    variable,
+)
+from spec.releases import since
+from statemachines import truncation
+from statemachines.leader_epochs import EpochEndOffset
+from statemachines.replica_log import Record, ReplicaLog
+
+
+class LeaderAndIsr(NamedTuple):
+    """Who leads, under which leader epoch, and who is in sync: in ZooKeeper, in a request, or as a broker has it."""
+
+    leader_epoch: int = -1
+    """-1 before the first election, whose epoch is 0."""
+    leader: int | None = None
+    isr: frozenset[int] = frozenset()
+
+
+class Committed(NamedTuple):
+    """A record that lay below the high watermark of a leader once, and where."""
+
+    offset: int
+    record: Record
+
+    def __str__(self) -> str:
+        return f"{self.record} at {self.offset}"
+
+
+def each_broker(self: Replication) -> range:
+    """The brokers, each of which has a replica."""
+    return range(self.brokers)
+
+
+def each_leader_epoch(self: Replication) -> range:
+    """The epochs that elections have."""
+    return range(self.max_leader_epoch + 1)
+
+
+def several_brokers(self: Replication) -> bool:
+    """Whether there is anybody to follow."""
+    return self.brokers > 1
+
+
+def several_epochs(self: Replication) -> bool:
+    """Whether there are several brokers, and leadership passes from one to another."""
+    return self.brokers > 1 and self.max_leader_epoch > 0
+
+
+class Replication(Specification):
+    """The replicas of one partition, under a controller that may elect any member of the ISR at any time.
+
+    At the abstraction of Jason Gustafson's TLA+ models of this protocol, and with `history` off in the very same
+    states: ZooKeeper is one value, a LeaderAndIsr request once sent may be delivered late, twice or never, and
+    whoever asks another broker reads its log as it is at that moment. So there is more here than could happen in
+    a cluster (the controller elects without a reason, a fetch and what the leader learns from it are two steps
+    at any time), and what holds here is not owed to a schedule.
+
+    Left out: crashes and what is lost in them, restarts, fetches and their answers on the way, the high watermark's
+    way to the followers (it comes with each record), unclean elections, reassignment, retention. A log is never
+    lost, so a finding is never the fault of a disk.
+
+    Here stands what all versions have in common. A version is a class below, and `truncation` names it.
+    """
+
+    name = "replication"
+    leaves_out = "crashes, lost flushes, fetches on their way, unclean elections, retention"
+    releases = since(
+        {
+            "0.10.1": {"truncation": "truncate-to-high-watermark"},
+            "0.11": {"truncation": "kip-101"},
+            "2.0": {"truncation": "kip-279"},
+            "2.1": {"truncation": "kip-320"},
+        }
+    )
+
+    brokers: int = constant(3, "Brokers, each with a replica of the partition.", at_least=1, at_most=5)
+    log_size: int = constant(2, "Bound: records in a log.", at_least=1, at_most=9)
+    max_records: int = constant(2, "Bound: records ever written.", at_least=1, at_most=9)
+    max_leader_epoch: int = constant(1, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=9)
+    history: bool = constant(False, "Every record that was ever committed is remembered, as no broker does.")
+
+    truncation: str = switch(
+        "kip-320",
+        "What a follower cuts off before it fetches, and what is fenced: as 0.10 (to its high watermark), 0.11 "
+        "(KIP-101), 2.0 (KIP-279) or 2.1 (KIP-320) had it, or as KIP-320 was designed first.",
+        among=["truncate-to-high-watermark", "kip-101", "kip-279", "kip-320-first-try", "kip-320"],
+    )
+    adopt_leaderless: bool = switch(
+        False, "A broker acts on a request that names no leader, and follows nobody; real ones keep their old role."
+    )
+
+    @assumption
+    def is_a_version(self) -> bool:
+        """Replication itself is only what the versions share: `Replication.of(truncation=...)` is one of them."""
+        return type(self) is not Replication
+
+    # Variables: the replicas, ZooKeeper, the requests.
+
+    @variable
+    def log(self) -> MappingDomain:
+        """The log of each replica, with its high watermark."""
+        epochs = integers(0, self.max_leader_epoch)
+        written = record(Record, id=integers(0, self.max_records - 1), leader_epoch=epochs)
+        records = sequence_of(written, longest=self.log_size)
+        high_watermark = integers(0, self.log_size)
+        return mapping(each_broker(self), record(ReplicaLog, records=records, high_watermark=high_watermark))
+
+    @variable
+    def replica(self) -> MappingDomain:
+        """What each broker goes by: the last LeaderAndIsr request that it accepted, and as leader its ISR since."""
+        return mapping(each_broker(self), self.leader_and_isr_with(integers(-1, self.max_leader_epoch)))
+
+    @variable
+    def partition_state(self) -> Domain[LeaderAndIsr]:
+        """The partition's state node in ZooKeeper. Left out: its version; whoever writes has read it in that step."""
+        return self.leader_and_isr_with(integers(-1, self.max_leader_epoch))
+
+    @variable
+    def leader_and_isr(self) -> MappingDomain:
+        """The LeaderAndIsr request of each epoch, from when it is sent on: each is delivered late, twice or never."""
+        return partial_mapping(each_leader_epoch(self), lambda epoch: self.leader_and_isr_with(one_of(epoch)))
+
+    @variable
+    def next_record_id(self) -> Domain[int]:
+        """What the next record is called, so that no two are the same."""
+        return integers(0, self.max_records)
+
+    @variable(when=lambda self: self.history)
+    def committed(self) -> Domain[frozenset[Committed]]:
+        """What lay below the high watermark of a broker that presumed leadership: a history, which no broker has."""
+        ids, epochs = integers(0, self.max_records - 1), integers(0, self.max_leader_epoch)
+        written = record(Record, id=ids, leader_epoch=epochs)
+        return subset_of(record(Committed, offset=integers(0, self.log_size - 1), record=written))
+
+    def leader_and_isr_with(self, leader_epoch: Domain[int]) -> Domain[LeaderAndIsr]:
+        """A leadership under one of these epochs."""
+        leader, isr = optional(each_broker(self)), subset_of(each_broker(self))
+        return record(LeaderAndIsr, leader_epoch=leader_epoch, leader=leader, isr=isr)
+
+    @initial
+    def a_partition_without_leader(self, s: State) -> None:
+        """Nothing is written, nobody leads, and everybody is in sync."""
+        s.partition_state = LeaderAndIsr(isr=frozenset(each_broker(self)))
+
+    # The controller.
+
+    def send(self, s: State, leader: int | None, isr: frozenset[int]) -> None:
+        """The controller writes a leadership under the next epoch to ZooKeeper, and sends it to every replica."""
+        epoch = s.partition_state.leader_epoch + 1
+        bound(epoch <= self.max_leader_epoch)
+        s.partition_state = s.leader_and_isr[epoch] = LeaderAndIsr(epoch, leader, isr)
+
+    @action(broker=each_broker)
+    def controller_shrink_isr(self, s: State, broker: int) -> None:
+        """The controller takes a broker out of the ISR, but for the last one, and its leadership from a leader.
+
+        [ReplicaStateMachine.removeReplicasFromIsr]
+        """
+        state = s.partition_state
+        require(broker in state.isr)
+        if state.leader != broker:
+            self.send(s, state.leader, state.isr - {broker})
+        else:
+            self.send(s, None, state.isr - {broker} or state.isr)
+
+    @action(broker=each_broker)
+    def controller_elect_leader(self, s: State, broker: int) -> None:
+        """The controller elects a member of the ISR. [PartitionStateMachine]"""
+        state = s.partition_state
+        require(broker in state.isr and broker != state.leader)
+        self.send(s, broker, state.isr)
+
+    # Whoever presumes to lead.
+
+    def presumes_leadership(self, s: State, broker: int) -> bool:
+        """Whether a broker believes that it leads, rightly or not."""
+        return bool(s.replica[broker].leader == broker)
+
+    def is_true_leader(self, s: State, broker: int) -> bool:
+        """Whether it believes so, and ZooKeeper has it under the same epoch."""
+        mine, state = s.replica[broker], s.partition_state
+        return bool(mine.leader == broker == state.leader and mine.leader_epoch == state.leader_epoch)
+
+    @action(broker=each_broker, epoch=each_leader_epoch)
+    def become_leader(self, s: State, broker: int, epoch: int) -> None:
+        """A broker accepts a request of a later epoch that makes it leader. Its log stays. [Partition.makeLeader]"""
+        request = s.leader_and_isr.get(epoch)
+        require(request is not None and request.leader == broker)
+        require(epoch > s.replica[broker].leader_epoch)
+        s.replica[broker] = request
+        self.remember_committed(s, broker)
+
+    @action(leader=each_broker)
+    def leader_write(self, s: State, leader: int) -> None:
+        """A leader appends a record under its epoch. [Partition.appendRecordsToLeader]"""
+        require(self.presumes_leadership(s, leader))
+        bound(s.next_record_id < self.max_records)
+        log = s.log[leader]
+        bound(log.end_offset < self.log_size)
+        s.log[leader] = log.append(Record(s.next_record_id, s.replica[leader].leader_epoch))
+        s.next_record_id += 1
+
+    @action(leader=each_broker)
+    def leader_increment_high_watermark(self, s: State, leader: int) -> None:
+        """A leader commits its next record, which its whole ISR has. [Partition.maybeIncrementLeaderHW]"""
+        require(self.presumes_leadership(s, leader))
+        log = s.log[leader]
+        offset = log.high_watermark + 1
+        require(offset <= log.end_offset)
+        require(all(self.has_acknowledged(s, member, leader, offset) for member in s.replica[leader].isr))
+        s.log[leader] = log.with_high_watermark(offset)
+        self.remember_committed(s, leader)
+
+    @action(leader=each_broker, replica=each_broker, when=several_brokers)
+    def leader_shrink_isr(self, s: State, leader: int, replica: int) -> None:
+        """The true leader takes a replica that is behind out of the ISR. [Partition.maybeShrinkIsr]"""
+        mine = s.replica[leader]
+        require(replica in mine.isr and replica != leader)
+        require(not self.is_caught_up(s, replica, leader))
+        self.write_isr(s, leader, mine.isr - {replica})
+
+    @action(leader=each_broker, replica=each_broker, when=several_brokers)
+    def leader_expand_isr(self, s: State, leader: int, replica: int) -> None:
+        """The true leader takes a replica that has caught up into the ISR. [Partition.maybeExpandIsr]"""
+        mine = s.replica[leader]
+        require(replica not in mine.isr)
+        require(self.may_join(s, replica, leader))
+        self.write_isr(s, leader, mine.isr | {replica})
+
+    def write_isr(self, s: State, leader: int, isr: frozenset[int]) -> None:
+        """The true leader writes its ISR to ZooKeeper, under the same epoch; nobody is sent anything."""
+        require(self.is_true_leader(s, leader))
+        s.partition_state = s.partition_state._replace(isr=isr)
+        s.replica[leader] = s.replica[leader]._replace(isr=isr)
+
+    def remember_committed(self, s: State, leader: int) -> None:
+        """What is below the high watermark of a leader is committed."""
+        if self.history:
+            log = s.log[leader]
+            s.committed |= {Committed(offset, log.records[offset]) for offset in range(log.high_watermark)}
+
+    # Whoever follows.
+
+    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+        """To where a follower truncates its log before it fetches from a leader."""
+        raise NotImplementedError
+
+    @action(broker=each_broker, epoch=each_leader_epoch, when=several_brokers)
+    def become_follower(self, s: State, broker: int, epoch: int) -> None:
+        """A broker accepts a request of a later epoch that names another leader, and truncates its log.
+
+        [ReplicaManager.makeFollowers, Partition.makeFollower]
+        """
+        request = s.leader_and_isr.get(epoch)
+        require(request is not None and request.leader not in (None, broker))
+        mine = s.replica[broker]
+        require(epoch > mine.leader_epoch)
+        self.truncate(s, broker, request)
+        s.replica[broker] = request
+
+    def truncate(self, s: State, follower: int, request: LeaderAndIsr) -> None:
+        """A broker that is about to follow the leader of a request truncates its log."""
+        log, leader = s.log[follower], request.leader
+        assert leader is not None
+        offset = self.truncation_offset(s, follower, leader)
+        require(offset <= log.end_offset)
+        if offset < log.end_offset:
+            say("it truncates its log")
+        s.log[follower] = log.truncate_to(offset)
+
+    @action(broker=each_broker, epoch=each_leader_epoch, when=lambda self: self.adopt_leaderless)
+    def become_leaderless(self, s: State, broker: int, epoch: int) -> None:
+        """A broker accepts a request of a later epoch that names no leader."""
+        request = s.leader_and_isr.get(epoch)
+        require(request is not None and request.leader is None)
+        require(epoch > s.replica[broker].leader_epoch)
+        s.replica[broker] = request
+
+    @action(follower=each_broker, leader=each_broker, when=several_brokers)
+    def follower_fetch(self, s: State, follower: int, leader: int) -> None:
+        """A follower fetches the next record, and the high watermark with it. [ReplicaFetcherThread]"""
+        require(follower != leader and self.presumes_leadership(s, leader))
+        require(self.may_fetch(s, follower, leader))
+        log, its = s.log[follower], s.log[leader]
+        require(log.end_offset < its.end_offset)
+        bound(log.end_offset < self.log_size)
+        s.log[follower] = log.append(its.records[log.end_offset]).with_high_watermark(its.high_watermark)
+
+    # What one broker knows of another; here the versions differ.
+
+    def follows(self, s: State, follower: int, leader: int) -> bool:
+        """Whether a replica takes this broker for the leader."""
+        return bool(s.replica[follower].leader == leader)
+
+    def has_reached(self, s: State, follower: int, leader: int, offset: int) -> bool:
+        """Whether both logs reach up to an offset, as far as the leader can tell from a fetch."""
+        return bool(s.log[follower].end_offset >= offset and s.log[leader].end_offset >= offset)
+
+    def may_fetch(self, s: State, follower: int, leader: int) -> bool:
+        """Whether the leader answers a fetch at the end of the follower's log."""
+        return self.follows(s, follower, leader)
+
+    def is_caught_up(self, s: State, follower: int, leader: int) -> bool:
+        """Whether a member of the ISR may stay there."""
+        return self.follows(s, follower, leader) and self.has_reached(s, follower, leader, s.log[leader].end_offset)
+
+    def has_acknowledged(self, s: State, follower: int, leader: int, offset: int) -> bool:
+        """Whether a member of the ISR, the leader among them, lets the high watermark move up to an offset."""
+        return self.follows(s, follower, leader) and self.has_reached(s, follower, leader, offset)
+
+    def may_join(self, s: State, follower: int, leader: int) -> bool:
+        """Whether a replica that is not in the ISR has all that the leader has committed."""
+        return self.follows(s, follower, leader) and self.has_reached(
+            s, follower, leader, s.log[leader].high_watermark
+        )
+
+    # Properties.
+
+    def has_the_same_committed(self, s: State, leader: int, replica: int) -> bool:
+        """Whether a replica has what the leader has at every offset below the leader's high watermark."""
+        mine, offset = s.log[leader], s.log[leader].high_watermark
+        return bool(offset <= mine.end_offset and mine.records[:offset] == s.log[replica].records[:offset])
+
+    @invariant(leader=each_broker, member=each_broker)
+    def weak_isr(self, s: State, leader: int, member: int) -> bool:
+        """D4: each member of the ISR that a leader believes in has what this leader has committed."""
+        mine = s.replica[leader]
+        if mine.leader != leader or member not in mine.isr:
+            return True
+        return self.has_the_same_committed(s, leader, member)
+
+    @invariant(leader=each_broker, member=each_broker)
+    def strong_isr(self, s: State, leader: int, member: int) -> bool:
+        """D3: each member of the ISR in ZooKeeper, any of whom may be elected, has what any leader has committed."""
+        if member not in s.partition_state.isr or not self.presumes_leadership(s, leader):
+            return True
+        return self.has_the_same_committed(s, leader, member)
+
+    @invariant
+    def leader_in_isr(self, s: State) -> bool:
+        """P1: in ZooKeeper there is no leader, or the leader is in the ISR."""
+        return s.partition_state.leader is None or s.partition_state.leader in s.partition_state.isr
+
+    @invariant(leader=each_broker, when=lambda self: self.history)
+    def leader_completeness(self, s: State, leader: int) -> bool:
+        """D5: a true leader has every record that was ever committed, where it was."""
+        if not self.is_true_leader(s, leader):
+            return True
+        return all(s.log[leader].at(each.offset) == each.record for each in s.committed)
+
+    @invariant(when=lambda self: self.history)
+    def committed_once(self, s: State) -> bool:
+        """D6: no two records were ever committed at one offset."""
+        return len({each.offset for each in s.committed}) == len(s.committed)
+
+    @transition_invariant(leader=each_broker)
+    def high_watermark_monotone(self, before: State, step: Step, after: State, leader: int) -> bool:
+        """D9: the high watermark of a leader never goes back within its epoch."""
+        then, now = before.replica[leader], after.replica[leader]
+        if not (then.leader == now.leader == leader and then.leader_epoch == now.leader_epoch):
+            return True
+        return bool(before.log[leader].high_watermark <= after.log[leader].high_watermark)
+
+    # What must be able to happen.
+
+    @sometimes
+    def a_record_is_committed(self, s: State) -> bool:
+        """A leader has moved its high watermark over a record."""
+        return any(
+            self.presumes_leadership(s, broker) and s.log[broker].high_watermark > 0 for broker in each_broker(self)
+        )
+
+    @sometimes(when=several_brokers)
+    def an_isr_shrinks_and_grows_back(self, before: State, step: Step, after: State) -> bool:
+        """The ISR in ZooKeeper grows; everybody was in it at first, so it has shrunk before."""
+        return bool(before.partition_state.isr < after.partition_state.isr)
+
+    @sometimes(when=several_epochs)
+    def a_leader_changes_with_records_in_flight(self, before: State, step: Step, after: State) -> bool:
+        """Another leader is elected while the one before has records that are not committed."""
+        old, new = before.partition_state, after.partition_state
+        if old.leader is None or new.leader in (None, old.leader):
+            return False
+        return self.is_true_leader(before, old.leader) and bool(
+            before.log[old.leader].high_watermark < before.log[old.leader].end_offset
+        )
+
+    @sometimes(when=several_epochs)
+    def a_truncation_cuts_something(self, before: State, step: Step, after: State) -> bool:
+        """A replica loses a record."""
+        return any(after.log[broker].end_offset < before.log[broker].end_offset for broker in each_broker(self))
+
+
+class TruncateToHighWatermark(Replication, truncation="truncate-to-high-watermark"):
+    """Up to 0.10: a follower truncates to its own high watermark. [ReplicaManager.makeFollowers, 0.10.2]
+
+    It may be behind the leader's, so that committed records go, and come back only if the leader lives. T1, T2.
+    """
+
+    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+        """The follower's own high watermark."""
+        return truncation.to_high_watermark(s.log[follower])
+
+
+class Kip101(TruncateToHighWatermark, truncation="kip-101"):
+    """0.11 to 1.1: a follower asks where the epoch of its last record ends at the leader. [KIP-101]
+
+    If the leader never had that epoch, the answer is the start of a later one, and that may lie beyond the point
+    where the logs part. T3.
+    """
+
+    answers: str = switch(
+        "published",
+        "To where a follower truncates: as the published models compute it, or as Kafka's leader answers.",
+        among=["published", "kafka"],
+    )
+
+    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+        """Where the follower's latest epoch ends at the leader."""
+        log, its = s.log[follower], s.log[leader]
+        if self.answers == "published":
+            return truncation.published_kip_101(log, its)
+        latest = log.epochs.latest_epoch
+        return truncation.kip_101(log, its.epochs.end_offset_for_kip_101(latest, its.end_offset))
+
+
+class Kip279(Kip101, truncation="kip-279"):
+    """2.0: the answer names the epoch that it is about, and a follower asks until both have that. [KIP-279]
+
+    Whoever is asked answers, even if leader and follower go by different leader epochs. T4, T5.
+    """
+
+    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+        """Where the latest epoch that both have ends, all rounds in one step."""
+        log, its = s.log[follower], s.log[leader]
+        if self.answers == "published":
+            return truncation.published_kip_279(log, its)
+        return truncation.in_rounds(log, lambda epoch: self.end_offset_for(s, leader, epoch)).end_offset
+
+    def end_offset_for(self, s: State, leader: int, epoch: int) -> EpochEndOffset:
+        """What a leader answers to the question where an epoch ends."""
+        its: ReplicaLog = s.log[leader]
+        return its.epochs.end_offset_for_kip_279(epoch, its.end_offset)
+
+
+def has_committed_in_its_epoch(s: State, leader: int) -> bool:
+    """Whether the leader's high watermark has come to the first record of its epoch, or to the end of its log."""
+    log = s.log[leader]
+    here = log.at(log.high_watermark)
+    return here is None or here.leader_epoch == s.replica[leader].leader_epoch
+
+
+class Kip320FirstTry(Kip279, truncation="kip-320-first-try"):
+    """How KIP-320 was designed first: what is compared are the epochs of single records. It was not released.
+
+    A follower no longer truncates when it becomes one, but when its last record has another epoch than the leader's
+    there; and a fetch tells the leader the epoch of the last record. A record's epoch does not say which leader its
+    follower goes by now: strong_isr breaks at three brokers and three epochs.
+    """
+
+    def has_reached(self, s: State, follower: int, leader: int, offset: int) -> bool:
+        """Whether both have a record of one epoch before an offset."""
+        if offset == 0:
+            return True
+        mine, its = s.log[follower].at(offset - 1), s.log[leader].at(offset - 1)
+        return mine is not None and its is not None and mine.leader_epoch == its.leader_epoch
+
+    def may_fetch(self, s: State, follower: int, leader: int) -> bool:
+        """Only if the follower's last record has the epoch of the leader's there."""
+        end_offset = s.log[follower].end_offset
+        return super().may_fetch(s, follower, leader) and self.has_reached(s, follower, leader, end_offset)
+
+    def may_join(self, s: State, follower: int, leader: int) -> bool:
+        """Only when something of the leader's epoch can be compared."""
+        return super().may_join(s, follower, leader) and has_committed_in_its_epoch(s, leader)
+
+    def truncate(self, s: State, follower: int, request: LeaderAndIsr) -> None:
+        """Not yet."""
+
+    @action(follower=each_broker, leader=each_broker, when=several_epochs)
+    def follower_truncate(self, s: State, follower: int, leader: int) -> None:
+        """A follower whose last record has another epoch than the leader's there truncates its log."""
+        require(self.follows(s, follower, leader) and self.presumes_leadership(s, leader))
+        log, its = s.log[follower], s.log[leader]
+        require(log.records)
+        there = its.at(log.end_offset - 1)
+        require(there is None or there.leader_epoch != log.latest_epoch)
+        s.log[follower] = log.truncate_to(self.truncation_offset(s, follower, leader))
+
+
+class Kip320(Kip279, truncation="kip-320"):
+    """2.1 and later: leader and follower deal with each other only while they go by the same leader epoch. [KIP-320]
+
+    In Kafka each fetch, and each question where an epoch ends, carries the asker's leader epoch, and the leader
+    refuses what is not its own [Partition.checkCurrentLeaderEpoch]. Here what a leader makes of a fetch, a high
+    watermark or an ISR, is a step of its own later on, and so each has its fence.
+    """
+
+    fence_truncation: bool = switch(True, "The question where an epoch ends carries the asker's leader epoch.")
+    fence_fetch: bool = switch(True, "A fetch carries the follower's leader epoch.")
+    fence_high_watermark: bool = switch(
+        True, "What moves the high watermark is a fetch under the leader's own epoch."
+    )
+    fence_join: bool = switch(True, "What lets a replica into the ISR is a fetch under the leader's own epoch.")
+    join_at_epoch_start: bool = switch(
+        True, "Nobody joins the ISR before the leader's high watermark has come to its epoch (KAFKA-7128)."
+    )
+    truncate_every_epoch: bool = switch(
+        True, "A follower truncates at each new epoch, not only at another leader (KAFKA-7164)."
+    )
+
+    persist_epoch_on_lead: bool = switch(
+        True, "A leader can answer for its epoch before it has a record of it (KAFKA-7415); with Kafka's answers."
+    )
+
+    def same_epoch(self, s: State, follower: int, leader: int) -> bool:
+        """Whether both go by one leader epoch, of which this broker is the leader."""
+        mine, its = s.replica[follower], s.replica[leader]
+        return bool(its.leader == leader and mine.leader_epoch == its.leader_epoch)
+
+    def truncate(self, s: State, follower: int, request: LeaderAndIsr) -> None:
+        """Only when the leader has accepted the same request."""
+        leader = request.leader
+        if self.fence_truncation:
+            its = s.replica[leader]
+            require(its.leader == leader and its.leader_epoch == request.leader_epoch)
+        if self.truncate_every_epoch or s.replica[follower].leader != leader:
+            super().truncate(s, follower, request)
+
+    def end_offset_for(self, s: State, leader: int, epoch: int) -> EpochEndOffset:
+        """The answer of a leader that knows where its own epoch began."""
+        its: ReplicaLog = s.log[leader]
+        epochs = its.epochs
+        if self.persist_epoch_on_lead and self.presumes_leadership(s, leader):
+            epochs = epochs.assign(s.replica[leader].leader_epoch, its.end_offset)
+        return epochs.end_offset_for(epoch, its.end_offset)
+
+    def may_fetch(self, s: State, follower: int, leader: int) -> bool:
+        """Only under the leader's own epoch."""
+        fenced_off = self.fence_fetch and not self.same_epoch(s, follower, leader)
+        return not fenced_off and super().may_fetch(s, follower, leader)
+
+    def is_caught_up(self, s: State, follower: int, leader: int) -> bool:
+        """Only under the leader's own epoch."""
+        return self.same_epoch(s, follower, leader) and super().is_caught_up(s, follower, leader)
+
+    def has_acknowledged(self, s: State, follower: int, leader: int, offset: int) -> bool:
+        """Only under the leader's own epoch."""
+        fenced_off = self.fence_high_watermark and not self.same_epoch(s, follower, leader)
+        return not fenced_off and super().has_acknowledged(s, follower, leader, offset)
+
+    def may_join(self, s: State, follower: int, leader: int) -> bool:
+        """Only under the leader's own epoch, and not before that epoch can be told from the records."""
+        fenced_off = self.fence_join and not self.same_epoch(s, follower, leader)
+        too_early = self.join_at_epoch_start and not has_committed_in_its_epoch(s, leader)
+        return not fenced_off and not too_early and super().may_join(s, follower, leader)

@@ -1,0 +1,279 @@
+"""Stories that people tell of Kafka's replication are what the specification does, to the last word."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from spec.checking import Replay, check
+from spec.systems.replication import Replication
+from tests.scenarios import transcript
+from tests.scenarios.transcript import Wrong, run
+
+HERE = Path(__file__).parent
+TRANSCRIPTS = sorted(HERE.glob("*.txt"))
+
+
+def test_there_are_transcripts() -> None:
+    """None has gone without anybody noticing."""
+    assert [path.stem for path in TRANSCRIPTS] == [
+        "leader-fails-at-8-4-6",
+        "t1-loss-by-truncation",
+        "t1-under-kip-101",
+        "t1-under-kip-320",
+        "t1b-loss-without-restart",
+        "t1b-under-kip-101",
+        "t2-divergence",
+        "t2-uncommitted-under-kip-101",
+        "t2-under-kip-101",
+        "t3-prime-divergence-under-kip-101",
+        "t3-prime-under-kip-279",
+        "t3-prime-under-kip-320",
+    ]
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_it_is_what_happens(path: Path) -> None:
+    """Each step can be done, each claim is true, and nothing breaks that is not named."""
+    run(path)
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_it_begins_with_its_title_and_sources(path: Path) -> None:
+    """A person sees what it is, and where it comes from."""
+    title, blank, sources, *_ = path.read_text(encoding="utf-8").splitlines()
+    assert (title == title.strip() != "", blank, re.match(r"Sources?: .", sources) is not None) == (True, "", True)
+
+
+SAME: list[tuple[str, str, str]] = [
+    ("t1-loss-by-truncation", "t1-under-kip-101", "become_leader(broker=1, epoch=3)"),
+    ("t1-loss-by-truncation", "t1-under-kip-320", "become_follower(broker=0, epoch=3)"),
+    ("t1b-loss-without-restart", "t1b-under-kip-101", "become_follower(broker=2, epoch=3)"),
+    ("t2-divergence", "t2-under-kip-101", "leader_increment_high_watermark(leader=1)"),
+    ("t3-prime-divergence-under-kip-101", "t3-prime-under-kip-279", "become_follower(broker=1, epoch=3)"),
+    ("t3-prime-divergence-under-kip-101", "t3-prime-under-kip-320", "become_follower(broker=1, epoch=3)"),
+]
+
+
+@pytest.mark.parametrize(("story", "other", "last"), SAME, ids=[row[1] for row in SAME])
+def test_another_version_tells_the_same_events(story: str, other: str, last: str) -> None:
+    """Up to this step, and by then the first version has cut too much, or too little, and the other has not."""
+    one, two = (list(map(str, run(HERE / f"{name}.txt").steps)) for name in (story, other))
+    length = len(one) - one[::-1].index(last)
+    assert one[:length] == two[:length]
+    assert (bool(run(HERE / f"{story}.txt").broken), run(HERE / f"{other}.txt").broken) == (True, {})
+
+
+def test_the_end_of_the_divergence_needs_no_leader_epochs(tmp_path: Path) -> None:
+    """As that transcript says: the old rule cuts the same record."""
+    text = (HERE / "t2-uncommitted-under-kip-101.txt").read_text(encoding="utf-8")
+    assert "truncation=kip-101" in text
+    path = tmp_path / "t2-uncommitted.txt"
+    path.write_text(text.replace("truncation=kip-101", "truncation=truncate-to-high-watermark"), encoding="utf-8")
+    assert run(path).broken == {}
+
+
+def test_a_counterexample_of_the_checker_can_be_replayed() -> None:
+    """Step by step, without bounds, to the same end."""
+    specification = Replication.of(
+        truncation="truncate-to-high-watermark", brokers=2, log_size=2, max_records=2, max_leader_epoch=2
+    )
+    told = check(specification, properties=["weak_isr"]).counterexample
+    assert told is not None
+    replay = Replay(specification)
+    changes = []
+    for each in told.steps:
+        assert replay.broken == {}
+        changes.append(replay.do(each.step).changes)
+    assert replay.broken["weak_isr"] == replay.number == told.length == 9
+    assert (changes, replay.trace("weak_isr")) == ([each.changes for each in told.steps], told)
+
+
+# The reader: no line passes by accident.
+
+MISSAID = {
+    "a misspelt action": (re.compile(r"^( +)(\w+\(.*)"), r"\1re\2"),
+    "a step that is said to be refused": (re.compile(r"^( +)(\w+\(.*?\)).*"), r"\1refused: \2"),
+    "a refused step that is done": (re.compile(r"^( +)refused: "), r"\1"),
+    "another value": (re.compile(r"^( +\w+(?:\[\d\])?: .*)(\d)"), r"\g<1>9"),
+    "a violation that is not named": (re.compile(r"^( +)breaks \w+(, )?(.*)"), r"\1holds type_ok"),
+    "a violation that is none": (re.compile(r"^( +)holds "), r"\1breaks "),
+    "a step at the left edge": (re.compile(r"^ +(\w+\(.*)"), r"\1"),
+    "a step that says something else": (re.compile(r"^( +\w+\(.*?\)).*"), r"\1   it does something else"),
+}
+
+
+CHANGED = ("t1-loss-by-truncation", "t1-under-kip-320", "t2-uncommitted-under-kip-101")
+"""Of all kinds of lines some; for each change of each line a transcript is run, so not all."""
+
+
+@pytest.mark.parametrize("what", MISSAID)
+def test_every_line_counts(what: str, tmp_path: Path) -> None:
+    """Wherever a line is changed like this, the transcript fails, and names a line."""
+    pattern, replacement = MISSAID[what]
+    outcomes = []
+    for name in CHANGED:
+        lines = (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        for at, line in enumerate(lines):
+            changed = pattern.sub(replacement, line)
+            if changed != line:
+                (tmp_path / name).write_text("\n".join([*lines[:at], changed, *lines[at + 1 :]]), encoding="utf-8")
+                outcomes.append(outcome(tmp_path / name))
+    assert len(outcomes) > 1
+    assert [each for each in outcomes if not re.match(r"[\w-]+:\d+: .", each)] == []
+
+
+def outcome(path: Path) -> str:
+    """What is wrong with a transcript."""
+    try:
+        run(path)
+    except Wrong as wrong:
+        return str(wrong)
+    return "it passes"
+
+
+JUGS = "    system tests.spec.checking.toys:Jugs\n"
+COUNTERS = "    system tests.spec.checking.toys:Counters counters=2"
+FOUR = ["fill_large", "large_to_small", "empty_small", "large_to_small", "fill_large"]
+NEARLY = "".join(f"    {name}()\n" for name in FOUR)
+
+REFUSED: list[tuple[str, str, str]] = [
+    ("nothing at all", "", "t:0: nothing is done"),
+    ("only prose", "Once upon a time.\n", "t:1: nothing is done"),
+    ("no step", JUGS + "    holds not_four\n", "t:2: nothing is done"),
+    ("no claim", JUGS + "    fill_small()\n", "t:2: it does not say what breaks or holds"),
+    (
+        "no system",
+        "    fill_small()\n",
+        "t:1: it begins with `system NAME CONSTANT=VALUE ...`, and not with: fill_small()",
+    ),
+    (
+        "an unknown constant",
+        COUNTERS + " clocks=3\n",
+        "t:1: counters has no constant clocks; it has counters, top, at_most, closed_at",
+    ),
+    ("a constant out of range", COUNTERS + " top=0\n", "t:1: top = 0: it must be at least 1"),
+    (
+        "an unknown action",
+        JUGS + "    empty_smal()\n",
+        "t:2: step 2, empty_smal(): there is no action empty_smal; there are fill_small, fill_large, empty_small, "
+        "empty_large, small_to_large, large_to_small",
+    ),
+    (
+        "an unknown action that is said to be refused",
+        JUGS + "    refused: empty_smal()\n",
+        "t:2: step 2, empty_smal(): there is no action empty_smal; there are fill_small, fill_large, empty_small, "
+        "empty_large, small_to_large, large_to_small",
+    ),
+    (
+        "an unknown parameter",
+        COUNTERS + "\n    up(count=1)\n",
+        "t:2: step 2, up(count=1): up takes counter",
+    ),
+    (
+        "a step that is not enabled",
+        COUNTERS + " top=1\n    up(counter=0)\n\n    up(counter=0)\n",
+        "t:4: step 3, up(counter=0): its guard does not hold here; enabled are up(counter=1)",
+    ),
+    (
+        "a step that is not refused",
+        COUNTERS + " top=1\n    refused: up(counter=0)\n",
+        "t:2: up(counter=0) is not refused",
+    ),
+    (
+        "a step that is not one",
+        COUNTERS + "\n    up(0)\n",
+        "t:2: not a step: up(0); write action(parameter=value, ...)",
+    ),
+    (
+        "a step half written",
+        COUNTERS + "\n    up(counter=)\n",
+        "t:2: not a step: up(counter=); write action(parameter=value, ...)",
+    ),
+    ("a step without its brackets", COUNTERS + "\n    up\n", "t:2: neither a step nor a claim: up"),
+    ("a step at the left edge", JUGS + "fill_small()\n", "t:2: it is not indented: fill_small()"),
+    (
+        "another value",
+        COUNTERS + "\n    up(counter=1)\n    count: 1 | 0\n",
+        "t:3: count is 0 | 1, and not 1 | 0",
+    ),
+    (
+        "an unknown place",
+        COUNTERS + "\n    up(counter=1)\n    count[2]: 0\n",
+        "t:3: there is no place count[2]; there are count, count[0], count[1]",
+    ),
+    (
+        "a violation too late",
+        JUGS + NEARLY + "    large_to_small()\n    fill_small()\n    breaks not_four\n",
+        "t:7: this breaks what is not named below: not_four: There are never four litres in the large jug.",
+    ),
+    (
+        "a violation at the end that is not named",
+        JUGS + NEARLY + "    holds not_four\n    large_to_small()\n\nThat is all.\n",
+        "t:8: this breaks what is not named below: not_four: There are never four litres in the large jug.",
+    ),
+    (
+        "a violation in the initial state that is not named",
+        COUNTERS + " at_most=-1\n\n    up(counter=0)\n    holds type_ok\n",
+        "t:1: this breaks what is not named below: not_too_many: The sum is within its limit.",
+    ),
+    ("a violation that is none", JUGS + NEARLY + "    breaks not_four\n", "t:7: not_four holds"),
+    (
+        "a violation of old",
+        JUGS + NEARLY + "    large_to_small()\n    breaks not_four\n    empty_large()\n    breaks not_four\n",
+        "t:10: not_four broke before, at step 7",
+    ),
+    (
+        "what broke is said to hold",
+        JUGS + NEARLY + "    large_to_small()\n    holds not_four\n",
+        "t:8: not_four does not hold, step 7 broke it",
+    ),
+    (
+        "an unknown property",
+        JUGS + "    fill_small()\n    holds not_for\n",
+        "t:3: there is no property not_for; there are type_ok, not_four, deadlock",
+    ),
+    (
+        "what is said where nothing is",
+        JUGS + "    fill_small()   it is full\n",
+        "t:2: the step says nothing, and not it is full",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_the_reader_says_where_it_is_wrong(text: str, expected: str, tmp_path: Path) -> None:
+    """File, line, and why, in one line."""
+    path = tmp_path / "t"
+    path.write_text(text)
+    with pytest.raises(Wrong) as wrong:
+        run(path)
+    assert str(wrong.value) == expected
+
+
+def test_a_transcript_of_something_else(tmp_path: Path) -> None:
+    """Any specification will do; texts stand without quotes, as traces print them."""
+    path = tmp_path / "bank.txt"
+    path.write_text(
+        "A bank, after the bell\n\n"
+        "    system tests.spec.checking.toys:Bank rich=2\n"
+        "    open_account(who=bob)   welcome; an account is opened\n"
+        "    known: {zoe, bob}\n"
+        "    refused: open_account(who=bob)\n"
+        "    pay(who=bob, much=2)\n"
+        "    account[bob].money: 2\n"
+        "    breaks not_rich\n"
+        "    close(who=bob)\n"
+        "    account[bob]: absent\n"
+        "    breaks nobody_closes_with_money\n"
+        "    holds type_ok\n"
+    )
+    assert run(path).broken == {"not_rich": 3, "nobody_closes_with_money": 4}
+
+
+def test_examples_run() -> None:
+    """The reader's own example is true."""
+    assert doctest.testmod(transcript).failed == 0

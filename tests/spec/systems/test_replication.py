@@ -1,0 +1,224 @@
+"""Replication: what each version and each fence prevents, and that no property or guard stands there for nothing.
+
+The figures of the published models are pinned in `instances.toml`. A mutant is a version without one guard; each must
+break the property that the guard is there for, at bounds at which it does.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from spec.checking import Result, check
+from spec.checking.model import Model
+from spec.language import AssumptionViolated, Specification, State, require
+from spec.language.state import Values
+from spec.releases import RELEASES
+from spec.systems.replication import Kip101, Kip279, Kip320, Kip320FirstTry, Replication, TruncateToHighWatermark
+
+VERSIONS = {
+    "truncate-to-high-watermark": TruncateToHighWatermark,
+    "kip-101": Kip101,
+    "kip-279": Kip279,
+    "kip-320-first-try": Kip320FirstTry,
+    "kip-320": Kip320,
+}
+
+
+def bounds(short: str) -> dict[str, int]:
+    """Bounds as the published figures name them: brokers-log_size-max_records-max_leader_epoch."""
+    names = ("brokers", "log_size", "max_records", "max_leader_epoch")
+    return dict(zip(names, map(int, short.split("-")), strict=True))
+
+
+def replication(short: str, **constants: Any) -> Replication:
+    """The system under these bounds."""
+    return Replication.of(**bounds(short), **constants)
+
+
+def broken(result: Result) -> dict[str, int | None]:
+    """The properties that break, with the lengths of their shortest traces."""
+    return {each.name: each.length for each in result.properties if each.verdict == "violated"}
+
+
+# Versions.
+
+
+@pytest.mark.parametrize("truncation", VERSIONS)
+def test_the_constant_names_the_version(truncation: str) -> None:
+    """Each version is a class of its own, found by the constant that it fixes, and all have the system's name."""
+    found = Replication.of(truncation=truncation)
+    assert type(found) is VERSIONS[truncation]
+    assert found.name == "replication"
+
+
+def test_the_newest_version_is_the_default() -> None:
+    """KIP-320, all fences up."""
+    default = Replication.of()
+    assert type(default) is Kip320
+    switches = {name for name, constant in default.constants().items() if constant.switch and constant.type is bool}
+    assert {name for name in switches if not getattr(default, name)} == {"adopt_leaderless"}
+
+
+def test_every_release_is_mapped() -> None:
+    """As the versions were released; the first try of KIP-320 never was."""
+    assert tuple(Replication.releases) == RELEASES
+    by_version: dict[str, list[str]] = {}
+    for release, constants in Replication.releases.items():
+        by_version.setdefault(constants["truncation"], []).append(release)
+    assert {version: (names[0], names[-1]) for version, names in by_version.items()} == {
+        "truncate-to-high-watermark": ("0.10.1", "0.10.2"),
+        "kip-101": ("0.11", "1.1"),
+        "kip-279": ("2.0", "2.0"),
+        "kip-320": ("2.1", "3.9"),
+    }
+
+
+def test_what_the_versions_share_is_no_version() -> None:
+    """The base class alone would be a system in which followers do not know where to truncate."""
+    with pytest.raises(AssumptionViolated, match=r"Replication\.of"):
+        Replication()
+
+
+@pytest.mark.parametrize(
+    "constants", [{"brokers": 0}, {"log_size": 0}, {"max_records": 0}, {"max_leader_epoch": -1}, {"brokers": 9}]
+)
+def test_bounds_that_make_no_sense_are_refused(constants: dict[str, int]) -> None:
+    """With the constant, its value and what it may be."""
+    ((name, value),) = constants.items()
+    with pytest.raises(AssumptionViolated, match=f"{name} = {value}: it must be at (least|most)"):
+        Replication.of(**constants)
+
+
+@pytest.mark.parametrize("truncation", VERSIONS)
+def test_under_the_smallest_bounds_nothing_is_missing(truncation: str) -> None:
+    """An action or witness that the bounds rule out is absent: no run is called vacuous for it."""
+    for brokers, records, epochs, history, adopt in product((1, 2), (1, 2), (0, 1), (False, True), (False, True)):
+        short = f"{brokers}-{records}-{records}-{epochs}"
+        found = check(replication(short, truncation=truncation, history=history, adopt_leaderless=adopt))
+        loses = truncation == "truncate-to-high-watermark" and brokers > 1 and epochs > 0
+        assert found.verdict == ("violated" if loses else "holds")
+
+
+def test_a_history_changes_nothing_but_itself() -> None:
+    """With everything committed remembered, the rest of the state goes through the very same values."""
+    plain, remembered = (
+        reachable(replication("2-2-2-1", truncation="truncate-to-high-watermark", history=history))
+        for history in (False, True)
+    )
+    assert len(remembered) > len(plain)
+    assert {state[:-1] for state in remembered} == plain
+
+
+def reachable(specification: Specification) -> set[Values]:
+    """Every state, found without an engine."""
+    model = Model(specification)
+    waiting = [state for state, _ in model.initial_states() if state is not None]
+    found = set(waiting)
+    while waiting:
+        for taken in model.expand(waiting.pop()).steps:
+            if taken.after is not None and taken.after not in found:
+                found.add(taken.after)
+                waiting.append(taken.after)
+    return found
+
+
+# What Kafka's leader answers, instead of the offsets of the published models.
+
+
+def test_with_kafkas_answers_kip_279_still_diverges() -> None:
+    """KAFKA-7415: a leader without a record of its epoch cannot answer, and a follower falls back on its own word.
+
+    The published model compares the logs themselves, and does not see it.
+    """
+    assert check(replication("2-2-2-2", truncation="kip-279")).verdict == "holds"
+    result = check(replication("2-2-2-2", truncation="kip-279", answers="kafka"), keep_going=True)
+    assert broken(result) == {"weak_isr": 12, "strong_isr": 12}
+
+
+def test_kip_320_needs_a_leader_that_can_answer_for_its_epoch() -> None:
+    """And with one, Kafka's answers are as good as the published offsets."""
+    unable = replication("2-2-2-2", answers="kafka", persist_epoch_on_lead=False)
+    assert broken(check(unable, keep_going=True)) == {"weak_isr": 13, "strong_isr": 13}
+    assert check(replication("2-2-2-2", answers="kafka", history=True)).verdict == "holds"
+
+
+# Every guard that matters: the system without it, and the property that sees it.
+
+
+class AcceptsItsEpochAgain(Kip320):
+    """Make-leader takes a request of the epoch it has already, and starts from high watermark 0."""
+
+    def become_leader(self, s: State, broker: int, epoch: int) -> None:
+        request = s.leader_and_isr.get(epoch)
+        require(request is not None and request.leader == broker)
+        require(epoch >= s.replica[broker].leader_epoch)
+        s.log[broker] = s.log[broker].with_high_watermark(0)
+        s.replica[broker] = request
+
+
+class ElectsAnybody(Kip320):
+    """The controller elects whom it likes, in the ISR or not."""
+
+    def controller_elect_leader(self, s: State, broker: int) -> None:
+        require(broker != s.partition_state.leader)
+        self.send(s, broker, s.partition_state.isr)
+
+
+class CommitsAlone(Kip320):
+    """The high watermark waits for nobody."""
+
+    def has_acknowledged(self, s: State, follower: int, leader: int, offset: int) -> bool:
+        return True
+
+
+class JoinsBehind(Kip320):
+    """A replica joins the ISR wherever its log ends."""
+
+    def may_join(self, s: State, follower: int, leader: int) -> bool:
+        return self.same_epoch(s, follower, leader) and self.follows(s, follower, leader)
+
+
+class NeverTruncates(Kip320):
+    """A follower keeps what it has."""
+
+    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+        return len(s.log[follower].records)
+
+
+class CommitsBeyond(Kip320):
+    """The high watermark is moved without a look at where the log ends."""
+
+    def leader_increment_high_watermark(self, s: State, leader: int) -> None:
+        require(self.presumes_leadership(s, leader))
+        log = s.log[leader]
+        s.log[leader] = log._replace(high_watermark=log.high_watermark + 1)
+
+
+MUTANTS: list[tuple[Specification, str]] = [
+    (CommitsBeyond(**bounds("1-1-1-0")), "type_ok"),
+    (AcceptsItsEpochAgain(**bounds("1-1-1-0")), "high_watermark_monotone"),
+    (ElectsAnybody(**bounds("2-1-1-1")), "leader_in_isr"),
+    (CommitsAlone(**bounds("2-1-1-0")), "weak_isr"),
+    (CommitsAlone(**bounds("2-1-1-0")), "strong_isr"),
+    (CommitsAlone(**bounds("2-1-2-1"), history=True), "leader_completeness"),
+    (CommitsAlone(**bounds("2-1-2-1"), history=True), "committed_once"),
+    (JoinsBehind(**bounds("2-1-1-0")), "weak_isr"),
+    (NeverTruncates(**bounds("2-1-2-1")), "weak_isr"),
+]
+
+
+@pytest.mark.parametrize(
+    ("mutant", "property_"), MUTANTS, ids=[f"{type(mutant).__name__}-{name}" for mutant, name in MUTANTS]
+)
+def test_a_mutant_breaks_the_property_that_is_there_for_it(mutant: Specification, property_: str) -> None:
+    """Its guard is what the property rests on."""
+    assert property_ in broken(check(mutant, properties=[property_]))
+
+
+def test_every_property_is_broken_by_some_mutant() -> None:
+    """None of them holds whatever the system does."""
+    sought = {each.name for each in Kip320(history=True).properties if each.kind != "sometimes"} | {"type_ok"}
+    assert {name for _, name in MUTANTS} == sought
