@@ -6,9 +6,13 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+
+if TYPE_CHECKING:
+    from spec.checking import Result
+    from spec.language import Specification
 
 
 class _Count(click.IntRange):
@@ -16,6 +20,19 @@ class _Count(click.IntRange):
 
 
 COUNT = _Count(min=1)
+
+
+# What `check` and `anomalies` have in common.
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(["auto", "local", "spark", "reference"]),
+    default="auto",
+    help="Who explores. Until `local` is built, `auto` and `local` are the reference engine.",
+)
+WORKERS = click.option("--workers", type=COUNT, metavar="N", help="Processes to use, where an engine has them.")
+MAX_STATES = click.option("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
+MAX_DEPTH = click.option("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -51,23 +68,18 @@ def list_systems() -> None:
 @click.option("--release", metavar="R", help="Begin with what this release of Kafka had; else with the newest.")
 @click.option("--with", "switched_on", multiple=True, metavar="SWITCH", help="Turn a fix on.")
 @click.option("--without", "switched_off", multiple=True, metavar="SWITCH", help="Turn a fix off.")
-@click.option(
-    "--engine",
-    type=click.Choice(["auto", "local", "spark", "reference"]),
-    default="auto",
-    help="Who explores. Until `local` is built, `auto` and `local` are the reference engine.",
-)
-@click.option("--workers", type=COUNT, metavar="N", help="Processes to use, where an engine has them.")
+@ENGINE
+@WORKERS
 @click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers (not built yet).")
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this one; may be repeated.")
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything, whatever is found.")
 @click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
-@click.option("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
-@click.option("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
+@MAX_STATES
+@MAX_DEPTH
 @click.option("--memory", metavar="SIZE", help="What the visited set may take (not built yet).")
 @click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run here (engine spark).")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the run kept here.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@AS_JSON
 @click.option("--trace", metavar="FILE", help="Write the counterexample as ITF (not built yet).")
 def check(
     system: str,
@@ -93,10 +105,7 @@ def check(
 
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     """
-    from spec.checking import EvaluationFailed
-    from spec.checking import check as explore
-    from spec.loading import answering_for, place_in, specification, system_named
-    from spec.progress import Progress
+    from spec.loading import answering_for, specification, system_named
     from spec.releases import release_named
     from spec.report import report
 
@@ -107,32 +116,45 @@ def check(
     cls = system_named(system)
     with answering_for(cls):
         subject = specification(cls, release, settings, switched_on, switched_off)
-    chosen = _engine(engine, workers, run_dir, resume)
-    try:
-        with answering_for(cls), Progress() as progress:
-            result = explore(
-                subject,
-                engine=chosen,
-                properties=properties,
-                keep_going=keep_going,
-                deadlock=deadlock,
-                max_states=max_states,
-                max_depth=max_depth,
-                watch=progress,
-                release=None if release is None else release_named(release, cls.releases),
-            )
-    except EvaluationFailed as failure:
-        place = place_in(cls, failure.__cause__)
-        at = f" ({place})" if place else ""
-        state = failure.state or "in which every variable has the first value of its domain"
-        _fail(f"{failure}{at}\n  in the state {state}", 75)
+    result = _explored(
+        subject,
+        engine=_engine(engine, workers, run_dir, resume),
+        properties=properties,
+        keep_going=keep_going,
+        deadlock=deadlock,
+        max_states=max_states,
+        max_depth=max_depth,
+        release=None if release is None else release_named(release, cls.releases),
+    )
     click.echo(json.dumps(result.to_json()) if as_json else report(result))
-    if result.verdict == "interrupted" and as_json:
-        click.echo(f"Interrupted: {result.why}", err=True)
+    if as_json:
+        _say_if_interrupted(result)
     sys.exit(result.exit_code)
 
 
-def _engine(name: str, workers: int | None, run_dir: Path | None, resume: Path | None) -> Any:
+def _explored(subject: Specification, **options: Any) -> Result:
+    """What `check` finds, watched on stderr. What the specification raises is told, and ends the command."""
+    from spec.checking import EvaluationFailed, check
+    from spec.loading import answering_for, place_in
+    from spec.progress import Progress
+
+    try:
+        with answering_for(type(subject)), Progress() as progress:
+            return check(subject, watch=progress, **options)
+    except EvaluationFailed as failure:
+        place = place_in(type(subject), failure.__cause__)
+        at = f" ({place})" if place else ""
+        state = failure.state or "in which every variable has the first value of its domain"
+        _fail(f"{failure}{at}\n  in the state {state}", 75)
+
+
+def _say_if_interrupted(result: Result) -> None:
+    """Beside the JSON; in text the result says it."""
+    if result.verdict == "interrupted":
+        click.echo(f"Interrupted: {result.why}", err=True)
+
+
+def _engine(name: str, workers: int | None, run_dir: Path | None = None, resume: Path | None = None) -> Any:
     if run_dir is not None and resume is not None and run_dir != resume:
         raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
     if name == "spark":
@@ -145,6 +167,60 @@ def _engine(name: str, workers: int | None, run_dir: Path | None, resume: Path |
     if workers not in (None, 1):
         raise click.UsageError("--workers: the reference engine is one process; ask for --engine spark")
     return name
+
+
+@kafkaspec.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")
+@click.argument("id", required=False)
+@ENGINE
+@WORKERS
+@MAX_STATES
+@MAX_DEPTH
+@AS_JSON
+def anomalies(
+    id: str | None,
+    engine: str,
+    workers: int | None,
+    max_states: int | None,
+    max_depth: int | None,
+    as_json: bool,
+) -> None:
+    """The atlas of anomalies: what went wrong in Kafka, and the one switch that prevents each.
+
+    With ID both sides are explored: with the switch off it breaks, with the switch on it holds. Exits 0 if both come
+    out as recorded, 12 if one does not, 20 if a bound stopped one, 130 if it was interrupted.
+    """
+    from spec.anomalies import Outcome, anomaly_named
+    from spec.anomalies import anomalies as recorded
+    from spec.catalogue import atlas
+    from spec.report import report
+
+    if id is None:
+        asked = {
+            "--engine": engine != "auto",
+            "--workers": workers,
+            "--max-states": max_states,
+            "--max-depth": max_depth,
+        }
+        for option, value in asked.items():
+            if value:
+                raise click.UsageError(f"{option}: say which anomaly is to be explored")
+        click.echo(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    row = anomaly_named(id)
+    options = {"engine": _engine(engine, workers), "max_states": max_states, "max_depth": max_depth}
+    if not as_json:
+        click.echo(atlas([row]))
+    results = {}
+    for side, result in row.sides(_explored, **options):
+        results[side] = result
+        if as_json:
+            _say_if_interrupted(result)
+        else:
+            click.echo(f"\n== with {row.setting(side)}\n\n{report(result)}")
+    outcome = Outcome(row, results)
+    click.echo(json.dumps(outcome.to_json()) if as_json else f"\n{outcome.conclusion()}")
+    sys.exit(outcome.exit_code)
 
 
 @kafkaspec.command()
@@ -236,13 +312,6 @@ def simulate(rest: tuple[str, ...]) -> None:
 def replay(rest: tuple[str, ...]) -> None:
     """A trace again."""
     raise click.UsageError("replay is not built yet")
-
-
-@kafkaspec.command(hidden=True, context_settings={"ignore_unknown_options": True})
-@click.argument("rest", nargs=-1)
-def anomalies(rest: tuple[str, ...]) -> None:
-    """The atlas of anomalies."""
-    raise click.UsageError("anomalies is not built yet")
 
 
 def main() -> NoReturn:

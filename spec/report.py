@@ -26,8 +26,13 @@ def headline(result: Result) -> str:
     if trace is not None and result.verdict == "deadlock":
         return f"deadlock, in {trace.length} states"
     if trace is not None:
-        return f"{trace.broken} is violated, in {trace.length} states"
+        return violated(trace.broken, trace.length)
     return f"{result.verdict}: {result.why}" if result.why else result.verdict
+
+
+def violated(name: str, length: int) -> str:
+    """That a property breaks, and in how many states."""
+    return f"{name} is violated, in {length} states"
 
 
 def _figures(result: Result) -> Iterator[str]:

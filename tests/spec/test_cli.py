@@ -18,8 +18,10 @@ import click
 import pytest
 
 from spec import cli
+from spec.anomalies import read
 from spec.systems import SYSTEMS
 from statemachines.diagrams import DIAGRAMS, FORMATS
+from tests.spec.test_anomalies import ATLAS, BY_FORM
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
 """As it is installed."""
@@ -100,6 +102,15 @@ class FailingInvariant(Counter):
         return 1 // (s.count["here"] - 2) < 9
 
 
+class Interrupted(Counter):
+    @action
+    def give_up(self, s):
+        """Somebody presses Ctrl-C."""
+        if s.count["here"] == 2:
+            raise KeyboardInterrupt
+        require(False)
+
+
 class Wrong(Counter):
     @invariant
     def silent(self, s):
@@ -124,6 +135,32 @@ class NoWord:
 '''
 
 
+OWN_ATLAS = (
+    ATLAS
+    + """
+[[anomaly]]
+id = "raising"
+ticket = "none"
+sentence = "An action raises."
+system = "own.py:Failing"
+switch = "stops"
+property = "never_beyond"
+length = 5
+size = "small"
+
+[[anomaly]]
+id = "interrupting"
+ticket = "none"
+sentence = "It is interrupted."
+system = "own.py:Interrupted"
+switch = "stops"
+property = "never_beyond"
+length = 5
+size = "small"
+"""
+)
+
+
 class Answer(NamedTuple):
     """What a command answers."""
 
@@ -142,9 +179,10 @@ Ask = Callable[..., Answer]
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An own directory to stand in, with a file of one's own; what is imported from there is forgotten again."""
+    """An own directory to stand in, with a file and an atlas; what is imported from there is forgotten again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr("spec.anomalies.anomalies", lambda: read(OWN_ATLAS))
     (tmp_path / "own.py").write_text(OWN)
     yield
     for name, module in list(sys.modules.items()):
@@ -324,6 +362,23 @@ def test_the_controller_election_is_checked(ask: Ask, options: str, switches: di
     assert (found["system"], found["switches"], found["verdict"]) == ("controller-election", switches, "holds")
 
 
+@pytest.mark.parametrize(
+    ("options", "switches"),
+    [
+        ("--without lock", {"kind": "arm", "lock": False}),
+        ("--without lock --set patience=0", {"kind": "arm", "lock": False}),
+        ("--release 1.1", {"kind": "rope"}),
+        ("--release 1.1 --set kind=arm --set lock=true", {"kind": "arm", "lock": True}),
+        ("--set kind=rope", {"kind": "rope"}),
+    ],
+)
+def test_constants_of_a_variant_can_be_set(ask: Ask, options: str, switches: dict[str, Any]) -> None:
+    """What the release and the settings pick is a variant, and has constants of its own; it is the same system."""
+    found = ask("check", "tests.spec.toys:Turnstile", "--json", *options.split()).json()
+    assert (found["system"], found["switches"]) == ("turnstile", switches)
+    assert ("patience" in found["constants"]) is (switches["kind"] == "arm")
+
+
 # A specification of one's own.
 
 
@@ -407,7 +462,8 @@ TEXT_ERRORS = {
         "path/to/file.py:Class or package.module:Class"
     ),
     "check own.py": (
-        "own.py is a file: write own.py:Class; it has Counter, Stuck, Idle, Failing, FailingInvariant, Wrong, Slow"
+        "own.py is a file: write own.py:Class; it has Counter, Stuck, Idle, Failing, FailingInvariant, Interrupted, "
+        "Wrong, Slow"
     ),
     "check nofile.py:Counter": "there is no file nofile.py",
     "check nofile.py": "there is no file nofile.py",
@@ -446,6 +502,16 @@ TEXT_ERRORS = {
     ),
     "check own.py:Counter --with halts": "--with halts: counter has no switch halts; it has stops",
     "check own.py:Slow --with halts": "--with halts: slow has no switch halts; it has none",
+    # Constants of a variant.
+    "check tests.spec.toys:Turnstile --set kind=rope --without lock": (
+        "--without lock: turnstile with kind = rope has no switch lock; it has none"
+    ),
+    "check tests.spec.toys:Turnstile --release 1.1 --set lock=false": (
+        "turnstile with kind = rope has no constant lock; it has room, people, kind"
+    ),
+    "check tests.spec.toys:Turnstile --with look": (
+        "--with look: turnstile with kind = arm has no switch look; it has lock"
+    ),
     # Options that do not fit.
     "check own.py:Counter --max-depth deep": "Invalid value for '--max-depth': 'deep' is not a valid whole number.",
     "check own.py:Counter --max-states 0": "Invalid value for '--max-states': 0 is not in the range x>=1.",
@@ -461,7 +527,14 @@ TEXT_ERRORS = {
     "check own.py:Counter --trace trace.itf.json": "--trace is not built yet",
     "simulate own.py:Counter --runs 3 --steps 4": "simulate is not built yet",
     "replay trace.itf.json": "replay is not built yet",
-    "anomalies --json": "anomalies is not built yet",
+    # Anomalies.
+    "anomalies T2": "no anomaly is called T2; there are T1, T20, raising, interrupting",
+    "anomalies T1 T20": "Got unexpected extra argument (T20)",
+    "anomalies --max-depth 2": "--max-depth: say which anomaly is to be explored",
+    "anomalies --json --workers 2": "--workers: say which anomaly is to be explored",
+    "anomalies --engine spark": "--engine: say which anomaly is to be explored",
+    "anomalies T1 --workers 2": "--workers: the reference engine is one process; ask for --engine spark",
+    "anomalies T1 --max-states 0": "Invalid value for '--max-states': 0 is not in the range x>=1.",
     # Elections and diagrams.
     "elect": ("Missing argument 'STRATEGY'. Choose from: offline, reassign, preferred, controlled-shutdown"),
     "elect fair": (
@@ -638,6 +711,92 @@ def test_list_names_everything(ask: Ask) -> None:
         assert part in answer.out
 
 
+def test_the_atlas_is_listed(ask: Ask) -> None:
+    """In words, or row by row as JSON."""
+    answer = ask("anomalies")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("T1            KIP-1     gone since 2.0\n  More are in than fit in.\n")
+    assert "\nT20           KAFKA-20  open\n  A lock is missing.\n" in answer.out
+    rows = ask("anomalies", "--json").json()
+    assert [(row["id"], row["off"], row["fixed_in"]) for row in rows][:2] == [
+        ("T1", "rope", "2.0"),
+        ("T20", False, None),
+    ]
+
+
+def test_an_anomaly_is_explored_on_both_sides(ask: Ask) -> None:
+    """What it is, the trace without its fix, what holds with it, and whether all is as recorded."""
+    answer = ask("anomalies", "T1")
+    assert (answer.code, answer.err) == (0, "")
+    parts = re.split(r"\n\n(?=== |As recorded)", answer.out)
+    assert [part.splitlines()[0] for part in parts] == [
+        "T1  KIP-1  gone since 2.0",
+        "== with kind = rope",
+        "== with kind = arm",
+        BY_FORM,
+    ]
+    assert "More are in than fit in." in parts[0]
+    assert parts[1].splitlines()[2] == "turnstile: never_crowded is violated, in 4 states"
+    assert "\n  4  enter()\n       inside: 2 -> 3\n" in parts[1]
+    assert parts[2].splitlines()[2] == "turnstile: holds"
+    assert "constants   room = 2, people = 5, patience = 1" in parts[2]
+
+
+def test_an_anomaly_as_json(ask: Ask) -> None:
+    """The row, both results, and whether they are as recorded."""
+    found = ask("anomalies", "T20", "--json").json()
+    assert (found["anomaly"]["id"], found["as_recorded"]) == ("T20", True)
+    assert (found["off"]["verdict"], found["off"]["counterexample"]["length"]) == ("violated", 4)
+    assert (found["on"]["verdict"], found["on"]["release"]) == ("holds", "3.9")
+
+
+def test_what_is_not_as_recorded_exits_12(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it says which side, and how."""
+    monkeypatch.setattr("spec.anomalies.anomalies", lambda: read(ATLAS.replace("length = 4", "length = 5")))
+    answer = ask("anomalies", "T1")
+    assert (answer.code, answer.out.splitlines()[-1]) == (
+        12,
+        "Not as recorded, with kind = rope. Recorded: never_crowded is violated, in 5 states; "
+        "found: never_crowded is violated, in 4 states",
+    )
+    answer = ask("anomalies", "T1", "--json")
+    assert (answer.code, answer.json()["as_recorded"]) == (12, False)
+
+
+@pytest.mark.parametrize("bound", ["--max-depth", "--max-states"])
+def test_an_anomaly_that_a_bound_stops_exits_20(ask: Ask, bound: str) -> None:
+    """It is neither as recorded nor not."""
+    answer = ask("anomalies", "T20", bound, "3", "--json")
+    assert (answer.code, answer.json()["as_recorded"]) == (20, None)
+    assert "Undecided, with lock = true. Recorded: holds; found: bounded" in ask("anomalies", "T20", bound, "3").out
+
+
+def test_an_anomaly_that_is_interrupted_exits_130(ask: Ask) -> None:
+    """The other side is not begun, and what was found is shown. SIGTERM is heeded as Ctrl-C is."""
+    answer = ask("anomalies", "interrupting")
+    assert (answer.code, answer.err) == (130, "")
+    assert "interrupted: interrupted: nothing was kept" in answer.out
+    assert "== with stops = true" not in answer.out
+    answer = ask("anomalies", "interrupting", "--json")
+    assert (answer.code, answer.err) == (130, "Interrupted: nothing was kept: there is no run directory\n")
+    assert (answer.json()["off"]["verdict"], answer.json()["on"]) == ("interrupted", None)
+    assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+
+
+def test_an_anomaly_that_raises_exits_75(ask: Ask) -> None:
+    """As in `check`, with place and state."""
+    answer = ask("anomalies", "raising", "--json")
+    assert (answer.code, answer.out) == (75, "")
+    assert re.match(r"Error: divide\(\): ZeroDivisionError: .* \(own.py, line \d+\)\n  in the state ", answer.err)
+
+
+def test_the_installed_command_has_an_atlas() -> None:
+    """The one that is shipped."""
+    answer = run("anomalies", "--json")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.json()[0]["system"] in SYSTEMS
+
+
 @pytest.mark.parametrize(
     ("arguments", "found", "text"),
     [
@@ -695,7 +854,7 @@ def test_help_is_whole(ask: Ask) -> None:
     assert answer.code == 0
     assert "..." not in answer.out.partition("Commands:")[2]
     assert all(re.search(rf"\b{code}\b", answer.out) for code in (0, 2, 10, 11, 12, 20, 21, 75, 130))
-    assert not any(command in answer.out for command in ("simulate", "replay", "anomalies"))
+    assert not any(command in answer.out for command in ("simulate", "replay"))
 
 
 def test_every_option_has_its_help() -> None:

@@ -26,6 +26,7 @@ from spec.language import (
     variable,
 )
 from spec.language.domains import MappingDomain
+from spec.releases import since
 
 
 class Jugs(Specification):
@@ -150,6 +151,75 @@ class OneWay(Walkers, back=False):
 
 class OffTheLine(Walkers, fenced=False):
     """Somebody forgot the fence: a step leaves the domain."""
+
+
+class Turnstile(Specification):
+    """People go into a room through something that may know when it is full, and home from there."""
+
+    releases = since({"0.10.1": {"kind": "rope"}, "2.0": {"kind": "arm", "lock": True}})
+
+    room: int = constant(2, "how many fit in", at_least=1)
+    people: int = constant(4, "how many there are", at_least=1)
+    kind: str = switch("arm", "what they go through", among=["rope", "arm"])
+
+    @variable
+    def inside(self) -> Domain[int]:
+        """How many are in the room."""
+        return integers(0, self.room + 1)
+
+    @variable
+    def home(self) -> Domain[int]:
+        """How many have gone home."""
+        return integers(0, self.people)
+
+    @action
+    def enter(self, s: State) -> None:
+        """One more goes in, or squeezes in."""
+        require(s.inside <= self.room and s.inside + s.home < self.people)
+        s.inside += 1
+
+    @action
+    def leave(self, s: State) -> None:
+        """One goes home."""
+        require(s.inside)
+        s.inside -= 1
+        s.home += 1
+
+    @invariant
+    def never_crowded(self, s: State) -> bool:
+        """All who are in fit in."""
+        return bool(s.inside <= self.room)
+
+    @sometimes
+    def squeezed(self, s: State) -> bool:
+        """More are in than fit in."""
+        return bool(s.inside > self.room)
+
+
+class Rope(Turnstile, kind="rope"):
+    """A rope knows nothing."""
+
+
+class Arm(Turnstile, kind="arm"):
+    """An arm has a lock, a constant that a rope lacks."""
+
+    lock: bool = switch(True, "it locks when the room is full")
+    patience: int = constant(1, "how many more it lets in without a lock", at_least=0, at_most=1)
+
+    def enter(self, s: State) -> None:
+        """One more goes in, unless it is locked."""
+        require(s.inside < self.room + (0 if self.lock else self.patience))
+        super().enter(s)
+
+
+class Jammed(Arm):
+    """Nobody's variant, since it fixes nothing else; with a constant and a value that nobody else has."""
+
+    force: bool = switch(False, "somebody kicks it")
+
+
+class JammedAgain(Arm, kind="arm"):
+    """Nor is this one."""
 
 
 class Countdown(Specification):

@@ -1,0 +1,312 @@
+"""An anomaly is explored without its fix and with it, and what comes out is held against what is recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spec import anomalies as module
+from spec.anomalies import SIDES, Anomaly, anomalies, anomaly_named, read
+from spec.checking import Result, check
+from spec.language import SpecificationError, UsageError
+from spec.loading import system_named
+from spec.releases import RELEASES
+from tests.spec.test_instances import SIZES
+
+ATLAS = """
+[[anomaly]]
+id = "T1"
+ticket = "KIP-1"
+sentence = "More are in than fit in."
+system = "tests.spec.toys:Turnstile"
+constants = { people = 5 }
+switch = "kind"
+off = "rope"
+on = "arm"
+property = "never_crowded"
+length = 4
+fixed_in = "2.0"
+size = "small"
+
+[[anomaly]]
+id = "T20"
+ticket = "KAFKA-20"
+sentence = "A lock is missing."
+system = "tests.spec.toys:Turnstile"
+release = "3"
+switch = "lock"
+property = "never_crowded"
+length = 4
+size = "small"
+"""
+"""Two rows over a toy: one with two forms, and one that is open and about a switch that only a variant has."""
+
+FORMS, OPEN = read(ATLAS)
+BY_FORM = "As recorded: never_crowded is violated, in 4 states, with kind = rope; holds, with kind = arm"
+
+
+# What is read.
+
+
+def test_a_row_says_what_it_does_not_leave_out() -> None:
+    """Without its values a switch is off and on; without a release the newest counts, and without constants none."""
+    assert (OPEN.off, OPEN.on, OPEN.constants, OPEN.fixed_in) == (False, True, {}, None)
+    assert (FORMS.off, FORMS.on, FORMS.constants, FORMS.fixed_in) == ("rope", "arm", {"people": 5}, "2.0")
+    assert (FORMS.release, OPEN.release) == (None, "3")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (ATLAS + "fixd_in = '2.0'", r"anomaly T20: .* unexpected keyword argument 'fixd_in'"),
+        ("[[anomaly]]\nticket = 'KIP-1'", r"anomaly 1: .* missing .* 'id', 'sentence', .*"),
+        (ATLAS + "\n[[anomalies]]\nid = 'T3'", r"anomalies: the atlas has only rows, each below \[\[anomaly\]\]"),
+    ],
+)
+def test_a_field_that_nobody_knows_is_refused(text: str, message: str) -> None:
+    """And so is one that is missing, or what is no row; nothing is passed over in silence."""
+    with pytest.raises(SpecificationError, match=f"^{message}$"):
+        read(text)
+
+
+def test_an_anomaly_is_found_by_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or else those are named that there are."""
+    monkeypatch.setattr(module, "anomalies", lambda: read(ATLAS))
+    assert anomaly_named("T20") == OPEN
+    with pytest.raises(UsageError, match=r"^no anomaly is called T2; there are T1, T20$"):
+        anomaly_named("T2")
+
+
+def test_the_sides_differ_in_the_switch() -> None:
+    """The constants of the row are those of both sides; a switch may be one that only a variant has."""
+    off, on = (OPEN.specification(side).valuation for side in SIDES)
+    assert (off["lock"], on["lock"]) == (False, True)
+    assert off | {"lock": True} == on
+    assert [FORMS.specification(side).valuation["people"] for side in SIDES] == [5, 5]
+
+
+# What comes out.
+
+
+def test_both_sides_are_explored() -> None:
+    """Only the property is looked at; the trace that breaks it is there, and so are the figures that hold."""
+    outcome = FORMS.explore()
+    off, on = outcome.results["off"], outcome.results["on"]
+    assert (off.verdict, on.verdict) == ("violated", "holds")
+    assert off.counterexample is not None
+    assert (off.counterexample.broken, off.counterexample.length) == ("never_crowded", 4)
+    assert [each.name for each in on.properties] == ["type_ok", "never_crowded"]
+    assert (outcome.as_recorded, outcome.exit_code, outcome.conclusion()) == (True, 0, BY_FORM)
+
+
+def test_the_release_stands_in_the_results() -> None:
+    """In full, or not at all."""
+    assert [result.release for result in OPEN.explore().results.values()] == ["3.9", "3.9"]
+    assert [result.release for result in FORMS.explore().results.values()] == [None, None]
+
+
+def test_options_go_to_whoever_explores() -> None:
+    """Each side is asked for as `check` is, one after the other."""
+    asked: list[dict[str, Any]] = []
+
+    def ask(specification: Any, **options: Any) -> Result:
+        asked.append(options)
+        return check(specification, **options)
+
+    sides = OPEN.sides(ask, engine="reference", max_depth=9)
+    assert next(sides)[0] == "off"
+    assert len(asked) == 1
+    assert next(sides)[0] == "on"
+    assert asked == 2 * [{"properties": ["never_crowded"], "release": "3.9", "engine": "reference", "max_depth": 9}]
+
+
+def walkers(switch: str, judged: str, length: int) -> Anomaly:
+    """A row over another toy."""
+    return replace(
+        OPEN, system="tests.spec.toys:Walkers", release=None, switch=switch, property=judged, length=length
+    )
+
+
+RECORDED = "Recorded: never_crowded is violated, in 4 states; found"
+OTHERWISE: list[tuple[str, Anomaly, dict[str, Any], list[str]]] = [
+    (
+        "a shorter trace",
+        replace(OPEN, length=5),
+        {},
+        [
+            "Not as recorded, with lock = false. Recorded: never_crowded is violated, in 5 states; "
+            "found: never_crowded is violated, in 4 states"
+        ],
+    ),
+    (
+        "a longer trace",
+        replace(OPEN, constants={"room": 3}),
+        {},
+        [f"Not as recorded, with lock = false. {RECORDED}: never_crowded is violated, in 5 states"],
+    ),
+    (
+        "both sides hold",
+        replace(OPEN, constants={"patience": 0}),
+        {},
+        [f"Not as recorded, with lock = false. {RECORDED}: holds"],
+    ),
+    (
+        "a fix that does not help",
+        replace(FORMS, on="rope"),
+        {},
+        ["Not as recorded, with kind = rope. Recorded: holds; found: never_crowded is violated, in 4 states"],
+    ),
+    (
+        "the sides are mistaken for each other",
+        replace(OPEN, off=True, on=False),
+        {},
+        [
+            f"Not as recorded, with lock = true. {RECORDED}: holds",
+            "Not as recorded, with lock = false. Recorded: holds; found: never_crowded is violated, in 4 states",
+        ],
+    ),
+    (
+        "a domain is left",
+        walkers("fenced", "on_the_line", 5),
+        {},
+        [
+            "Not as recorded, with fenced = false. Recorded: on_the_line is violated, in 5 states; "
+            "found: type_ok is violated, in 5 states"
+        ],
+    ),
+    (
+        "a deadlock",
+        walkers("back", "deadlock", 10),
+        {},
+        [
+            "Not as recorded, with back = false. Recorded: deadlock is violated, in 10 states; "
+            "found: deadlock, in 10 states"
+        ],
+    ),
+    (
+        "a witness, which does not break",
+        replace(OPEN, property="squeezed"),
+        {},
+        [
+            "Not as recorded, with lock = false. Recorded: squeezed is violated, in 4 states; found: holds",
+            "Not as recorded, with lock = true. Recorded: holds; found: vacuous: squeezed is never witnessed",
+        ],
+    ),
+    (
+        "one side differs, and a bound stops the other",
+        replace(OPEN, length=5),
+        {"max_depth": 4},
+        [
+            "Not as recorded, with lock = false. Recorded: never_crowded is violated, in 5 states; "
+            "found: never_crowded is violated, in 4 states",
+            "Undecided, with lock = true. Recorded: holds; found: bounded: the bound on depth was reached",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "told"), [row[1:] for row in OTHERWISE], ids=[row[0] for row in OTHERWISE]
+)
+def test_what_is_not_as_recorded_is_told(row: Anomaly, options: dict[str, Any], told: list[str]) -> None:
+    """On a line for each side that is not: what was recorded, and what was found."""
+    outcome = row.explore(**options)
+    assert outcome.conclusion().splitlines() == told
+    assert (outcome.as_recorded, outcome.exit_code) == (False, 12)
+
+
+@pytest.mark.parametrize(
+    ("depth", "undecided"), [(3, ["lock = false", "lock = true"]), (4, ["lock = true"])], ids=["both", "one"]
+)
+def test_a_bound_leaves_it_open(depth: int, undecided: list[str]) -> None:
+    """A trace of the recorded length is what it is; a side that a bound stopped may yet come out either way."""
+    outcome = OPEN.explore(max_depth=depth)
+    told = [line.partition(".")[0] for line in outcome.conclusion().splitlines()]
+    assert told == [f"Undecided, with {setting}" for setting in undecided]
+    assert (outcome.as_recorded, outcome.exit_code) == (None, 20)
+
+
+@pytest.mark.parametrize("last", SIDES)
+def test_after_an_interruption_nothing_is_begun(last: str) -> None:
+    """What was found until then is there."""
+    asked: list[str] = []
+
+    def ask(specification: Any, **options: Any) -> Result:
+        asked.append(SIDES[len(asked)])
+        result = check(specification, **options)
+        return replace(result, verdict="interrupted", counterexample=None) if asked[-1] == last else result
+
+    outcome = OPEN.explore(ask)
+    assert list(outcome.results) == asked
+    assert asked[-1] == last
+    assert (outcome.as_recorded, outcome.exit_code) == (None, 130)
+    assert outcome.to_json()["on"] is None or last == "on"
+
+
+def test_json_is_as_promised() -> None:
+    """The row, whether it is as recorded, and what `check` says of each side, in this order."""
+    found = json.loads(json.dumps(FORMS.explore().to_json()))
+    assert list(found) == ["anomaly", "as_recorded", "off", "on"]
+    assert found["anomaly"] == {
+        "id": "T1",
+        "ticket": "KIP-1",
+        "sentence": "More are in than fit in.",
+        "system": "tests.spec.toys:Turnstile",
+        "release": None,
+        "constants": {"people": 5},
+        "switch": "kind",
+        "off": "rope",
+        "on": "arm",
+        "property": "never_crowded",
+        "length": 4,
+        "fixed_in": "2.0",
+        "size": "small",
+    }
+    assert found["as_recorded"] is True
+    assert found["off"]["counterexample"]["length"] == 4
+    assert found["on"]["verdict"] == "holds"
+
+
+# What is recorded.
+
+EVERY = anomalies()
+
+
+def test_ids_are_unique() -> None:
+    """An id means one anomaly."""
+    ids = [each.id for each in EVERY]
+    assert sorted(set(ids)) == sorted(ids)
+
+
+@pytest.mark.parametrize("row", EVERY, ids=[each.id for each in EVERY])
+def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
+    """One switch with two values makes the sides, the property can break on both, and releases are Kafka's."""
+    off, on = (row.specification(side) for side in SIDES)
+    assert row.off != row.on
+    assert row.switch not in row.constants
+    shared = off.valuation.keys() & on.valuation.keys()
+    assert [name for name in shared if off.valuation[name] != on.valuation[name]] == [row.switch]
+    for side in (off, on):
+        assert side.constants()[row.switch].switch
+        assert row.property in [each.name for each in side.properties if each.kind != "sometimes"]
+    assert row.size in SIZES
+    assert row.fixed_in in (None, *RELEASES)
+
+
+@pytest.mark.parametrize("row", EVERY, ids=[each.id for each in EVERY])
+def test_a_release_that_removed_it_did(row: Anomaly) -> None:
+    """Where the releases say which form of the switch they had, it is this one's that puts it on."""
+    releases = system_named(row.system).releases
+    if row.fixed_in is not None and row.switch in releases[row.fixed_in]:
+        before = RELEASES[RELEASES.index(row.fixed_in) - 1]
+        assert releases[row.fixed_in][row.switch] == row.on != releases[before][row.switch]
+
+
+@pytest.mark.parametrize("row", [pytest.param(each, id=each.id, marks=SIZES[each.size]) for each in EVERY])
+def test_an_anomaly_comes_out_as_recorded(row: Anomaly) -> None:
+    """It breaks without the fix, in as many states, and holds with it."""
+    outcome = row.explore()
+    assert outcome.as_recorded, outcome.conclusion()
