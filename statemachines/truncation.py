@@ -74,36 +74,39 @@ def kip_101(follower: ReplicaLog, answer: int) -> int:
     return min(answer, follower.end_offset)
 
 
-def kip_279(follower: ReplicaLog, answer: EpochEndOffset) -> Truncation:
+def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None = None) -> Truncation:
     """To where both have the epoch of the answer, or, if the follower has not, to the end of its last one below that.
 
-    Undefined, the answer means the high watermark. [AbstractFetcherThread.getOffsetTruncationState, 2.0 to 3.9]
+    Undefined, the answer means `fetch_offset`, from where the follower would go on: its high watermark, unless it
+    has been truncated already. Its own epochs are looked up as since 2.0.1, see `LeaderEpochs.end_offset_for`.
+    [AbstractFetcherThread.getOffsetTruncationState, 2.0.1 to 3.9]
     """
     end_offset = follower.end_offset
     if answer.end_offset == UNDEFINED_EPOCH_OFFSET:
-        return Truncation(follower.high_watermark, done=True)
+        return Truncation(follower.high_watermark if fetch_offset is None else fetch_offset, done=True)
     if answer.epoch == UNDEFINED_EPOCH:
         return Truncation(min(answer.end_offset, end_offset), done=True)
     own = follower.epochs.end_offset_for(answer.epoch, end_offset)
     if own.end_offset == UNDEFINED_EPOCH_OFFSET:
         return Truncation(min(answer.end_offset, end_offset), done=True)
     if own.epoch != answer.epoch:
-        return Truncation(min(own.end_offset, end_offset), done=False)
-    return Truncation(min(own.end_offset, answer.end_offset, end_offset), done=True)
+        return Truncation(own.end_offset, done=False)
+    return Truncation(min(own.end_offset, answer.end_offset), done=True)
 
 
 def in_rounds(follower: ReplicaLog, ask: Callable[[int], EpochEndOffset]) -> ReplicaLog:
     """The follower's log when `kip_279` has nothing more to cut. `ask` is the leader: where does this epoch end?
 
-    A log without any epoch goes to its high watermark, unasked. Each round but the last takes the latest epoch
-    from the log, so they end. [AbstractFetcherThread.maybeTruncate, 2.0]
+    Each round but the last takes the latest epoch from the log, so they end. [AbstractFetcherThread.maybeTruncate,
+    2.0.1]
     """
+    fetch_offset = None
     while (latest := follower.latest_epoch) is not None:
-        offset, done = kip_279(follower, ask(latest))
-        follower = follower.truncate_to(offset)
+        fetch_offset, done = kip_279(follower, ask(latest), fetch_offset)
+        follower = follower.truncate_to(fetch_offset)
         if done:
-            return follower
-    return follower.truncate_to(follower.high_watermark)
+            break
+    return follower
 
 
 def check_leader_epoch(current: int, leader_epoch: int) -> Errors | None:

@@ -467,7 +467,6 @@ class IncrementedByCompareAndSet(ControllerElection, epoch_update="cas_checked")
     If that fails the failover fails, and deletes /controller, whoever owns it by then. [KafkaController, 1.1.0]
     """
 
-    name = ControllerElection.name
     election = Election.cas_checked
     register_controller = None  # type: ignore[assignment]
 
@@ -491,6 +490,5 @@ class IncrementedByCompareAndSet(ControllerElection, epoch_update="cas_checked")
 class FailureSwallowed(IncrementedByCompareAndSet, epoch_update="cas_swallowed"):
     """0.10 to 1.0: a failed compare-and-set is logged, and the failover goes on. [KafkaController, 0.10.2, 1.0.0]."""
 
-    name = ControllerElection.name
     election = Election.cas_swallowed
     delete_controller = None  # type: ignore[assignment]

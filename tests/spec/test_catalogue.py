@@ -69,8 +69,8 @@ def test_what_a_variant_has_from_another_is_not_said_twice() -> None:
 def test_releases_stand_in_line() -> None:
     """However long their span is."""
     assert list(describe(Turnstile))[-2:] == [
-        "    0.10.1 to 1.1  kind = rope",
-        "    2.0 to 3.9     kind = arm, lock = true",
+        "    0.11 to 1.1  kind = rope",
+        "    2.0 to 3.9   kind = arm, lock = true",
     ]
 
 

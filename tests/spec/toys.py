@@ -26,7 +26,6 @@ from spec.language import (
     variable,
 )
 from spec.language.domains import MappingDomain
-from spec.releases import since
 
 
 class Jugs(Specification):
@@ -156,7 +155,12 @@ class OffTheLine(Walkers, fenced=False):
 class Turnstile(Specification):
     """People go into a room through something that may know when it is full, and home from there."""
 
-    releases = since({"0.10.1": {"kind": "rope"}, "2.0": {"kind": "arm", "lock": True}})
+    releases = {
+        "0.11": {"kind": "rope"},
+        "1.1": {"kind": "rope"},
+        "2.0": {"kind": "arm", "lock": True},
+        "3.9": {"kind": "arm", "lock": True},
+    }
 
     room: int = constant(2, "how many fit in", at_least=1)
     people: int = constant(4, "how many there are", at_least=1)

@@ -295,19 +295,23 @@ class Mutant(NamedTuple):
     wrong: Callable[..., Any]
 
 
-def takes_its_own_end(follower: ReplicaLog, answer: EpochEndOffset) -> Truncation:
+def takes_its_own_end(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None = None) -> Truncation:
     own = follower.epochs.end_offset_for(answer.epoch, follower.end_offset)
-    return Truncation(own.end_offset, done=True) if own.epoch == answer.epoch else kip_279(follower, answer)
+    if own.epoch == answer.epoch:
+        return Truncation(own.end_offset, done=True)
+    return kip_279(follower, answer, fetch_offset)
 
 
-def cuts_to_the_answer(follower: ReplicaLog, answer: EpochEndOffset) -> Truncation:
+def cuts_to_the_answer(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None = None) -> Truncation:
     if answer.end_offset == UNDEFINED_EPOCH_OFFSET:
-        return kip_279(follower, answer)
+        return kip_279(follower, answer, fetch_offset)
     return Truncation(min(answer.end_offset, follower.end_offset), done=True)
 
 
-def stays_where_epochs_differ(follower: ReplicaLog, answer: EpochEndOffset) -> Truncation:
-    offset, done = kip_279(follower, answer)
+def stays_where_epochs_differ(
+    follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None = None
+) -> Truncation:
+    offset, done = kip_279(follower, answer, fetch_offset)
     return Truncation(offset if done else follower.end_offset, done=False)
 
 
@@ -366,13 +370,13 @@ MUTANTS = (
         "KIP-279 is done after one round",
         "kip_279",
         the_rounds_are_over,
-        lambda log, answer: kip_279(log, answer)._replace(done=True),
+        lambda *given: kip_279(*given)._replace(done=True),
     ),
     Mutant(
         "KIP-279 is never done",
         "kip_279",
         the_rounds_end,
-        lambda log, answer: kip_279(log, answer)._replace(done=False),
+        lambda *given: kip_279(*given)._replace(done=False),
     ),
     Mutant(
         "KIP-279 cuts nothing before it asks again",
@@ -384,8 +388,8 @@ MUTANTS = (
         "KIP-279 goes to the high watermark where it does not have the epoch",
         "kip_279",
         the_rounds_leave_what_both_have,
-        lambda log, answer: (
-            kip_279(log, answer) if kip_279(log, answer).done else Truncation(to_high_watermark(log), done=True)
+        lambda log, *rest: (
+            kip_279(log, *rest) if kip_279(log, *rest).done else Truncation(to_high_watermark(log), done=True)
         ),
     ),
     Mutant(
@@ -808,15 +812,26 @@ class TestPublished:
         assert met == {(True, True), (False, True), (False, False)}
 
     def test_kip_279_is_that_of_a_leader_of_2_0_0_if_it_also_began_as_early(self) -> None:
-        """If it has not, Kafka's is the high watermark again, of what the rounds before have left."""
+        """If not, Kafka's is the high watermark if the first answer is undefined, and else where that round ended."""
         met = set()
         for follower, leader in logs_of_two(self.SIZE, self.EPOCHS):
             published = published_kip_279(follower, leader)
             kafkas = in_rounds(follower, asking_in_2_0_0(leader)).end_offset
-            knows = has_come_as_far(leader, follower) and began_as_early(leader, follower)
-            assert (published == kafkas) == (knows or follower.high_watermark == published)
-            met.add((knows, published == kafkas))
-        assert met == {(True, True), (False, True), (False, False)}
+            asked_for = follower.epochs.latest_epoch
+            undefined = bool(follower.records) and asking_in_2_0_0(leader)(asked_for) == UNDEFINED
+            as_far_and_as_early = has_come_as_far(leader, follower) and began_as_early(leader, follower)
+            expected = follower.high_watermark == published if undefined else as_far_and_as_early
+            assert (published == kafkas) == expected
+            if undefined:
+                assert kafkas == follower.high_watermark
+            met.add((undefined, published == kafkas))
+        assert met == {(True, True), (True, False), (False, True), (False, False)}
+
+    def test_undefined_in_a_later_round_cuts_nothing_more(self) -> None:
+        """It means from where the follower would fetch, and that is where the round before has left it."""
+        follower = ReplicaLog((Record(0, 0), Record(1, 2)), 0)
+        leader = ReplicaLog((Record(2, 1), Record(3, 3)), 0)
+        assert in_rounds(follower, asking_in_2_0_0(leader)) == follower.truncate_to(1)
 
     def test_a_leader_that_knows_its_own_epoch_gives_the_published_kip_279(self) -> None:
         """That is what KAFKA-7415 put right, for all that fenced followers ask."""

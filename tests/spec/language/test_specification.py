@@ -464,49 +464,54 @@ def test_a_variant_of_a_variant_may_fix_another_value() -> None:
     assert [type(Vote.of(rule=rule)) for rule in ("all", "most", "one")] == [Vote, Most, One]
 
 
-@pytest.fixture
-def lawn() -> type[Specification]:
-    """A system of its own, so that it is nobody else's variant; two of its variants have constants of their own."""
-
-    class Lawn(Specification):
-        mower: str = switch("none", "What cuts it.", among=["none", "hand", "motor"])
-
-    class ByHand(Lawn, mower="hand"):
-        sharp: bool = switch(True, "It is sharp.")
-
-    class ByMotor(ByHand, mower="motor"):
-        fuel: int = constant(3, "How much there is.", at_least=1)
-
-    class Blunt(ByMotor, sharp=False):
-        pass
-
-    class Rusty(ByMotor):
-        sharp: bool = switch(False, "It never was.")
-        rust: bool = switch(True, "It has rust.")
-
-    class RustyToo(ByHand, mower="hand"):
-        rust: bool = switch(True, "It has rust.")
-
-    return Lawn
+class Lawn(Specification):
+    mower: str = switch("none", "What cuts it.", among=["none", "hand", "motor"])
 
 
-def test_a_variant_may_have_constants_of_its_own(lawn: type[Specification]) -> None:
+class ByHand(Lawn, mower="hand"):
+    """It has a constant of its own."""
+
+    sharp: bool = switch(True, "It is sharp.")
+
+
+class ByMotor(ByHand, mower="motor"):
+    fuel: int = constant(3, "How much there is.", at_least=1)
+
+
+class Blunt(ByMotor, sharp=False):
+    """It varies in what only another variant has."""
+
+
+class Rusty(ByMotor):
+    """Nobody's variant, since it fixes nothing else."""
+
+    sharp: bool = switch(False, "It never was.")
+    rust: bool = switch(True, "It has rust.")
+
+
+class RustyToo(ByHand, mower="hand"):
+    """Nor is this one."""
+
+    rust: bool = switch(True, "It has rust.")
+
+
+def test_a_variant_may_have_constants_of_its_own() -> None:
     """They may be asked for together with what picks the variant; a variant of it has them too."""
-    assert lawn.of(mower="hand", sharp=False).valuation == {"mower": "hand", "sharp": False}
-    assert lawn.of(mower="motor").valuation == {"mower": "motor", "sharp": True, "fuel": 3}
-    assert lawn.of().valuation == {"mower": "none"}
+    assert Lawn.of(mower="hand", sharp=False).valuation == {"mower": "hand", "sharp": False}
+    assert Lawn.of(mower="motor").valuation == {"mower": "motor", "sharp": True, "fuel": 3}
+    assert Lawn.of().valuation == {"mower": "none"}
 
 
-def test_a_variant_may_be_found_by_what_only_a_variant_has(lawn: type[Specification]) -> None:
+def test_a_variant_may_be_found_by_what_only_a_variant_has() -> None:
     """What nobody speaks of is as it is declared; a subclass that fixes nothing else is never found."""
     chosen = {
-        "Lawn": lawn.of(),
-        "ByHand": lawn.of(mower="hand", sharp=False),
-        "ByMotor": lawn.of(mower="motor", fuel=2),
-        "Blunt": lawn.of(mower="motor", sharp=False),
+        "Lawn": Lawn.of(),
+        "ByHand": Lawn.of(mower="hand", sharp=False),
+        "ByMotor": Lawn.of(mower="motor", fuel=2),
+        "Blunt": Lawn.of(mower="motor", sharp=False),
     }
     assert {name: type(each).__name__ for name, each in chosen.items()} == {name: name for name in chosen}
-    assert [each.__name__ for each in lawn.variants()] == list(chosen)
+    assert [each.__name__ for each in Lawn.variants()] == list(chosen)
 
 
 def test_a_variant_may_fix_what_is_usual_with_another() -> None:
@@ -541,19 +546,17 @@ def test_a_variant_may_fix_what_is_usual_with_another() -> None:
         ({"mower": "nail scissors"}, "mower = 'nail scissors': it must be one of none, hand, motor"),
     ],
 )
-def test_a_constant_of_another_variant_is_refused(
-    lawn: type[Specification], constants: dict[str, Any], message: str
-) -> None:
+def test_a_constant_of_another_variant_is_refused(constants: dict[str, Any], message: str) -> None:
     """The message says which variant it is that does not have it, and what that has."""
     with pytest.raises(UsageError) as refused:
-        lawn.of(**constants)
+        Lawn.of(**constants)
     assert str(refused.value) == message
 
 
-def test_the_class_is_found_without_making_it(lawn: type[Specification]) -> None:
+def test_the_class_is_found_without_making_it() -> None:
     """Whether a value is allowed, or a name known, is not asked yet."""
-    assert lawn.variant_for(mower="hand", fuel=0, nonsense=1) is lawn.variants()[1]
-    assert lawn.variant_for(mower="nail scissors") is lawn
+    assert Lawn.variant_for(mower="hand", fuel=0, nonsense=1) is Lawn.variants()[1]
+    assert Lawn.variant_for(mower="nail scissors") is Lawn
 
 
 # What keeps a specification from being more than its constants.
