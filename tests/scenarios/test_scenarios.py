@@ -20,6 +20,10 @@ TRANSCRIPTS = sorted(HERE.glob("*.txt"))
 def test_there_are_transcripts() -> None:
     """None has gone without anybody noticing."""
     assert [path.stem for path in TRANSCRIPTS] == [
+        "fetch-under-an-old-epoch",
+        "fetch-under-kip-320",
+        "join-under-an-old-epoch",
+        "join-under-kip-320",
         "leader-fails-at-8-4-6",
         "t1-loss-by-truncation",
         "t1-under-kip-101",
@@ -32,6 +36,16 @@ def test_there_are_transcripts() -> None:
         "t3-prime-divergence-under-kip-101",
         "t3-prime-under-kip-279",
         "t3-prime-under-kip-320",
+        "t4-counted-under-an-old-epoch",
+        "t4-under-kip-320",
+        "t5-asked-too-early",
+        "t5-under-kip-320",
+        "t6-the-same-leader-again",
+        "t6-under-kip-320",
+        "t7-a-leader-without-an-answer",
+        "t7-under-kip-320",
+        "t8-joined-below-the-epoch",
+        "t8-under-kip-320",
     ]
 
 
@@ -55,6 +69,13 @@ SAME: list[tuple[str, str, str]] = [
     ("t2-divergence", "t2-under-kip-101", "leader_increment_high_watermark(leader=1)"),
     ("t3-prime-divergence-under-kip-101", "t3-prime-under-kip-279", "become_follower(broker=1, epoch=3)"),
     ("t3-prime-divergence-under-kip-101", "t3-prime-under-kip-320", "become_follower(broker=1, epoch=3)"),
+    ("fetch-under-an-old-epoch", "fetch-under-kip-320", "leader_increment_high_watermark(leader=2)"),
+    ("join-under-an-old-epoch", "join-under-kip-320", "leader_increment_high_watermark(leader=2)"),
+    ("t4-counted-under-an-old-epoch", "t4-under-kip-320", "become_leader(broker=0, epoch=3)"),
+    ("t5-asked-too-early", "t5-under-kip-320", "controller_elect_leader(broker=0)"),
+    ("t6-the-same-leader-again", "t6-under-kip-320", "become_follower(broker=1, epoch=3)"),
+    ("t7-a-leader-without-an-answer", "t7-under-kip-320", "become_leader(broker=1, epoch=4)"),
+    ("t8-joined-below-the-epoch", "t8-under-kip-320", "become_follower(broker=2, epoch=1)"),
 ]
 
 
