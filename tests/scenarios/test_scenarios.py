@@ -81,11 +81,44 @@ SAME: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("story", "other", "last"), SAME, ids=[row[1] for row in SAME])
 def test_another_version_tells_the_same_events(story: str, other: str, last: str) -> None:
-    """Up to this step, and by then the first version has cut too much, or too little, and the other has not."""
+    """Up to this step; by then the first has cut too much, or too little, or the other refuses what comes next."""
     one, two = (list(map(str, run(HERE / f"{name}.txt").steps)) for name in (story, other))
     length = len(one) - one[::-1].index(last)
     assert one[:length] == two[:length]
     assert (bool(run(HERE / f"{story}.txt").broken), run(HERE / f"{other}.txt").broken) == (True, {})
+
+
+FENCES: list[tuple[str, str, str]] = [
+    ("fetch-under-an-old-epoch", "fetch-under-kip-320", "fence_fetch=false"),
+    ("join-under-an-old-epoch", "join-under-kip-320", "fence_join=false"),
+    ("t4-counted-under-an-old-epoch", "t4-under-kip-320", "fence_high_watermark=false"),
+    ("t5-asked-too-early", "t5-under-kip-320", "fence_truncation=false"),
+    ("t6-the-same-leader-again", "t6-under-kip-320", "truncate_every_epoch=false"),
+    ("t7-a-leader-without-an-answer", "t7-under-kip-320", "persist_epoch_on_lead=false"),
+    ("t8-joined-below-the-epoch", "t8-under-kip-320", "join_at_epoch_start=false"),
+]
+
+
+@pytest.mark.parametrize(("story", "other", "fence"), FENCES, ids=[row[0] for row in FENCES])
+def test_one_fence_makes_the_difference(story: str, other: str, fence: str, tmp_path: Path) -> None:
+    """With it the story is not what happens, and without it the other one is not."""
+    without, with_it = ((HERE / f"{name}.txt").read_text(encoding="utf-8") for name in (story, other))
+    assert without.count(f" {fence} ") == with_it.count(" truncation=kip-320 ") == 1
+    path = tmp_path / "changed.txt"
+    for text in (without.replace(f" {fence} ", " "), with_it.replace(" truncation=kip-320 ", f" {fence} ")):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(Wrong):
+            run(path)
+
+
+@pytest.mark.parametrize(
+    ("story", "broken", "length"),
+    [("fetch-under-an-old-epoch", "weak_isr", 13), ("join-under-an-old-epoch", "strong_isr", 15)],
+)
+def test_it_is_no_longer_than_the_shortest(story: str, broken: str, length: int) -> None:
+    """As long as what the checker finds, which takes it half a minute each."""
+    replay = run(HERE / f"{story}.txt")
+    assert replay.broken[broken] == replay.number == length
 
 
 def test_the_end_of_the_divergence_needs_no_leader_epochs(tmp_path: Path) -> None:
