@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from spec.language import (
@@ -129,9 +130,7 @@ class Replication(Specification):
     @variable
     def log(self) -> MappingDomain:
         """The log of each replica, with its high watermark."""
-        epochs = integers(0, self.max_leader_epoch)
-        written = record(Record, id=integers(0, self.max_records - 1), leader_epoch=epochs)
-        records = sequence_of(written, longest=self.log_size)
+        records = sequence_of(self.any_record(), longest=self.log_size)
         high_watermark = integers(0, self.log_size)
         return mapping(each_broker(self), record(ReplicaLog, records=records, high_watermark=high_watermark))
 
@@ -158,9 +157,12 @@ class Replication(Specification):
     @variable(when=lambda self: self.history)
     def committed(self) -> Domain[frozenset[Committed]]:
         """What lay below the high watermark of a broker that presumed leadership: a history, which no broker has."""
-        ids, epochs = integers(0, self.max_records - 1), integers(0, self.max_leader_epoch)
-        written = record(Record, id=ids, leader_epoch=epochs)
-        return subset_of(record(Committed, offset=integers(0, self.log_size - 1), record=written))
+        return subset_of(record(Committed, offset=integers(0, self.log_size - 1), record=self.any_record()))
+
+    def any_record(self) -> Domain[Record]:
+        """A record under any epoch."""
+        epochs = integers(0, self.max_leader_epoch)
+        return record(Record, id=integers(0, self.max_records - 1), leader_epoch=epochs)
 
     def leader_and_isr_with(self, leader_epoch: Domain[int]) -> Domain[LeaderAndIsr]:
         """A leadership under one of these epochs."""
@@ -184,7 +186,7 @@ class Replication(Specification):
     def controller_shrink_isr(self, s: State, broker: int) -> None:
         """The controller takes a broker out of the ISR, but for the last one, and its leadership from a leader.
 
-        [ReplicaStateMachine.removeReplicasFromIsr]
+        [ReplicaStateMachine.removeReplicasFromIsr, 3.9]
         """
         state = s.partition_state
         require(broker in state.isr)
@@ -195,10 +197,24 @@ class Replication(Specification):
 
     @action(broker=each_broker)
     def controller_elect_leader(self, s: State, broker: int) -> None:
-        """The controller elects a member of the ISR. [PartitionStateMachine]"""
+        """The controller elects a member of the ISR.
+
+        Any member, at any time: a coarse rule, which covers every clean strategy of `election`. What some of these
+        take out of the ISR with it is a step of its own here. [PartitionStateMachine, 3.9]
+        """
         state = s.partition_state
         require(broker in state.isr and broker != state.leader)
         self.send(s, broker, state.isr)
+
+    # Whoever is sent a request.
+
+    def later_request(self, s: State, broker: int, epoch: int, leaders: Collection[int | None]) -> LeaderAndIsr:
+        """The request of an epoch that names one of these leaders, and is later than what the broker goes by."""
+        request: LeaderAndIsr | None = s.leader_and_isr.get(epoch)
+        require(request is not None and request.leader in leaders)
+        require(epoch > s.replica[broker].leader_epoch)
+        assert request is not None
+        return request
 
     # Whoever presumes to lead.
 
@@ -213,16 +229,16 @@ class Replication(Specification):
 
     @action(broker=each_broker, epoch=each_leader_epoch)
     def become_leader(self, s: State, broker: int, epoch: int) -> None:
-        """A broker accepts a request of a later epoch that makes it leader. Its log stays. [Partition.makeLeader]"""
-        request = s.leader_and_isr.get(epoch)
-        require(request is not None and request.leader == broker)
-        require(epoch > s.replica[broker].leader_epoch)
-        s.replica[broker] = request
+        """A broker accepts a request of a later epoch that makes it leader. Its log stays.
+
+        [Partition.makeLeader, 3.9]
+        """
+        s.replica[broker] = self.later_request(s, broker, epoch, {broker})
         self.remember_committed(s, broker)
 
     @action(leader=each_broker)
     def leader_write(self, s: State, leader: int) -> None:
-        """A leader appends a record under its epoch. [Partition.appendRecordsToLeader]"""
+        """A leader appends a record under its epoch. [Partition.appendRecordsToLeader, 3.9]"""
         require(self.presumes_leadership(s, leader))
         bound(s.next_record_id < self.max_records)
         log = s.log[leader]
@@ -232,7 +248,7 @@ class Replication(Specification):
 
     @action(leader=each_broker)
     def leader_increment_high_watermark(self, s: State, leader: int) -> None:
-        """A leader commits its next record, which its whole ISR has. [Partition.maybeIncrementLeaderHW]"""
+        """A leader commits its next record, which its whole ISR has. [Partition.maybeIncrementLeaderHW, 3.9]"""
         require(self.presumes_leadership(s, leader))
         log = s.log[leader]
         offset = log.high_watermark + 1
@@ -243,7 +259,7 @@ class Replication(Specification):
 
     @action(leader=each_broker, replica=each_broker, when=several_brokers)
     def leader_shrink_isr(self, s: State, leader: int, replica: int) -> None:
-        """The true leader takes a replica that is behind out of the ISR. [Partition.maybeShrinkIsr]"""
+        """The true leader takes a replica that is behind out of the ISR. [Partition.maybeShrinkIsr, 3.9]"""
         mine = s.replica[leader]
         require(replica in mine.isr and replica != leader)
         require(not self.is_caught_up(s, replica, leader))
@@ -251,7 +267,7 @@ class Replication(Specification):
 
     @action(leader=each_broker, replica=each_broker, when=several_brokers)
     def leader_expand_isr(self, s: State, leader: int, replica: int) -> None:
-        """The true leader takes a replica that has caught up into the ISR. [Partition.maybeExpandIsr]"""
+        """The true leader takes a replica that has caught up into the ISR. [Partition.maybeExpandIsr, 3.9]"""
         mine = s.replica[leader]
         require(replica not in mine.isr)
         require(self.may_join(s, replica, leader))
@@ -279,12 +295,9 @@ class Replication(Specification):
     def become_follower(self, s: State, broker: int, epoch: int) -> None:
         """A broker accepts a request of a later epoch that names another leader, and truncates its log.
 
-        [ReplicaManager.makeFollowers, Partition.makeFollower]
+        [ReplicaManager.makeFollowers, Partition.makeFollower, 3.9]
         """
-        request = s.leader_and_isr.get(epoch)
-        require(request is not None and request.leader not in (None, broker))
-        mine = s.replica[broker]
-        require(epoch > mine.leader_epoch)
+        request = self.later_request(s, broker, epoch, {*each_broker(self)} - {broker})
         self.truncate(s, broker, request)
         s.replica[broker] = request
 
@@ -301,14 +314,11 @@ class Replication(Specification):
     @action(broker=each_broker, epoch=each_leader_epoch, when=lambda self: self.adopt_leaderless)
     def become_leaderless(self, s: State, broker: int, epoch: int) -> None:
         """A broker accepts a request of a later epoch that names no leader."""
-        request = s.leader_and_isr.get(epoch)
-        require(request is not None and request.leader is None)
-        require(epoch > s.replica[broker].leader_epoch)
-        s.replica[broker] = request
+        s.replica[broker] = self.later_request(s, broker, epoch, {None})
 
     @action(follower=each_broker, leader=each_broker, when=several_brokers)
     def follower_fetch(self, s: State, follower: int, leader: int) -> None:
-        """A follower fetches the next record, and the high watermark with it. [ReplicaFetcherThread]"""
+        """A follower fetches the next record, and the high watermark with it. [ReplicaFetcherThread, 3.9]"""
         require(follower != leader and self.presumes_leadership(s, leader))
         require(self.may_fetch(s, follower, leader))
         log, its = s.log[follower], s.log[leader]
@@ -522,7 +532,7 @@ class Kip320(Kip279, truncation="kip-320"):
     """2.1 and later: leader and follower deal with each other only while they go by the same leader epoch. [KIP-320]
 
     In Kafka each fetch, and each question where an epoch ends, carries the asker's leader epoch, and the leader
-    refuses what is not its own [Partition.checkCurrentLeaderEpoch]. Here what a leader makes of a fetch, a high
+    refuses what is not its own [Partition.checkCurrentLeaderEpoch, 2.1]. Here what a leader makes of a fetch, a high
     watermark or an ISR, is a step of its own later on, and so each has its fence.
     """
 
@@ -538,22 +548,27 @@ class Kip320(Kip279, truncation="kip-320"):
     truncate_every_epoch: bool = switch(
         True, "A follower truncates at each new epoch, not only at another leader (KAFKA-7164)."
     )
-
     persist_epoch_on_lead: bool = switch(
         True, "A leader can answer for its epoch before it has a record of it (KAFKA-7415); with Kafka's answers."
     )
 
     def same_epoch(self, s: State, follower: int, leader: int) -> bool:
         """Whether both go by one leader epoch, of which this broker is the leader."""
-        mine, its = s.replica[follower], s.replica[leader]
-        return bool(its.leader == leader and mine.leader_epoch == its.leader_epoch)
+        return self.may_ask(s, s.replica[follower], leader)
+
+    def may_ask(self, s: State, mine: LeaderAndIsr, leader: int) -> bool:
+        """Whether this broker leads, and under the very leader epoch that the asker goes by."""
+        its = s.replica[leader]
+        if its.leader != leader:
+            return False
+        return truncation.check_leader_epoch(mine.leader_epoch, its.leader_epoch) is None
 
     def truncate(self, s: State, follower: int, request: LeaderAndIsr) -> None:
         """Only when the leader has accepted the same request."""
         leader = request.leader
         if self.fence_truncation:
-            its = s.replica[leader]
-            require(its.leader == leader and its.leader_epoch == request.leader_epoch)
+            assert leader is not None
+            require(self.may_ask(s, request, leader))
         if self.truncate_every_epoch or s.replica[follower].leader != leader:
             super().truncate(s, follower, request)
 
