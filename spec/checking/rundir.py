@@ -9,7 +9,8 @@ that begins with `_`. When all are there, the attempts that count get their fina
 Then the commit is written beside its place and moved there, which is what makes the level exist. Whoever dies
 in between leaves files that no commit names: nobody reads them, and `resume` removes them.
 
-States are packed: big-endian bytes of one width for the whole run, so that the order of bytes is code order.
+States are packed: as many 64-bit words as the layout has, each in big-endian bytes, so that the order of bytes is
+code order. In memory a state is these bytes, or a row of an array of words; both give the same files.
 Names that begin with `_` are passed over by what reads Parquet, so a run that is complete is also a table with
 the columns `state`, `level` and `bucket`: `spark.read.parquet(DIR)`, `pyarrow.dataset.dataset(DIR, ...)`.
 """
@@ -22,7 +23,6 @@ import json
 import os
 import shutil
 import uuid
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,15 +30,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spec.language.errors import UsageError
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of the directory. A run of another format is refused."""
 BUCKETS: Final = 16
 """As many tasks can settle a level at once."""
+
+Words = npt.NDArray[np.uint64]
+"""Packed states, a row of words for each."""
 
 Identity = Mapping[str, Mapping[str, Any]]
 """What a run explores, part by part (system, constants, source, ...), each part by name; plain JSON."""
@@ -51,9 +56,65 @@ def reached(point: str) -> None:
     """
 
 
+# SplitMix64 (Steele, Lea and Flood 2014), word after word: cheap on whole columns, and neighbours part company.
+_STRIDE, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
 def bucket_of(state: bytes, buckets: int) -> int:
     """The bucket of a packed state, the same in every process and every run."""
-    return zlib.crc32(state) % buckets
+    mixed, mask = 0, (1 << 64) - 1
+    for at in range(0, len(state), 8):
+        mixed = (mixed ^ int.from_bytes(state[at : at + 8], "big")) + _STRIDE & mask
+        mixed = (mixed ^ mixed >> 30) * _FIRST & mask
+        mixed = (mixed ^ mixed >> 27) * _SECOND & mask
+        mixed ^= mixed >> 31
+    return mixed % buckets
+
+
+def buckets_of(states: Words, buckets: int) -> npt.NDArray[np.int64]:
+    """The bucket of each state, see `bucket_of`."""
+    mixed = np.zeros(len(states), np.uint64)
+    for column in states.T:
+        mixed ^= column
+        mixed += _STRIDE
+        mixed ^= mixed >> 30
+        mixed *= _FIRST
+        mixed ^= mixed >> 27
+        mixed *= _SECOND
+        mixed ^= mixed >> 31
+    return (mixed % buckets).astype(np.int64)
+
+
+def words_of(states: Iterable[bytes], width: int) -> Words:
+    """States of so many bytes each, as words."""
+    return _words(pa.array(list(states), pa.binary(width)))
+
+
+def bytes_of(states: Words) -> list[bytes]:
+    """States in words, each as bytes."""
+    found: list[bytes] = _stored(states).view(f"V{8 * states.shape[1]}").ravel().tolist()
+    return found
+
+
+def in_code_order(states: Words) -> Words:
+    """The same states, sorted."""
+    if states.shape[1] == 1:  # a plain sort is several times as fast
+        return np.sort(states, axis=0)
+    return states[np.lexsort(states.T[::-1])]
+
+
+def _stored(states: Words) -> npt.NDArray[Any]:
+    """Words as they lie in a file."""
+    return np.ascontiguousarray(states, ">u8")
+
+
+def _words(column: pa.Array) -> Words:
+    """A column of a file as words."""
+    width = column.type.byte_width
+    if not len(column):
+        return np.empty((0, width // 8), np.uint64)
+    stored = np.frombuffer(column.buffers()[1], ">u8", len(column) * width // 8, column.offset * width)
+    return stored.astype(np.uint64).reshape(len(column), -1)
 
 
 @dataclass(frozen=True)
@@ -108,7 +169,7 @@ class RunDirectory:
     run: str
     """A name that no other run has."""
     width: int
-    """Bytes of a packed state."""
+    """Bytes of a packed state, eight for each of its words."""
     buckets: int
     durable: bool
     """Whether a level that is committed survives the machine, and not only the process."""
@@ -169,15 +230,18 @@ class RunDirectory:
         return self._bucket(level, bucket) / "states.parquet"
 
     def write(self, level: int, states: Iterable[bytes]) -> list[LevelFile]:
-        """Write states of a level, given in code order, to attempts of their buckets."""
-        by_bucket: dict[int, list[bytes]] = {}
-        for state in states:
-            by_bucket.setdefault(bucket_of(state, self.buckets), []).append(state)
-        return [self._write_bucket(level, bucket, by_bucket[bucket]) for bucket in sorted(by_bucket)]
+        """Write states of a level to attempts of their buckets, each in code order."""
+        return self.write_array(level, words_of(states, self.width))
 
-    def _write_bucket(self, level: int, bucket: int, states: list[bytes]) -> LevelFile:
+    def write_array(self, level: int, states: Words) -> list[LevelFile]:
+        """Write states of a level, see `write`."""
+        buckets = buckets_of(states, self.buckets)
+        return [self._write_bucket(level, int(bucket), states[buckets == bucket]) for bucket in np.unique(buckets)]
+
+    def _write_bucket(self, level: int, bucket: int, states: Words) -> LevelFile:
+        stored = pa.py_buffer(_stored(in_code_order(states)))
+        column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.width), len(states), [None, stored])
         sink = pa.BufferOutputStream()
-        column = pa.array(states, pa.binary(self.width))
         pq.write_table(pa.table({"state": column}), sink, compression="zstd", use_dictionary=False)
         content = sink.getvalue()
         attempt = f"_{uuid.uuid4().hex}.parquet"
@@ -188,9 +252,12 @@ class RunDirectory:
 
     def read(self, level: int, bucket: int) -> list[bytes]:
         """The states of a bucket in a level that is committed, in code order; its file must be there."""
+        return bytes_of(self.read_array(level, bucket))
+
+    def read_array(self, level: int, bucket: int) -> Words:
+        """The states of a bucket in a level, see `read`."""
         table = pq.ParquetFile(self.file(level, bucket)).read(use_threads=False)  # a task has one core
-        states: list[bytes] = table.column("state").to_pylist()
-        return states
+        return _words(table.column("state").combine_chunks())
 
     def committed(self, level: int) -> tuple[LevelFile, ...]:
         """The files of a level that is committed."""

@@ -6,18 +6,26 @@ which sets and parameters are walked, the tie-break between counterexamples, and
 first value, number 0, is what a variable holds until `initial` says otherwise, and what dead data should go
 back to: two states that differ only in something nobody will read again are one state too many.
 
+The same order flattened: a domain is a row of *slots*, each of which holds a small number, and a value is its
+`codes` in them. Rows of codes, compared as tuples, are ordered as the numbers of their values are. A state is
+packed slot by slot, so that a part of a value can be read and written without unpacking the whole.
+
 Values are plain and immutable: integers, strings, enum members, None, tuples, frozensets and NamedTuples.
 A mapping is not a value but a way to lay out a variable, one cell for each key, see `mapping`.
 """
 
+# ruff: noqa: D102  (what the methods are for is told once, in Domain; those of Subset are of frozenset)
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
+from functools import cached_property
+from itertools import chain, islice
 from math import prod
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from spec.language.errors import OutOfDomain, SpecificationError
 
@@ -25,6 +33,21 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Slot(NamedTuple):
+    """A place for a small number in the flattened form of a domain."""
+
+    name: str
+    """Which part it is, as it is written behind the name of the whole: "", ".left", "[2].right", ".basket{fig}"."""
+    size: int
+    """It holds 0 to size - 1; at least 2, for where nothing is to be told apart there is no slot."""
+
+    @property
+    def width(self) -> int:
+        """Bits that it takes."""
+        return (self.size - 1).bit_length()
 
 
 class Domain(ABC, Generic[T]):
@@ -44,6 +67,28 @@ class Domain(ABC, Generic[T]):
     @abstractmethod
     def unrank(self, code: int) -> T:
         """The value with this number, in its canonical form."""
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """Its flattened form; none if it holds a single value."""
+        return tuple(self._slots()) if self.size > 1 else ()
+
+    def _slots(self) -> Iterable[Slot]:
+        """The slots, if it holds two values or more: one for its number, unless it has parts."""
+        return (Slot("", self.size),)
+
+    def codes(self, value: Any) -> tuple[int, ...]:
+        """A value flattened: the code in each slot.
+
+        Raises:
+            OutOfDomain: the domain does not hold it, in the words of `rank`.
+        """
+        code = self.rank(value)
+        return (code,) if self.slots else ()
+
+    def value(self, codes: Sequence[int]) -> T:
+        """The value with these codes, in its canonical form."""
+        return self.unrank(codes[0] if codes else 0)
 
     @abstractmethod
     def __str__(self) -> str:
@@ -68,10 +113,12 @@ class Domain(ABC, Generic[T]):
     @property
     def width(self) -> int:
         """Bits that a packed value takes."""
-        return (self.size - 1).bit_length()
+        return sum(slot.width for slot in self.slots)
 
 
-class _Integers(Domain[int]):
+class IntegerDomain(Domain[int]):
+    """See `integers`."""
+
     def __init__(self, low: int, high: int):
         self.low, self.high, self.size = low, high, high - low + 1
 
@@ -87,7 +134,9 @@ class _Integers(Domain[int]):
         return f"an integer of {self.low}..{self.high}"
 
 
-class _Enumeration(Domain[T]):
+class EnumerationDomain(Domain[T]):
+    """See `one_of`."""
+
     def __init__(self, values: Iterable[T]):
         self.values = tuple(values)
         try:
@@ -117,17 +166,54 @@ class _Enumeration(Domain[T]):
         return "one of " + ", ".join(map(str, self.values))
 
 
-class _Optional(Domain[T | None]):
-    def __init__(self, domain: Domain[T]):
-        if None in domain:
-            raise SpecificationError(f"optional({domain}): it holds None already")
+class _OrNothing(Domain[T]):
+    """Nothing first, then the values of a domain.
+
+    What lies in one slot makes room in it for nothing; before several slots stands one that tells whether
+    they are used, and if not they hold 0.
+    """
+
+    nothing: Any
+    presence: str
+    """The name of the slot that tells."""
+
+    def __init__(self, domain: Domain[Any]):
         self.domain, self.size = domain, domain.size + 1
 
     def rank(self, value: Any) -> int:
-        return 0 if value is None else self.domain.rank(value) + 1
+        return 0 if value is self.nothing else self.domain.rank(value) + 1
 
-    def unrank(self, code: int) -> T | None:
-        return None if code == 0 else self.domain.unrank(code - 1)
+    def unrank(self, code: int) -> T:
+        found: T = self.domain.unrank(code - 1) if code else self.nothing
+        return found
+
+    def _slots(self) -> Iterable[Slot]:
+        inner = self.domain.slots
+        return (Slot(self.presence, 2), *inner) if len(inner) > 1 else super()._slots()
+
+    def codes(self, value: Any) -> tuple[int, ...]:
+        if len(self.slots) <= 1:
+            return super().codes(value)
+        if value is self.nothing:
+            return (0,) * len(self.slots)
+        return (1, *self.domain.codes(value))
+
+    def value(self, codes: Sequence[int]) -> T:
+        if len(self.slots) <= 1:
+            return super().value(codes)
+        found: T = self.domain.value(codes[1:]) if codes[0] else self.nothing
+        return found
+
+
+class OptionalDomain(_OrNothing[T | None]):
+    """See `optional`."""
+
+    nothing, presence = None, " is not None"
+
+    def __init__(self, domain: Domain[T]):
+        if None in domain:
+            raise SpecificationError(f"optional({domain}): it holds None already")
+        super().__init__(domain)
 
     def __str__(self) -> str:
         return f"None or {self.domain}"
@@ -139,7 +225,7 @@ class Subset(frozenset[T]):
     __slots__ = ("_order",)
     _order: Mapping[T, int]
 
-    def __new__(cls, elements: Iterable[T], order: Mapping[T, int]) -> Subset[T]:  # noqa: D102
+    def __new__(cls, elements: Iterable[T], order: Mapping[T, int]) -> Subset[T]:
         self = super().__new__(cls, elements)
         self._order = order
         return self
@@ -168,16 +254,16 @@ class Subset(frozenset[T]):
     def __rsub__(self, other: Any) -> Any:
         return self._with(lambda mine, others: frozenset(others).difference(mine), other)
 
-    def union(self, *others: Iterable[Any]) -> Subset[Any]:  # noqa: D102
+    def union(self, *others: Iterable[Any]) -> Subset[Any]:
         return Subset(super().union(*others), self._order)
 
-    def intersection(self, *others: Iterable[Any]) -> Subset[T]:  # noqa: D102
+    def intersection(self, *others: Iterable[Any]) -> Subset[T]:
         return Subset(super().intersection(*others), self._order)
 
-    def difference(self, *others: Iterable[Any]) -> Subset[T]:  # noqa: D102
+    def difference(self, *others: Iterable[Any]) -> Subset[T]:
         return Subset(super().difference(*others), self._order)
 
-    def symmetric_difference(self, other: Iterable[Any]) -> Subset[Any]:  # noqa: D102
+    def symmetric_difference(self, other: Iterable[Any]) -> Subset[Any]:
         return Subset(super().symmetric_difference(other), self._order)
 
     def _with(self, operator: Callable[[frozenset[T], Any], Any], other: Any) -> Any:
@@ -186,6 +272,8 @@ class Subset(frozenset[T]):
                 return NotImplemented
             other = frozenset(other)
         found = operator(self, other)
+        if found is NotImplemented:  # it is a set only by its `__class__`, and knows itself what to do
+            return NotImplemented
         return self if found == self else Subset(found, self._order)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -195,10 +283,13 @@ class Subset(frozenset[T]):
         return "{" + ", ".join(map(repr, self)) + "}"
 
 
-class _Subsets(Domain[frozenset[T]]):
+class SubsetDomain(Domain[frozenset[T]]):
+    """See `subset_of`. Its numbers are binary numbers, so the element with the highest number weighs most."""
+
     def __init__(self, elements: Domain[T]):
         self.elements = elements
-        self._order = {value: code for code, value in enumerate(elements)}
+        self.order = {value: code for code, value in enumerate(elements)}
+        """The number of each element, in their order."""
         self.size = 1 << elements.size
 
     def rank(self, value: Any) -> int:
@@ -206,18 +297,31 @@ class _Subsets(Domain[frozenset[T]]):
             try:
                 return sum(1 << code for code in set(map(self.elements.rank, frozenset.__iter__(value))))
             except OutOfDomain:
-                value = Subset(value, self._order)  # to be told in one order
+                value = Subset(value, self.order)  # to be told in one order
         raise OutOfDomain(value, str(self))
 
     def unrank(self, code: int) -> frozenset[T]:
-        return Subset((element for element, bit in self._order.items() if code >> bit & 1), self._order)
+        return Subset((element for element, bit in self.order.items() if code >> bit & 1), self.order)
+
+    def _slots(self) -> Iterable[Slot]:
+        return (Slot(f"{{{element}}}", 2) for element in reversed(self.order))
+
+    def codes(self, value: Any) -> tuple[int, ...]:
+        code = self.rank(value)
+        return tuple(code >> bit & 1 for bit in reversed(self.order.values()))
+
+    def value(self, codes: Sequence[int]) -> frozenset[T]:
+        return self.unrank(sum(1 << bit for bit, code in enumerate(reversed(codes)) if code))
 
     def __str__(self) -> str:
-        return "a frozenset of " + ", ".join(map(str, self._order))
+        return "a frozenset of " + ", ".join(map(str, self.order))
 
 
-class _Sequences(Domain[tuple[T, ...]]):
-    """Shorter ones first; among equals the earlier elements weigh more."""
+class SequenceDomain(Domain[tuple[T, ...]]):
+    """See `sequence_of`. Shorter ones first; among equals the earlier elements weigh more.
+
+    The first slot holds the length. Those of elements that are not there hold 0.
+    """
 
     def __init__(self, elements: Domain[T], longest: int):
         self.elements, self.longest = elements, longest
@@ -227,8 +331,7 @@ class _Sequences(Domain[tuple[T, ...]]):
         self.size = self._first[-1]
 
     def rank(self, value: Any) -> int:
-        if type(value) is not tuple or len(value) > self.longest:
-            raise OutOfDomain(value, str(self))
+        self._check(value)
         code = 0
         for element in value:
             code = code * self.elements.size + self.elements.rank(element)
@@ -243,12 +346,80 @@ class _Sequences(Domain[tuple[T, ...]]):
             reversed_codes.append(digit)
         return tuple(map(self.elements.unrank, reversed(reversed_codes)))
 
+    def _slots(self) -> Iterator[Slot]:
+        yield Slot(".length", self.longest + 1)
+        for at in range(self.longest):
+            yield from (Slot(f"[{at}]{name}", size) for name, size in self.elements.slots)
+
+    def codes(self, value: Any) -> tuple[int, ...]:
+        self._check(value)
+        codes = [len(value)]
+        for element in value:
+            codes += self.elements.codes(element)
+        return (*codes, *[0] * (len(self.slots) - len(codes))) if self.slots else ()
+
+    def value(self, codes: Sequence[int]) -> tuple[T, ...]:
+        length, each = codes[0] if codes else 0, len(self.elements.slots)
+        return tuple(self.elements.value(codes[1 + each * at : 1 + each * (at + 1)]) for at in range(length))
+
+    def _check(self, value: Any) -> None:
+        if type(value) is not tuple or len(value) > self.longest:
+            raise OutOfDomain(value, str(self))
+
     def __str__(self) -> str:
         return f"a tuple of at most {self.longest}, each {self.elements}"
 
 
-class _Record(Domain[T]):
-    """The first field weighs most."""
+class _Product(Domain[T]):
+    """Part by part, each from a domain of its own; the first part weighs most."""
+
+    def __init__(self, parts: Iterable[Domain[Any]]):
+        self.parts = tuple(parts)
+        self.size = prod(part.size for part in self.parts)
+
+    @abstractmethod
+    def _names(self) -> Iterable[str]:
+        """The parts as they are written behind the name of the whole."""
+
+    @abstractmethod
+    def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
+        """What each domain answers about its part of a value.
+
+        Raises:
+            OutOfDomain: it is nothing that has such parts, or a domain says so of one.
+        """
+
+    @abstractmethod
+    def _of(self, parts: Iterable[Any]) -> T:
+        """The value with these parts."""
+
+    def rank(self, value: Any) -> int:
+        code = 0
+        for domain, digit in zip(self.parts, self._ask(value, lambda domain, part: domain.rank(part)), strict=True):
+            code = code * domain.size + digit
+        return code
+
+    def unrank(self, code: int) -> T:
+        reversed_parts = []
+        for domain in reversed(self.parts):
+            code, digit = divmod(code, domain.size)
+            reversed_parts.append(domain.unrank(digit))
+        return self._of(reversed(reversed_parts))
+
+    def _slots(self) -> Iterator[Slot]:
+        for part, domain in zip(self._names(), self.parts, strict=True):
+            yield from (Slot(part + name, size) for name, size in domain.slots)
+
+    def codes(self, value: Any) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(self._ask(value, lambda domain, part: domain.codes(part))))
+
+    def value(self, codes: Sequence[int]) -> T:
+        rest = iter(codes)
+        return self._of(domain.value(list(islice(rest, len(domain.slots)))) for domain in self.parts)
+
+
+class RecordDomain(_Product[T]):
+    """See `record`."""
 
     def __init__(self, cls: Callable[..., T], fields: Mapping[str, Domain[Any]]):
         self.cls, self.fields = cls, dict(fields)
@@ -260,48 +431,42 @@ class _Record(Domain[T]):
                 f"record({cls.__name__}): it has the fields {', '.join(declared)}, in this order; "
                 f"given are {', '.join(fields) or 'none'}"
             )
-        self.size = prod(domain.size for domain in fields.values())
+        super().__init__(fields.values())
 
-    def rank(self, value: Any) -> int:
+    def _names(self) -> Iterable[str]:
+        return (f".{name}" for name in self.fields)
+
+    def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
         if type(value) is not self.cls:
             raise OutOfDomain(value, str(self))
-        code = 0
+        answers = []
         for (name, domain), part in zip(self.fields.items(), value, strict=True):
             try:
-                code = code * domain.size + domain.rank(part)
+                answers.append(ask(domain, part))
             except OutOfDomain as wrong:
                 raise OutOfDomain(value, f"{self}: its {name} is {wrong}") from None
-        return code
+        return answers
 
-    def unrank(self, code: int) -> T:
-        reversed_parts = []
-        for domain in reversed(self.fields.values()):
-            code, digit = divmod(code, domain.size)
-            reversed_parts.append(domain.unrank(digit))
-        return self.cls(*reversed(reversed_parts))
+    def _of(self, parts: Iterable[Any]) -> T:
+        return self.cls(*parts)
 
     def __str__(self) -> str:
         return f"a {getattr(self.cls, '__name__', self.cls)} of its domain"
 
 
-class _Tuples(Domain[tuple[Any, ...]]):
-    def __init__(self, parts: tuple[Domain[Any], ...]):
-        self.parts, self.size = parts, prod(part.size for part in parts)
+class TupleDomain(_Product[tuple[Any, ...]]):
+    """See `tuple_of`."""
 
-    def rank(self, value: Any) -> int:
+    def _names(self) -> Iterable[str]:
+        return (f"[{at}]" for at in range(len(self.parts)))
+
+    def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
         if type(value) is not tuple or len(value) != len(self.parts):
             raise OutOfDomain(value, str(self))
-        code = 0
-        for domain, part in zip(self.parts, value, strict=True):
-            code = code * domain.size + domain.rank(part)
-        return code
+        return [ask(domain, part) for domain, part in zip(self.parts, value, strict=True)]
 
-    def unrank(self, code: int) -> tuple[Any, ...]:
-        reversed_parts = []
-        for domain in reversed(self.parts):
-            code, digit = divmod(code, domain.size)
-            reversed_parts.append(domain.unrank(digit))
-        return tuple(reversed(reversed_parts))
+    def _of(self, parts: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(parts)
 
     def __str__(self) -> str:
         return "(" + ", ".join(map(str, self.parts)) + ")"
@@ -340,7 +505,9 @@ class LeftOut:
 LEFT_OUT: Final = LeftOut()
 
 
-class _LeftOut(Domain[LeftOut]):
+class LeftOutDomain(Domain[LeftOut]):
+    """See `left_out`."""
+
     size = 1
 
     def rank(self, value: Any) -> int:
@@ -357,17 +524,10 @@ ABSENT: Final = type("Absent", (), {"__repr__": lambda _: "absent", "__reduce__"
 """What the cell of a partial mapping holds while its key is not there."""
 
 
-class _Possibly(Domain[Any]):
+class PossiblyDomain(_OrNothing[Any]):
     """The cell of a partial mapping: absent first, then the values."""
 
-    def __init__(self, domain: Domain[Any]):
-        self.domain, self.size = domain, domain.size + 1
-
-    def rank(self, value: Any) -> int:
-        return 0 if value is ABSENT else self.domain.rank(value) + 1
-
-    def unrank(self, code: int) -> Any:
-        return ABSENT if code == 0 else self.domain.unrank(code - 1)
+    nothing, presence = ABSENT, " is there"
 
     def __str__(self) -> str:
         return str(self.domain)
@@ -391,49 +551,49 @@ def integers(low: int, high: int) -> Domain[int]:
     """
     if high < low:
         raise SpecificationError(f"integers({low}, {high}): it holds nothing")
-    return _Integers(low, high)
+    return IntegerDomain(low, high)
 
 
 def one_of(*values: Any) -> Domain[Any]:
     """These values, in this order. The members of an Enum class are `one_of(*TheClass)`."""
-    return _Enumeration(values)
+    return EnumerationDomain(values)
 
 
 def booleans() -> Domain[bool]:
     """False, then True."""
-    return _Enumeration((False, True))
+    return EnumerationDomain((False, True))
 
 
 def optional(domain: Domain[T] | Iterable[T]) -> Domain[T | None]:
     """None, then the values of the domain."""
-    return _Optional(as_domain(domain))
+    return OptionalDomain(as_domain(domain))
 
 
 def subset_of(elements: Domain[T] | Iterable[T]) -> Domain[frozenset[T]]:
     """Every frozenset of these elements, the empty one first. They are walked in the order of the elements."""
-    return _Subsets(as_domain(elements))
+    return SubsetDomain(as_domain(elements))
 
 
 def sequence_of(elements: Domain[T] | Iterable[T], longest: int) -> Domain[tuple[T, ...]]:
     """Every tuple of at most `longest` of these elements, repetitions included, the empty one first."""
     if longest < 0:
         raise SpecificationError(f"sequence_of(..., {longest}): it holds nothing")
-    return _Sequences(as_domain(elements), longest)
+    return SequenceDomain(as_domain(elements), longest)
 
 
 def record(cls: Callable[..., Any], **fields: Domain[Any] | Iterable[Any]) -> Domain[Any]:
     """A NamedTuple, field by field, in the order of its declaration."""
-    return _Record(cls, {name: as_domain(domain) for name, domain in fields.items()})
+    return RecordDomain(cls, {name: as_domain(domain) for name, domain in fields.items()})
 
 
 def tuple_of(*parts: Domain[Any] | Iterable[Any]) -> Domain[tuple[Any, ...]]:
     """Tuples of a fixed length, part by part."""
-    return _Tuples(tuple(as_domain(part) for part in parts))
+    return TupleDomain(map(as_domain, parts))
 
 
 def left_out() -> Domain[LeftOut]:
     """What the model forgets: whatever is written there is dropped, and whoever reads it is told so."""
-    return _LeftOut()
+    return LeftOutDomain()
 
 
 def mapping(
@@ -447,7 +607,7 @@ def partial_mapping(
     keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
 ) -> MappingDomain:
     """A variable that is a mapping in which each of the keys may be there or not; at first none is."""
-    return MappingDomain({key: _Possibly(cell) for key, cell in _cells(keys, domain).items()}, partial=True)
+    return MappingDomain({key: PossiblyDomain(cell) for key, cell in _cells(keys, domain).items()}, partial=True)
 
 
 def _cells(keys: Iterable[Hashable], domain: Any) -> dict[Any, Domain[Any]]:
@@ -464,5 +624,5 @@ def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
     if isinstance(values, range) and values.step == 1 and values:
         return integers(values.start, values.stop - 1)  # type: ignore[return-value]
     if isinstance(values, tuple | list | range) or (isinstance(values, type) and issubclass(values, Enum)):
-        return _Enumeration(values)
+        return EnumerationDomain(values)
     raise SpecificationError(f"{values!r} is not a domain: give a domain, a range, a sequence or an Enum class")

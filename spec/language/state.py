@@ -4,20 +4,27 @@ Inside, a state is a tuple of immutable values, one for each *cell*: a plain var
 each key. `State` is a window on such a tuple. Assigning through it changes a working copy, cell by cell, and
 `changed` gives the successor; `load` puts the window on another state. One window serves millions of states.
 
+A state is also a row of 64-bit words, and as such one integer: the slots of its cells, in order, from the most
+significant bit of the first word downwards. None lies across the border of two words; what that leaves free is
+0. Integers are ordered as the tuples of codes are, and words can be read slot by slot by who knows no Python.
+
 Each cell remembers the values it has met, so that checking a value against its domain, and finding its
-canonical form and its number, is one look into a dictionary but for the first time.
+canonical form and its bits, is one look into a dictionary but for the first time.
 """
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
-from typing import Any, NamedTuple
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
+from typing import Any, Final, NamedTuple
 
-from spec.language.domains import ABSENT, Domain, MappingDomain
+from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
 from spec.language.errors import OutOfDomain, SpecificationError
 
 Values = tuple[Any, ...]
 """A state: the value of every cell, in the order of the layout."""
+
+WORD: Final = 64
+"""Bits of a word of a packed state."""
 
 
 class Misplaced(OutOfDomain):
@@ -31,13 +38,39 @@ class Misplaced(OutOfDomain):
         return f"{self.cell}: {super().__str__()}"
 
 
+class Place(NamedTuple):
+    """Where a slot lies in a packed state."""
+
+    cell: int
+    """The index of its cell."""
+    slot: Slot
+    word: int
+    """The index of its word; the first is the most significant."""
+    shift: int
+    """Bits of the word that lie below it."""
+    name: str
+    """The part of the state that it holds: `price[fig]`, `basket{pear}`."""
+
+    @property
+    def width(self) -> int:
+        """Bits that it takes."""
+        return self.slot.width
+
+
 class Cell:
     """One place of the state."""
 
-    def __init__(self, name: str, domain: Domain[Any]):
+    def __init__(self, name: str, domain: Domain[Any], places: Iterable[Place], words: int):
         if not domain.size:
             raise SpecificationError(f"variable {name}: its domain holds nothing")
         self.name, self.domain, self.width = name, domain, domain.width
+        self.places = tuple(places)
+        """Where the slots of its domain lie."""
+        # Where they lie in the integer: how far each is shifted, and the mask of its codes.
+        self._slots = [
+            ((words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in self.places
+        ]
+        self._mask = sum(mask << shift for shift, mask in self._slots)
         # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple.
         self._met: dict[type, dict[Any, tuple[Any, int]]] = {}
         self._values: dict[int, Any] = {}
@@ -55,10 +88,11 @@ class Cell:
         if met is not None:
             return met
         try:
-            code = self.domain.rank(value)
+            codes = self.domain.codes(value)
         except OutOfDomain as wrong:
             raise Misplaced(self.name, wrong) from None
-        met = of_its_type[value] = self.unrank(code), code
+        bits = sum(code << shift for code, (shift, _) in zip(codes, self._slots, strict=True))
+        met = of_its_type[value] = self.unpack(bits), bits
         return met
 
     def admit(self, value: Any) -> Any:
@@ -69,16 +103,18 @@ class Cell:
         """
         return self._meet(value)[0]
 
-    def rank(self, value: Any) -> int:
-        """The number of a value in its domain."""
+    def pack(self, value: Any) -> int:
+        """What a value contributes to the packed state."""
         return self._meet(value)[1]
 
-    def unrank(self, code: int) -> Any:
-        """The value with this number; always the same object for the same number."""
+    def unpack(self, packed: int) -> Any:
+        """The value that a packed state has here; always the same object for the same value."""
+        bits = packed & self._mask
         try:
-            return self._values[code]
+            return self._values[bits]
         except KeyError:
-            value = self._values[code] = self.domain.unrank(code)
+            codes = [bits >> shift & mask for shift, mask in self._slots]
+            value = self._values[bits] = self.domain.value(codes)
             return value
 
 
@@ -92,45 +128,69 @@ class Variable(NamedTuple):
 
 
 class Layout:
-    """The cells of a specification's state, in the order in which its variables are declared."""
+    """The cells of a specification's state, in the order in which its variables are declared, and their slots."""
 
     def __init__(self, domains: Mapping[str, tuple[str, Domain[Any] | MappingDomain]]):
-        self.cells: list[Cell] = []
         self.variables: dict[str, Variable] = {}
+        cells: list[tuple[str, Domain[Any]]] = []
         for name, (doc, domain) in domains.items():
             at: int | dict[Any, int]
             if isinstance(domain, MappingDomain):
                 at = {}
                 for key, cell in domain.cells.items():
-                    at[key] = len(self.cells)
-                    self.cells.append(Cell(f"{name}[{key_in_brackets(key)}]", cell))
+                    at[key] = len(cells)
+                    cells.append((f"{name}[{key_in_brackets(key)}]", cell))
                 self.variables[name] = Variable(name, doc, at, domain.partial)
             else:
-                at = len(self.cells)
-                self.cells.append(Cell(name, domain))
+                at = len(cells)
+                cells.append((name, domain))
                 self.variables[name] = Variable(name, doc, at, partial=False)
+        self.slots = tuple(_placed(cells))
+        """Those of all cells."""
+        self.words = self.slots[-1].word + 1 if self.slots else 1
+        """Of a packed state; at least one."""
+        self.first_slot: list[int] = []
+        """By cell, the index of its first slot; of a cell without slots, that of the next one."""
+        self.cells: list[Cell] = []
+        first = 0
+        for name, domain in cells:
+            following = first + len(domain.slots)
+            self.first_slot.append(first)
+            self.cells.append(Cell(name, domain, self.slots[first:following], self.words))
+            first = following
         self.width = sum(cell.width for cell in self.cells)
-        """Bits of a packed state."""
+        """Bits of a packed state, without those that are left free."""
 
     def first(self) -> Values:
         """The state in which every cell holds the first value of its domain."""
-        return tuple(cell.unrank(0) for cell in self.cells)
+        return self.unpack(0)
 
     def pack(self, values: Values) -> int:
         """The state as one integer; packed states are ordered as the tuples of their codes."""
         packed = 0
         for cell, value in zip(self.cells, values, strict=True):
-            packed = packed << cell.width | cell.rank(value)
+            packed |= cell.pack(value)
         return packed
 
     def unpack(self, packed: int) -> Values:
         """The state that was packed."""
-        reversed_values = []
-        for cell in reversed(self.cells):
-            width = cell.width
-            reversed_values.append(cell.unrank(packed & ((1 << width) - 1)))
-            packed >>= width
-        return tuple(reversed(reversed_values))
+        return tuple([cell.unpack(packed) for cell in self.cells])
+
+
+def _placed(cells: Iterable[tuple[str, Domain[Any]]]) -> Iterator[Place]:
+    """The slots one after the other; one that does not fit into its word begins the next."""
+    word, free = 0, WORD
+    for at, (cell, domain) in enumerate(cells):
+        for slot in domain.slots:
+            name, width = cell + slot.name, slot.width
+            if width > WORD:
+                raise SpecificationError(
+                    f"variable {name}: it has {slot.size} values, more than {WORD} bits tell apart"
+                )
+            if width > free:
+                word, free = word + 1, WORD
+            free -= width
+            yield Place(at, slot, word, free, name)
 
 
 def key_in_brackets(key: object) -> str:
@@ -138,18 +198,22 @@ def key_in_brackets(key: object) -> str:
     return str(key)
 
 
-class _Row:
-    """The working copy that the window and its mappings share."""
+class Row:
+    """The working copy that a State and its mappings share: the values of the cells, and which were assigned.
+
+    An engine that has its own idea of where values come from gives `values` another form.
+    """
 
     __slots__ = ("dirty", "looked_at", "values", "writer")
 
     def __init__(self) -> None:
-        self.values: list[Any] = []
+        self.values: Any = []
         self.dirty: list[int] = []
         self.writer: str | None = None  # who may write just now
         self.looked_at: set[int] | None = None
 
     def write(self, at: int, value: Any, name: str) -> None:
+        """Assign to a cell, of the variable with this name."""
         if self.writer is None:
             raise SpecificationError(f"it assigns {name}: only actions and `initial` may change the state")
         if self.values[at] is not value:
@@ -161,13 +225,13 @@ class State:
     """The variables of a specification, as attributes of the `s` that actions and properties are given."""
 
     _layout: Layout
-    _row: _Row
+    _row: Row
 
-    def __new__(cls, layout: Layout) -> State:  # noqa: D102
+    def __new__(cls, layout: Layout, row: Row | None = None) -> State:  # noqa: D102
         # Reading is what happens most: a mapping is an attribute as it stands, a plain variable a property.
         plain = {v.name: _plain(v.name, v.at) for v in layout.variables.values() if isinstance(v.at, int)}
         self: State = object.__new__(type("State", (cls,), plain))
-        row = _Row()
+        row = Row() if row is None else row
         self.__dict__.update(_layout=layout, _row=row)
         for name, variable in layout.variables.items():
             if isinstance(variable.at, dict):
@@ -263,7 +327,7 @@ class _TotalMapping(MutableMapping[Any, Any]):
 
     __slots__ = ("_at", "_name", "_row")
 
-    def __init__(self, name: str, at: dict[Any, int], row: _Row):
+    def __init__(self, name: str, at: dict[Any, int], row: Row):
         self._name, self._at, self._row = name, at, row
 
     def _place(self, key: Any) -> int:

@@ -8,13 +8,37 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spec.checking.rundir import Commit, RunDirectory, Visited, bucket_of, difference, held
+from spec.checking.rundir import (
+    Commit,
+    LevelFile,
+    RunDirectory,
+    Visited,
+    Words,
+    bucket_of,
+    buckets_of,
+    bytes_of,
+    difference,
+    held,
+    in_code_order,
+    words_of,
+)
 from spec.language import UsageError
 
 IDENTITY = {"system": {"name": "toy"}, "constants": {"top": "3", "sides": "2"}, "source": {"toys": "ab12"}}
-LEVELS = [[b"\x00\x00"], [b"\x00\x01", b"\x00\x07", b"\x01\x00"], [b"\x00\x02", b"\xff\xff"]]
+
+
+def packed(*words: int) -> bytes:
+    """A state of these words."""
+    return b"".join(word.to_bytes(8, "big") for word in words)
+
+
+LEVELS = [[packed(0)], [packed(1), packed(7), packed(256)], [packed(2), packed(2**64 - 1)]]
+STRANGER = packed(9)
 
 
 def committed(run: RunDirectory, level: int, states: list[bytes], distinct: int) -> Commit:
@@ -27,7 +51,7 @@ def committed(run: RunDirectory, level: int, states: list[bytes], distinct: int)
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
     """A run of three levels."""
-    made = RunDirectory.create(tmp_path, IDENTITY, 2, buckets=2)
+    made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=2)
     distinct = 0
     for level, states in enumerate(LEVELS, 1):
         distinct += len(states)
@@ -62,12 +86,91 @@ def test_a_bucket_holds_what_hashes_to_it(run: RunDirectory) -> None:
         states = run.read(2, file.bucket)
         assert states == sorted(states)
         assert {bucket_of(state, 2) for state in states} == {file.bucket}
-    assert [bucket_of(state, 16) for state in LEVELS[1]] == [9, 12, 14]
+    assert [bucket_of(state, 16) for state in (*LEVELS[1], packed(1, 2), packed(2, 1))] == [1, 7, 15, 11, 5]
+    assert bucket_of(packed(0), 2**64) == 0xE220A8397B1DCDAF  # what SplitMix64 begins with, from seed 0
+
+
+def test_neighbours_are_spread_over_the_buckets() -> None:
+    """States that differ in a few bits of any word are, as states do."""
+    near = [packed(high << 40, low << 56) for high in range(64) for low in range(64)]
+    sizes = np.bincount(buckets_of(words_of(near, 16), 16))
+    assert len(sizes) == 16
+    assert 200 < min(sizes) <= max(sizes) < 320
+
+
+# States as words.
+
+
+def some_states() -> st.SearchStrategy[list[bytes]]:
+    """Different ones, all of one width, in any order; many share words with others."""
+    word = st.one_of(st.integers(0, 3), st.sampled_from([2**63, 2**64 - 1, 256]), st.integers(0, 2**64 - 1))
+    return st.integers(1, 3).flatmap(
+        lambda words: st.lists(st.tuples(*[word] * words).map(lambda state: packed(*state)), min_size=1, unique=True)
+    )
+
+
+@given(some_states(), st.integers(1, 300))
+def test_an_array_does_as_its_states_do(states: list[bytes], buckets: int) -> None:
+    """Buckets and order are the same for bytes and for words, and one gives back the other."""
+    array = words_of(states, len(states[0]))
+    assert [packed(*row) for row in array.tolist()] == bytes_of(array) == states
+    assert buckets_of(array, buckets).tolist() == [bucket_of(state, buckets) for state in states]
+    assert bytes_of(in_code_order(array)) == sorted(states)
+
+
+ARRAYS: dict[str, Callable[[Words], Words]] = {
+    "as it is": lambda array: array,
+    "column by column": np.asfortranarray,
+    "backwards": lambda array: array[::-1],
+    "of a wider one": lambda array: np.hstack([array, array])[:, : array.shape[1]],
+    "of other bytes": lambda array: array.astype(">u8"),
+}
+
+
+@pytest.mark.parametrize("words", [1, 2, 3])
+@pytest.mark.parametrize("laid", ARRAYS)
+def test_an_array_is_written_as_its_states_are(tmp_path: Path, words: int, laid: str) -> None:
+    """The same files, byte by byte, in whichever order they are given and however the array lies in memory."""
+    array = np.random.default_rng(words).integers(0, 2**64, (1000, words), dtype=np.uint64)
+    array[:, 0] %= 5
+    states = sorted(bytes_of(array))
+    ways: dict[str, Callable[[RunDirectory], list[LevelFile]]] = {
+        "bytes": lambda run: run.write(1, states),
+        "words": lambda run: run.write_array(1, ARRAYS[laid](array)),
+    }
+    contents = []
+    for name, write in ways.items():
+        (tmp_path / name).mkdir()
+        run = RunDirectory.create(tmp_path / name, IDENTITY, 8 * words, buckets=3)
+        run.commit(Commit(1, tuple(write(run)), 1000, 1000, 0.5, {}, {}))
+        contents.append([run.file(1, bucket).read_bytes() for bucket in range(3)])
+        assert states_of(run, 1) == states
+        for bucket in range(3):
+            back = run.read_array(1, bucket)
+            assert back.dtype == np.dtype(np.uint64)
+            assert back.shape[1] == words
+            assert bytes_of(back) == run.read(1, bucket)
+    assert contents[0] == contents[1]
+
+
+def test_an_array_without_states_is_no_file(run: RunDirectory) -> None:
+    """As it is of a list."""
+    assert run.write_array(4, np.empty((0, 1), np.uint64)) == run.write(4, []) == []
+
+
+def test_a_state_of_another_width_is_refused(run: RunDirectory) -> None:
+    """Whether its bytes would give whole words or not."""
+    for state in (b"\x00\x00", packed(1, 2)):
+        with pytest.raises(ValueError, match="expected to be length 8"):
+            run.write(4, [state])
+
+
+# Tasks and levels.
 
 
 def test_a_task_that_is_done_twice_counts_once(tmp_path: Path) -> None:
     """Only the attempt that the commit names is read, whichever was written first, and the other is removed."""
-    run = RunDirectory.create(tmp_path, IDENTITY, 2, buckets=1)
+    run = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=1)
     run.write(1, LEVELS[1][:1])
     whole = run.write(1, LEVELS[1])
     run.write(1, LEVELS[1][:2])
@@ -80,7 +183,7 @@ def test_a_task_that_is_done_twice_counts_once(tmp_path: Path) -> None:
 def test_an_attempt_that_comes_too_late_is_never_read(run: RunDirectory) -> None:
     """Somebody may still write when the level is committed; the next to resume clears it away."""
     before = tree(run.path)
-    run.write(3, [b"\x00\x09"])
+    run.write(3, [STRANGER])
     assert tree(run.path) != before
     RunDirectory.resume(run.path, IDENTITY)
     assert states_of(run, 3) == LEVELS[2]
@@ -109,7 +212,7 @@ def test_visited_states_are_those_of_committed_levels(run: RunDirectory) -> None
     """It catches up from any level, and never sees an attempt."""
     behind = Visited(run, [0, 1])
     assert behind.up_to(1) == set(LEVELS[0])
-    run.write(3, [b"\x00\x09"])
+    run.write(3, [STRANGER])
     assert behind.up_to(3) == {state for states in LEVELS for state in states}
     assert sorted(behind.last) == LEVELS[2]
     assert behind.up_to(2) == {state for states in LEVELS[:2] for state in states}
@@ -193,8 +296,8 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     ),
     "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run that could be resumed"),
     "the format is older": (
-        _change_json("_run.json", lambda head: head.update(format=0)),
-        "has format 0, and only format 1 can be resumed",
+        _change_json("_run.json", lambda head: head.update(format=1)),
+        "has format 1, and only format 2 can be resumed",
     ),
     "the head was edited": (
         _change_json("_run.json", lambda head: head.update(constants={"top": "4", "sides": "2"})),
@@ -243,7 +346,7 @@ def test_a_directory_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     """Whatever is in it is not ours to mix with."""
     (tmp_path / "letters.txt").write_text("Dear")
     with pytest.raises(UsageError, match="is not empty: resume the run in it, or name another"):
-        RunDirectory.create(tmp_path, IDENTITY, 2)
+        RunDirectory.create(tmp_path, IDENTITY, 8)
     assert tree(tmp_path).keys() == {"letters.txt"}
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from spec.checking.model import Model
-from spec.checking.rundir import RunDirectory, Visited, bucket_of
+from spec.checking.rundir import RunDirectory, Visited, buckets_of, words_of
 from spec.checking.spark.work import Arrival, Report, Work
 from spec.language.state import Values
 
@@ -131,10 +131,12 @@ def expand_shares(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Re
     successors = list(bench.work.packed(reached).items())
     for start in range(0, len(successors), BATCH):
         some = successors[start : start + BATCH]
+        packed = [state for state, _ in some]
+        buckets = buckets_of(words_of(packed, bench.work.width), job.directory.buckets)
         yield pa.RecordBatch.from_arrays(
             [
-                pa.array([bucket_of(state, job.directory.buckets) for state, _ in some], pa.int32()),
-                pa.array([state for state, _ in some], pa.binary()),
+                pa.array(buckets, pa.int32()),
+                pa.array(packed, pa.binary()),
                 pa.array([action for _, action in some], pa.int32()),
                 pa.nulls(len(some), pa.binary()),
             ],

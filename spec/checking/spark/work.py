@@ -124,7 +124,7 @@ class Work:
 
     def __init__(self, model: Model, properties: Sequence[int]):
         self.model = model
-        self.width = max(1, (model.layout.width + 7) // 8)
+        self.width = 8 * model.layout.words
         """Bytes of a packed state."""
         self.in_states, self.in_steps = split(model, properties)
         self.type_ok = model.numbers([TYPE_OK])[0]

@@ -9,7 +9,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from typing import Any, NamedTuple
 
 import pytest
@@ -34,7 +34,7 @@ from spec.language import (
     subset_of,
     tuple_of,
 )
-from spec.language.domains import Subset, as_domain
+from spec.language.domains import PossiblyDomain, Subset, as_domain
 from tests.spec.language.trees import Colour, Pair, Tree, Twin, disguises, exact, trees
 
 # Of all domains.
@@ -62,11 +62,51 @@ def test_a_value_comes_back_from_its_code(tree: Tree) -> None:
     )
 
 
-@given(trees())
-def test_the_width_is_the_least_that_holds_every_code(tree: Tree) -> None:
-    """A packed value takes as many bits as its greatest code needs, and none if there is but one value."""
-    greatest = len(tree.members) - 1
-    assert tree.domain.width == (len(f"{greatest:b}") if greatest else 0)
+def with_cells() -> st.SearchStrategy[Tree]:
+    """Any domain, or the cell of a partial mapping that has it."""
+    cells = trees(most=40).map(lambda tree: Tree(PossiblyDomain(tree.domain), [ABSENT, *tree.members]))
+    return st.one_of(trees(), cells)
+
+
+@given(with_cells())
+def test_the_flattened_form_keeps_the_order(tree: Tree) -> None:
+    """Of members in their order, the tuples of codes rise; each code fits its slot, and there is none too many."""
+    codes = [tree.domain.codes(member) for member in tree.members]
+    assert all(one < other for one, other in pairwise(codes))
+    slots = tree.domain.slots
+    assert all(0 <= code < slot.size for each in codes for code, slot in zip(each, slots, strict=True))
+    assert [max(column) + 1 for column in zip(*codes, strict=True)] == [slot.size for slot in slots]
+    assert all(slot.size >= 2 for slot in slots)
+
+
+@given(with_cells())
+def test_a_value_comes_back_from_its_flattened_form(tree: Tree) -> None:
+    """It is the canonical one, which `unrank` gives as well."""
+    back = [tree.domain.value(tree.domain.codes(member)) for member in tree.members]
+    assert list(map(exact, back)) == list(map(exact, tree.members))
+    assert list(map(repr, back)) == list(map(repr, tree.domain))
+    assert list(map(type, back)) == list(map(type, tree.domain))
+
+
+@given(with_cells(), st.data())
+def test_a_stranger_is_refused_flattened_as_it_is_by_number(tree: Tree, data: st.DataObject) -> None:
+    """In the same words."""
+
+    def refusal(ask: Callable[[Any], object], value: Any) -> str | None:
+        try:
+            ask(value)
+        except OutOfDomain as wrong:
+            return str(wrong)
+        return None
+
+    for value in disguises(data.draw(st.sampled_from(tree.members))):
+        assert refusal(tree.domain.codes, value) == refusal(tree.domain.rank, value)
+
+
+@given(with_cells())
+def test_the_width_is_that_of_the_slots(tree: Tree) -> None:
+    """Each takes as many bits as its greatest code needs."""
+    assert tree.domain.width == sum(len(f"{slot.size - 1:b}") for slot in tree.domain.slots)
 
 
 @given(trees(most=40), st.data())
@@ -141,6 +181,87 @@ def test_the_order_of_each_kind(domain: Domain[Any], members: list[Any]) -> None
     assert list(map(exact, domain)) == list(map(exact, members))
 
 
+HOLDS_NOTHING = tuple_of(())
+
+FLATTENED: list[tuple[str, Domain[Any], list[tuple[str, int]]]] = [
+    ("integers", integers(-1, 5), [("", 7)]),
+    ("an enumeration", one_of("a", None), [("", 2)]),
+    ("a single value", one_of("a"), []),
+    ("what is left out", left_out(), []),
+    ("nothing but None", optional(()), []),
+    ("None or the only value", optional(("a",)), [("", 2)]),
+    ("None or a number", optional(range(3)), [("", 4)]),
+    ("None or a record with one choice", optional(record(Pair, left=(0,), right=range(3))), [("", 4)]),
+    (
+        "None or several parts",
+        optional(tuple_of(range(3), booleans())),
+        [(" is not None", 2), ("[0]", 3), ("[1]", 2)],
+    ),
+    ("an absent number", PossiblyDomain(optional(range(3))), [("", 5)]),
+    (
+        "absent, or None, or several parts",
+        PossiblyDomain(optional(tuple_of(booleans(), booleans()))),
+        [(" is there", 2), (" is not None", 2), ("[0]", 2), ("[1]", 2)],
+    ),
+    ("the last element of a set first", subset_of(("fig", "kiwi")), [("{kiwi}", 2), ("{fig}", 2)]),
+    ("no elements", subset_of(()), []),
+    (
+        "the length of a sequence first",
+        sequence_of(record(Pair, left=range(3), right=(0,)), 2),
+        [(".length", 3), ("[0].left", 3), ("[1].left", 3)],
+    ),
+    ("a sequence of one and the same", sequence_of(("a",), 3), [(".length", 4)]),
+    ("a sequence that is empty", sequence_of(range(2), 0), []),
+    ("a sequence of nothing", sequence_of(HOLDS_NOTHING, 3), []),
+    (
+        "the fields of a record",
+        record(Pair, left=subset_of(("x",)), right=record(Twin, left=left_out(), right=range(9))),
+        [(".left{x}", 2), (".right.right", 9)],
+    ),
+    ("what holds nothing", HOLDS_NOTHING, []),
+]
+
+
+@pytest.mark.parametrize(("domain", "slots"), [row[1:] for row in FLATTENED], ids=[row[0] for row in FLATTENED])
+def test_the_slots_of_each_kind(domain: Domain[Any], slots: list[tuple[str, int]]) -> None:
+    """Each part that leaves a choice has its slot, named as the part is written."""
+    assert list(domain.slots) == slots
+
+
+def test_what_is_not_used_is_flattened_to_zero() -> None:
+    """The parts of None, of what is absent and of elements beyond the length, so that equal values look alike."""
+    pairs = tuple_of(integers(4, 6), booleans())
+    assert PossiblyDomain(optional(pairs)).codes(ABSENT) == (0, 0, 0, 0)
+    assert PossiblyDomain(optional(pairs)).codes(None) == (1, 0, 0, 0)
+    assert PossiblyDomain(optional(pairs)).codes((5, True)) == (1, 1, 1, 1)
+    assert sequence_of(pairs, 2).codes(((6, False),)) == (1, 2, 0, 0, 0)
+
+
+class Even(Domain[int]):
+    """A kind of domain that is not of the language: even numbers, the greatest first."""
+
+    size = 5
+
+    def rank(self, value: Any) -> int:
+        if value not in range(0, 10, 2):
+            raise OutOfDomain(value, str(self))
+        return 4 - int(value) // 2
+
+    def unrank(self, code: int) -> int:
+        return 8 - 2 * code
+
+    def __str__(self) -> str:
+        return "an even digit"
+
+
+def test_a_domain_of_another_kind_is_one_slot() -> None:
+    """Its number is its code; alone, and as a part."""
+    assert (Even().slots, Even().codes(6), Even().value((1,))) == ((("", 5),), (1,), 6)
+    assert tuple_of(booleans(), Even()).codes((True, 0)) == (1, 4)
+    with pytest.raises(OutOfDomain, match="3 is not an even digit"):
+        Even().codes(3)
+
+
 REFUSALS: list[tuple[str, Domain[Any], Any, str]] = [
     ("too great", integers(0, 2), 3, "3 is not an integer of 0..2"),
     ("too small", integers(-2, 2), -3, "-3 is not an integer of -2..2"),
@@ -185,9 +306,10 @@ REFUSALS: list[tuple[str, Domain[Any], Any, str]] = [
 )
 def test_a_stranger_is_refused_by_name(domain: Domain[Any], value: Any, message: str) -> None:
     """The refusal says which value, and what is allowed."""
-    with pytest.raises(OutOfDomain) as refused:
-        domain.rank(value)
-    assert str(refused.value).startswith(message)
+    for ask in (domain.rank, domain.codes):
+        with pytest.raises(OutOfDomain) as refused:
+            ask(value)
+        assert str(refused.value).startswith(message)
     assert value not in domain
 
 
@@ -394,6 +516,8 @@ def test_what_is_left_out_forgets_what_is_written() -> None:
     assert (domain.size, domain.width) == (1, 0)
     assert domain.unrank(0) is LEFT_OUT
     assert next(iter(domain)) is LEFT_OUT
+    assert [domain.codes(value) for value in (0, [1])] == [(), ()]
+    assert domain.value(()) is LEFT_OUT
 
 
 class Stamped(NamedTuple):
@@ -409,6 +533,8 @@ def test_records_that_differ_in_what_is_left_out_are_one() -> None:
     assert domain.size == 3
     assert domain.rank(Stamped(17, 2)) == domain.rank(Stamped(LEFT_OUT, 2)) == 2
     assert domain.unrank(2).at is LEFT_OUT
+    assert domain.codes(Stamped(17, 2)) == (2,)
+    assert domain.value((2,)).at is LEFT_OUT
 
 
 def test_the_keys_of_a_mapping_are_laid_out_in_their_order() -> None:

@@ -24,7 +24,7 @@ from spec.language import (
     subset_of,
 )
 from spec.language.domains import Domain, MappingDomain, Subset
-from spec.language.state import Layout, Misplaced, State, Values, Window
+from spec.language.state import WORD, Layout, Misplaced, State, Values, Window
 from tests.spec.language.trees import Pair, Tree, exact, trees
 
 
@@ -428,26 +428,102 @@ def states(laid_out: Layout) -> st.SearchStrategy[tuple[int, ...]]:
 
 def of_codes(laid_out: Layout, codes: Iterable[int]) -> Values:
     """The state whose cells have these codes."""
-    return tuple(cell.unrank(code) for cell, code in zip(laid_out.cells, codes, strict=True))
+    return tuple(cell.domain.unrank(code) for cell, code in zip(laid_out.cells, codes, strict=True))
 
 
-@given(st.lists(trees(most=40), min_size=1, max_size=3), st.data())
+@given(st.lists(trees(most=40), min_size=1, max_size=12), st.data())
 def test_packing_keeps_states_apart_and_in_order(drawn: list[Tree], data: st.DataObject) -> None:
-    """A state comes back from its packed integer, which is ordered as the tuple of codes and fits the width."""
+    """A state comes back from its packed integer, which is ordered as the tuple of codes and fits its words."""
     laid_out = spread(drawn)
     one, other = data.draw(states(laid_out)), data.draw(states(laid_out))
     packed = [laid_out.pack(of_codes(laid_out, codes)) for codes in (one, other)]
     assert [(packed[0] < packed[1]), (packed[0] == packed[1])] == [(one < other), (one == other)]
-    assert max(packed).bit_length() <= laid_out.width
+    assert max(packed).bit_length() <= WORD * laid_out.words
     back = laid_out.unpack(packed[0])
     assert list(map(exact, back)) == list(map(exact, of_codes(laid_out, one)))
 
 
-def test_a_packed_state_is_as_wide_as_its_cells_together() -> None:
+@given(st.lists(trees(most=40), min_size=1, max_size=12), st.data())
+def test_a_slot_is_read_from_its_word(drawn: list[Tree], data: st.DataObject) -> None:
+    """Where the layout says, there lies the code that the cell's domain gives its value, and nothing elsewhere."""
+    laid_out = spread(drawn)
+    values = of_codes(laid_out, data.draw(states(laid_out)))
+    packed = laid_out.pack(values).to_bytes(8 * laid_out.words, "big")
+    words = [int.from_bytes(packed[at : at + 8], "big") for at in range(0, len(packed), 8)]
+    for at, (cell, value) in enumerate(zip(laid_out.cells, values, strict=True)):
+        first = laid_out.first_slot[at]
+        places = laid_out.slots[first : first + len(cell.domain.slots)]
+        assert places == cell.places
+        assert [place.name for place in places] == [cell.name + slot.name for slot in cell.domain.slots]
+        assert {place.cell for place in places} <= {at}
+        assert tuple(words[each.word] >> each.shift & (1 << each.width) - 1 for each in places) == cell.domain.codes(
+            value
+        )
+    for place in laid_out.slots:
+        words[place.word] &= ~((1 << place.width) - 1 << place.shift)
+    assert not any(words)
+
+
+@given(st.lists(trees(most=40), min_size=1, max_size=12))
+def test_slots_are_placed_one_after_the_other(drawn: list[Tree]) -> None:
+    """From the top of the first word; one begins a word only where it does not fit into the one before."""
+    laid_out = spread(drawn)
+    word, free = 0, WORD
+    for place in laid_out.slots:
+        if place.word == word:
+            assert place.shift == free - place.width
+        else:
+            assert (place.word, place.shift) == (word + 1, WORD - place.width)
+            assert place.width > free
+        word, free = place.word, place.shift
+    assert laid_out.words == word + 1
+    assert laid_out.width == sum(place.width for place in laid_out.slots)
+
+
+def test_a_packed_state_is_as_wide_as_its_slots_together() -> None:
     """Three bits for a plain variable of six, two keys of one bit each, and none where there is no choice."""
     laid_out = layout(x=integers(0, 5), m=mapping("ab", booleans()), nothing=left_out(), single=integers(4, 4))
-    assert laid_out.width == 5
-    assert laid_out.pack((5, True, False, LEFT_OUT, 4)) == 0b101_1_0
+    assert (laid_out.width, laid_out.words) == (5, 1)
+    assert laid_out.pack((5, True, False, LEFT_OUT, 4)) == 0b101_1_0 << 59
+    assert laid_out.first_slot == [0, 1, 2, 3, 3]
+
+
+def test_a_state_without_choice_is_one_word_of_zeros() -> None:
+    """So that every state is something that can be written down."""
+    laid_out = layout(nothing=left_out(), single=integers(4, 4))
+    assert (laid_out.slots, laid_out.width, laid_out.words) == ((), 0, 1)
+    assert laid_out.pack((LEFT_OUT, 4)) == 0
+    assert laid_out.unpack(0) == laid_out.first() == (LEFT_OUT, 4)
+
+
+def test_a_slot_never_lies_across_a_border() -> None:
+    """The widest fills a word of its own, whatever is left free before it; one that is wider still is refused."""
+    widest = integers(0, 2**64 - 1)
+    laid_out = layout(x=booleans(), wide=widest, pair=record(Pair, left=integers(0, 2**63 - 1), right=range(4)))
+    assert [(place.name, place.word, place.shift, place.width) for place in laid_out.slots] == [
+        ("x", 0, 63, 1),
+        ("wide", 1, 0, 64),
+        ("pair.left", 2, 1, 63),
+        ("pair.right", 3, 62, 2),
+    ]
+    assert (laid_out.words, laid_out.width) == (4, 130)
+    state = (True, 2**64 - 1, Pair(7, 3))
+    assert laid_out.unpack(laid_out.pack(state)) == state
+    with pytest.raises(SpecificationError) as refused:
+        layout(y=mapping("ab", lambda _: record(Pair, left=integers(0, 2**64), right=range(4))))
+    assert str(refused.value) == (
+        "variable y[a].left: it has 18446744073709551617 values, more than 64 bits tell apart"
+    )
+
+
+def test_equal_values_are_unpacked_to_one_object() -> None:
+    """The canonical one, whichever came first, the value or its bits."""
+    laid_out = layout(some=subset_of(("a", "b", "c")), pair=sequence_of((7, 8), 2))
+    packed = laid_out.pack((frozenset("ca"), (7, 7)))
+    unpacked = laid_out.unpack(packed)
+    assert all(one is other for one, other in zip(unpacked, laid_out.unpack(packed), strict=True))
+    admitted = [cell.admit(value) for cell, value in zip(laid_out.cells, (frozenset("ac"), (7,) * 2), strict=True)]
+    assert all(one is other for one, other in zip(unpacked, admitted, strict=True))
 
 
 def test_cells_are_named_as_they_are_written() -> None:
