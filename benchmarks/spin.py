@@ -1,0 +1,128 @@
+"""`kip320.pml` under SPIN: translated, compiled, run, and read.
+
+`python -m benchmarks.spin 3-2-2-2 [SEARCH]...` does it for some bounds: brokers, log size, records, highest leader
+epoch.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+MODEL: Final = Path(__file__).with_name("kip320.pml")
+
+
+class Search(NamedTuple):
+    """How SPIN goes through the states: what the compiler is told, and what the compiled search."""
+
+    compiler: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+SEARCHES: Final[Mapping[str, Search]] = {
+    "bfs": Search(("-DBFS",), ()),
+    "dfs": Search((), ("-m100000",)),
+    # Without -DNO_HC it would keep hashes of states, not the states.
+    "bfs, 2 cores": Search(("-DBFS_PAR", "-DNO_HC"), ("-u2",)),
+    "dfs, 2 cores": Search(("-DNCORE=2", "-DMEMLIM=8000"), ("-m100000",)),
+}
+ALWAYS: Final = ("-O2", "-DSAFETY", "-DNOREDUCE", "-DNOFAIR")
+HASH_TABLE: Final = "-w22"
+"""Four million places. They hold pointers, but in a breadth-first search on two cores the states themselves."""
+
+
+class Found(NamedTuple):
+    """What SPIN says, under our names."""
+
+    distinct: int
+    generated: int
+    """SPIN's transitions, among which it counts the initial state."""
+    depth: int | None
+    """States on the longest of the shortest paths; a depth-first search does not know."""
+    seconds: float
+    """Of the search alone."""
+    compiling: float
+    """Of SPIN and the C compiler before that."""
+    megabytes: float
+    """As SPIN has it, with the whole hash table."""
+
+
+def missing() -> str:
+    """What must be installed first, in one line; empty if nothing is missing."""
+    wanted = [name for name in ("spin", "cc") if shutil.which(name) is None]
+    return f"no {' and no '.join(wanted)} here: apt-get install spin gcc" if wanted else ""
+
+
+def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int, search: str = "bfs") -> Found:
+    """Go through all states.
+
+    Raises:
+        RuntimeError: a tool fails, a property does not hold, or the search was not an exact one to the end.
+    """
+    bounds = {
+        "BROKERS": brokers,
+        "LOG_SIZE": log_size,
+        "MAX_RECORDS": max_records,
+        "MAX_LEADER_EPOCH": max_leader_epoch,
+        "RECORD_BITS": (max_records * (max_leader_epoch + 1)).bit_length(),
+    }
+    how = SEARCHES[search]
+    with tempfile.TemporaryDirectory() as directory:
+        before = time.perf_counter()
+        _run(directory, "spin", *(f"-D{name}={value}" for name, value in bounds.items()), "-o3", "-a", str(MODEL))
+        _run(directory, "cc", *ALWAYS, *how.compiler, "-o", "pan", "pan.c")
+        compiled = time.perf_counter()
+        said = _run(directory, "./pan", HASH_TABLE, *how.options)
+        ended = time.perf_counter()
+    return _read(said, search, ended - compiled, compiled - before)
+
+
+def _run(directory: str, *command: str) -> str:
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def _read(said: str, search: str, seconds: float, compiling: float) -> Found:
+    def number(pattern: str) -> float:
+        found = re.search(pattern, said, re.MULTILINE)
+        if found is None:
+            raise RuntimeError(f"SPIN says nothing of {pattern!r}:\n{said}")
+        return float(found[1])
+
+    unsound = [word for word in ("Search not completed", "max search depth too small", "error:") if word in said]
+    if "Full statespace search" not in said or unsound or number(r"errors: (\d+)"):
+        raise RuntimeError(f"not an exact search without a finding:\n{said}")
+    return Found(
+        distinct=int(number(r"^ *(\S+) states, stored$")),
+        generated=int(number(r"^ *(\S+) transitions")),
+        depth=int(number(r"depth reached (\d+)")) + 1 if search.startswith("bfs") else None,
+        seconds=seconds,
+        compiling=compiling,
+        megabytes=number(r"^ *(\S+)\s+total (?:actual|shared) memory usage"),
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print what each search finds."""
+    if why := missing():
+        print(f"SPIN is left out: {why}")
+        return 0
+    short, *searches = arguments or ["3-2-2-2"]
+    brokers, log_size, max_records, max_leader_epoch = map(int, short.split("-"))
+    for search in searches or SEARCHES:
+        found = explore(brokers, log_size, max_records, max_leader_epoch, search)
+        print(f"{search}: {found}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
