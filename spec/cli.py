@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from pathlib import Path
@@ -22,14 +23,33 @@ class _Count(click.IntRange):
 COUNT = _Count(min=1)
 
 
+def _size(context: click.Context, option: click.Parameter, written: str | None) -> int | None:
+    """Bytes, as a person writes them."""
+    if written is None:
+        return None
+    parts = re.fullmatch(r"([0-9]+)([KMGT]?)", written, re.IGNORECASE)
+    size = int(parts[1]) << 10 * " KMGT".index(parts[2].upper() or " ") if parts else 0
+    if not size:
+        hint = "write bytes, or K, M, G or T behind a number, like 512M or 8G"
+        raise click.BadParameter(f"{written!r} is not a size: {hint}", context, option)
+    return size
+
+
 # What `check` and `anomalies` have in common.
 ENGINE = click.option(
     "--engine",
     type=click.Choice(["auto", "local", "spark", "reference"]),
     default="auto",
-    help="Who explores. Until `local` is built, `auto` and `local` are the reference engine.",
+    help="Who explores: `local` on all cores of this machine, `spark` also on many, `reference` slowly; "
+    "`auto` is `local`.",
 )
-WORKERS = click.option("--workers", type=COUNT, metavar="N", help="Processes to use, where an engine has them.")
+WORKERS = click.option("--workers", type=COUNT, metavar="N", help="Cores to use; else all of them.")
+MEMORY = click.option(
+    "--memory",
+    callback=_size,
+    metavar="SIZE",
+    help="What the states may take, like 512M; else half of what there is.",
+)
 MAX_STATES = click.option("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
 MAX_DEPTH = click.option("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
@@ -76,7 +96,7 @@ def list_systems() -> None:
 @click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 @MAX_STATES
 @MAX_DEPTH
-@click.option("--memory", metavar="SIZE", help="What the visited set may take (not built yet).")
+@MEMORY
 @click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run here (engine spark).")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the run kept here.")
 @AS_JSON
@@ -95,7 +115,7 @@ def check(
     deadlock: bool,
     max_states: int | None,
     max_depth: int | None,
-    memory: str | None,
+    memory: int | None,
     run_dir: Path | None,
     resume: Path | None,
     as_json: bool,
@@ -109,7 +129,7 @@ def check(
     from spec.releases import release_named
     from spec.report import report
 
-    for option, value in (("--symmetry", symmetry), ("--memory", memory), ("--trace", trace)):
+    for option, value in (("--symmetry", symmetry), ("--trace", trace)):
         if value:
             raise click.UsageError(f"{option} is not built yet")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -118,7 +138,7 @@ def check(
         subject = specification(cls, release, settings, switched_on, switched_off)
     result = _explored(
         subject,
-        engine=_engine(engine, workers, run_dir, resume),
+        engine=_engine(engine, workers, memory, run_dir, resume),
         properties=properties,
         keep_going=keep_going,
         deadlock=deadlock,
@@ -154,19 +174,29 @@ def _say_if_interrupted(result: Result) -> None:
         click.echo(f"Interrupted: {result.why}", err=True)
 
 
-def _engine(name: str, workers: int | None, run_dir: Path | None = None, resume: Path | None = None) -> Any:
+def _engine(
+    name: str, workers: int | None, memory: int | None, run_dir: Path | None = None, resume: Path | None = None
+) -> Any:
     if run_dir is not None and resume is not None and run_dir != resume:
         raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
     if name == "spark":
         from spec.checking.spark import SparkEngine
 
+        if memory is not None:
+            raise click.UsageError("--memory: the engine spark keeps its states on disk; ask for --engine local")
         return SparkEngine(run_dir=resume or run_dir, resume=resume is not None, workers=workers)
     for option, value in (("--run-dir", run_dir), ("--resume", resume)):
         if value is not None:
             raise click.UsageError(f"{option}: only the engine spark keeps a run; ask for --engine spark")
-    if workers not in (None, 1):
-        raise click.UsageError("--workers: the reference engine is one process; ask for --engine spark")
-    return name
+    if name == "reference":
+        if workers not in (None, 1):
+            raise click.UsageError("--workers: the reference engine is one process; ask for --engine local")
+        if memory is not None:
+            raise click.UsageError("--memory: the reference engine does not count bytes; ask for --engine local")
+        return name
+    from spec.checking.local import LocalEngine
+
+    return LocalEngine(workers, memory)
 
 
 @kafkaspec.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")
@@ -175,6 +205,7 @@ def _engine(name: str, workers: int | None, run_dir: Path | None = None, resume:
 @WORKERS
 @MAX_STATES
 @MAX_DEPTH
+@MEMORY
 @AS_JSON
 def anomalies(
     id: str | None,
@@ -182,6 +213,7 @@ def anomalies(
     workers: int | None,
     max_states: int | None,
     max_depth: int | None,
+    memory: int | None,
     as_json: bool,
 ) -> None:
     """The atlas of anomalies: what went wrong in Kafka, and the one switch that prevents each.
@@ -198,6 +230,7 @@ def anomalies(
         asked = {
             "--engine": engine != "auto",
             "--workers": workers,
+            "--memory": memory,
             "--max-states": max_states,
             "--max-depth": max_depth,
         }
@@ -208,7 +241,7 @@ def anomalies(
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     row = anomaly_named(id)
-    options = {"engine": _engine(engine, workers), "max_states": max_states, "max_depth": max_depth}
+    options = {"engine": _engine(engine, workers, memory), "max_states": max_states, "max_depth": max_depth}
     if not as_json:
         click.echo(atlas([row]))
     results = {}

@@ -1,4 +1,7 @@
-"""How far an exploration is, on stderr: a line that moves on a terminal, a plain line every few seconds elsewhere."""
+"""How far an exploration is, on stderr: a bar on a terminal, a plain line every few seconds elsewhere.
+
+Whoever is quick sees nothing of it; at the end of the others stands a line with what it came to.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,15 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 from spec.checking.exploration import Figures
+
+BAR = 16
+"""Columns of the bar on a terminal."""
+QUICK = 1.0
+"""Seconds after which there is a last line, whether or not there was one before."""
 
 
 class Progress:
@@ -20,45 +29,77 @@ class Progress:
         self.on_terminal = self.stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
         self._console: Any = None
         self._status: Any = None
-        self._next = time.monotonic() + (0.3 if self.on_terminal else every)
+        self._began = time.monotonic()
+        self._next = self._began + (0.3 if self.on_terminal else every)
+        self._last: Figures | None = None
+        self._shown = False
 
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
         if self._status is not None:
             self._status.stop()
+        slow = self._shown or time.monotonic() - self._began >= QUICK
+        if slow and self._last is not None and failure is None:
+            self._print(self._last)
 
     def __call__(self, figures: Figures) -> None:
         """Show the figures, if it is time to."""
+        self._last = figures
         now = time.monotonic()
         if now < self._next:
             return
+        self._shown = True
         if self.on_terminal:
             self._next = now + 0.2
-            self._move(line(figures))
+            self._move(figures)
         else:
             self._next = now + self.every
-            print(line(figures), file=self.stream, flush=True)
+            self._print(figures)
 
-    def _move(self, text: str) -> None:
+    def _print(self, figures: Figures) -> None:
+        print(line(figures), file=self.stream, flush=True)
+
+    def _move(self, figures: Figures) -> None:
         if self._status is None:
             from rich.console import Console
 
-            self._console = Console(file=self.stream)
-            self._status = self._console.status("")
+            self._console = Console(file=self.stream, highlight=False)
+            self._status = self._console.status("", spinner="line")
             self._status.start()
         # One line, whatever the width: a terminal cannot take back what has scrolled away.
-        self._status.update(text[: self._console.width - 3])
+        self._status.update(f"{bar(figures)} {line(figures)}"[: self._console.width - 3])
+
+
+def bar(figures: Figures) -> str:
+    """The share of the states found so far that are expanded: it is full when there is nothing left to do.
+
+    >>> bar(Figures(depth=9, generated=90, distinct=40, queue=10, seconds=1.0))
+    '############----'
+    """
+    done = 1 - figures.queue / figures.distinct if figures.distinct else 0
+    full = int(done * BAR)
+    return "#" * full + "-" * (BAR - full)
 
 
 def line(figures: Figures) -> str:
-    """The figures on one line."""
+    """The figures on one line, as far as the engine knows them."""
+    return ", ".join(_told(figures))
+
+
+def _told(figures: Figures) -> Iterator[str]:
     rate = figures.distinct / figures.seconds if figures.seconds else 0
-    return (
-        f"depth {figures.depth}, {figures.generated:,} generated, {figures.distinct:,} distinct, "
-        f"{figures.queue:,} queued, {rate:,.0f} states/s, {_megabytes():,} MB"
-    )
+    yield f"depth {figures.depth}"
+    yield f"{figures.generated:,} generated"
+    yield f"{figures.distinct:,} distinct"
+    yield f"{figures.queue:,} queued"
+    yield f"{rate:,.0f} states/s"
+    if figures.bytes_per_state is not None:
+        yield f"{figures.bytes_per_state:.1f} bytes/state"
+    if figures.in_python is not None:
+        yield f"{figures.in_python:.0%} in Python"
+    yield f"{_megabytes():,} MB"
 
 
 def _megabytes() -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from spec.checking.exploration import Engine, Exploration, Figures, Question, Watch, is_violation
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
@@ -12,6 +12,12 @@ from spec.checking.result import ActionResult, PropertyResult, Result
 from spec.checking.trace import trace
 from spec.language.errors import UsageError
 from spec.language.specification import Specification
+
+
+WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
+    "memory": "; --engine spark with a run directory, --run-dir DIR, keeps its states on disk and can go on",
+}
+"""For bounds that another engine does not have."""
 
 
 def silent(figures: Figures) -> None:
@@ -34,13 +40,13 @@ def check(
 
     Args:
         specification: the system, under its constants.
-        engine: an engine, or the name of one: `reference`, `spark`, or `auto` to have it chosen.
+        engine: an engine, or the name of one: `local`, `spark`, `reference`, or `auto` to have it chosen.
         properties: names of the only ones to look at; witnesses and vacuity are then left out.
         keep_going: explore everything, and report each property's first violation.
         deadlock: look for states without an enabled action; a state closed by a bound is none.
         max_states: stop after the level with which this many states are reached.
         max_depth: do not go beyond this depth.
-        watch: told now and then how far it is.
+        watch: told now and then how far it is, and what it came to unless it was interrupted.
         release: what to write into the result.
 
     Raises:
@@ -53,6 +59,8 @@ def check(
     question = Question(_asked(model, named, deadlock), keep_going, max_states, max_depth)
     chosen = engine_named(engine) if isinstance(engine, str) else engine
     found = chosen.explore(model, question, watch)
+    if found.ended != "interrupted":
+        watch(found.figures)
     return _result(model, question, found, chosen.name, bool(named), release)
 
 
@@ -62,8 +70,12 @@ def engine_named(name: str) -> Engine:
     Raises:
         UsageError: there is none, or it cannot run here.
     """
-    if name in {"auto", "local", "reference"}:
+    if name == "reference":
         return ReferenceEngine()
+    if name in {"auto", "local"}:
+        from spec.checking.local import LocalEngine
+
+        return LocalEngine()
     if name == "spark":
         from spec.checking.spark import SparkEngine
 
@@ -141,7 +153,7 @@ def _verdict(
     if shortest is not None:
         return ("deadlock" if model.properties[shortest].name == DEADLOCK else "violated"), ""
     if found.ended != "complete":
-        return "bounded", f"the bound on {found.ended} was reached"
+        return "bounded", f"the bound on {found.ended} was reached" + WHERE_TO_GO_ON.get(found.ended, "")
     never = [f"{each.name} is never witnessed" for each in properties if each.verdict == "unwitnessed"]
     if not named:
         never = [f"action {each.name} is never taken" for each in actions if not each.taken] + never

@@ -44,6 +44,10 @@ class Figures(NamedTuple):
     queue: int
     """States found and not yet expanded."""
     seconds: float
+    bytes_per_state: float | None = None
+    """Allocated for the visited set by distinct states; None where an engine cannot tell."""
+    in_python: float | None = None
+    """The share of the time, 0 to 1, in which actions and properties were run; None where nothing else is done."""
 
 
 Watch = Callable[[Figures], None]

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from spec.checking import Figures
-from spec.progress import Progress, line
+from spec.progress import BAR, QUICK, Progress, bar, line
 
 FIGURES = Figures(depth=12, generated=3456789, distinct=1000000, queue=2345, seconds=4.0)
 
@@ -54,44 +54,86 @@ def test_a_line_has_all_figures() -> None:
     assert re.search(r" [\d,]+ MB$", said)
 
 
+def test_what_an_engine_knows_beside_them() -> None:
+    """Bytes for each state, and the share of the time in which the specification itself ran."""
+    said = line(FIGURES._replace(bytes_per_state=22.84, in_python=0.126))
+    assert ", 250,000 states/s, 22.8 bytes/state, 13% in Python, " in said
+    for part, figures in (("bytes/state", FIGURES._replace(in_python=0.0)), ("Python", FIGURES)):
+        assert part not in line(figures)
+
+
+@pytest.mark.parametrize(("queue", "full"), [(1000000, 0), (500000, BAR // 2), (1, BAR - 1), (0, BAR)])
+def test_a_bar_fills_as_less_is_left_to_do(queue: int, full: int) -> None:
+    """It shows which share of the states found so far is expanded, and is full only if all are."""
+    assert bar(FIGURES._replace(queue=queue)) == "#" * full + "-" * (BAR - full)
+
+
+def test_a_bar_of_nothing() -> None:
+    """Before the first state there is no share."""
+    assert bar(FIGURES._replace(distinct=0, queue=0)) == "-" * BAR
+
+
 def test_no_time_has_passed() -> None:
     """At the very beginning there is no rate yet."""
     assert "0 states/s" in line(FIGURES._replace(seconds=0.0))
 
 
 def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
-    """Not on a terminal: nothing at once, then a line whenever the time has come."""
+    """Not on a terminal: nothing at once, then a line whenever the time has come, and one at the end."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
         for seconds, lines in ((0.0, 0), (2.9, 0), (0.2, 1), (2.0, 1), (1.5, 2)):
             clock(seconds)
             progress(FIGURES)
             assert stream.getvalue().count("\n") == lines
-    assert all(said.startswith("depth 12") for said in stream.getvalue().splitlines())
+        progress(FIGURES._replace(depth=13))
+    assert [said.split(",")[0] for said in stream.getvalue().splitlines()] == ["depth 12", "depth 12", "depth 13"]
 
 
-def test_who_is_quick_sees_nothing(clock: Clock) -> None:
-    """A terminal stays as it is when the exploration was over before anybody could ask."""
-    stream = Terminal()
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["a terminal", "a file"])
+def test_who_is_quick_sees_nothing(clock: Clock, stream: io.StringIO) -> None:
+    """It stays as it is when the exploration was over before anybody could ask."""
     with Progress(stream) as progress:
         progress(FIGURES)
+        clock(QUICK / 4)
+    assert stream.getvalue() == ""
+
+
+def test_who_had_to_wait_sees_what_it_came_to(clock: Clock) -> None:
+    """A line at the end, whether or not one had been due before."""
+    stream = io.StringIO()
+    with Progress(stream, every=3.0) as progress:
+        progress(FIGURES)
+        clock(QUICK)
+    assert stream.getvalue() == f"{line(FIGURES)}\n"
+
+
+def test_who_was_never_told_says_nothing(clock: Clock) -> None:
+    """Nor does one whose exploration came to no end: what went wrong stands there alone."""
+    stream = io.StringIO()
+    with Progress(stream):
+        clock(5.0)
+    with pytest.raises(ZeroDivisionError), Progress(stream) as progress:
+        progress(FIGURES)
+        clock(5.0)
+        raise ZeroDivisionError
     assert stream.getvalue() == ""
 
 
 def test_a_terminal_is_written_on_in_place(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It fits on one line, however narrow the terminal is, and is wiped out at the end."""
+    """It fits on one line, however narrow the terminal is, and is wiped out at the end, for the last line."""
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("COLUMNS", "50")
     stream = Terminal()
     with Progress(stream) as progress:
         clock(1.0)
         progress(FIGURES)
         assert stream.shown.wait(60)
         during = stream.getvalue()
-    assert "depth 12, 3,456,789 generated, 1,000" in during
+    assert f"{bar(FIGURES)} depth 12, 3,456,789 generated" in during
     assert "distinct" not in during
     assert "\n" not in during
-    assert stream.getvalue().endswith("\x1b[2K")
+    assert stream.getvalue().endswith(f"\x1b[2K{line(FIGURES)}\n")
 
 
 def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +143,7 @@ def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.Monk
     with Progress(stream, every=3.0) as progress:
         clock(4.0)
         progress(FIGURES)
-    assert stream.getvalue() == f"{line(FIGURES)}\n"
+    assert stream.getvalue() == 2 * f"{line(FIGURES)}\n"
 
 
 def test_stderr_is_where_it_goes(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,4 +152,4 @@ def test_stderr_is_where_it_goes(clock: Clock, capsys: pytest.CaptureFixture[str
         clock(4.0)
         progress(FIGURES)
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
+    assert (out, err.count("\n")) == ("", 2)

@@ -1,0 +1,696 @@
+"""The compiled loops: decision tables are walked, and states are found again or are new.
+
+Plain functions over flat arrays, compiled by numba for each number of words that a state takes and kept on disk.
+They allocate next to nothing, hold no lock of Python's, and know neither actions nor properties: only numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, uint64
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., Any])
+Array = Any
+"""A flat array of numpy."""
+
+inlined: Callable[[F], F] = njit(inline="always")
+compiled: Callable[[F], F] = njit(nogil=True, cache=True, _nrt=False)
+"""Without numba's counting of references, which costs more than the work; so nothing can be allocated inside."""
+
+
+class Program(NamedTuple):
+    """Decision tables, as `tables.Tables` has them, and whom they belong to."""
+
+    code: Array
+    root: Array
+    compact: Array
+    """The same tables as they were some time ago, see `compact`: walked first."""
+    compact_root: Array
+    """Where each begins; and the last one, where outcomes do."""
+    effects: Array
+    spans: Array
+    copies: Array
+    affects: Array
+    """By effect: the tables of properties that look at something it writes."""
+    off: Array
+    pieces: Array
+    """See `masks.Masks`."""
+    step_of: Array
+    """Of each instance of an action: the action, and the instance << 16. Behind them: what stands for no step."""
+    bounds: Array
+    """Tables below bounds[0] are actions; below bounds[1] properties of states; below bounds[2] of steps."""
+
+
+class Storage(NamedTuple):
+    """The visited set: partitions of `room` states each, in the order in which they came, with an index on each."""
+
+    states: Array
+    index: Array
+    """In each partition: tag << 24 | number of the state + 1, or 0."""
+    marks: Array
+    """Of the states of the newest level, from the first of it on in each partition: the lowest action that led there,
+    and << ACTION_BITS the properties that hold there because they did before."""
+    size: Array
+    capacity: Array
+    """Of the index."""
+    level: Array
+    """Where the newest level begins in each partition."""
+    room: Array
+    """States that a partition can take; entries that its index can take."""
+    begin: Array
+    """Where each partition begins: its states, its index, its marks."""
+
+
+class Outbox(NamedTuple):
+    """Successors on their way to their partitions, of one worker."""
+
+    states: Array
+    marks: Array
+    count: Array
+    """In each partition."""
+
+
+class Notes(NamedTuple):
+    """What a worker came across."""
+
+    live: Array
+    """The tables that it walks."""
+    flags: Array
+    """By table: an outcome other than the usual one was met. Behind them: a state without steps, a failure."""
+    enabled: Array
+    """By action: states in which some instance is enabled."""
+    taken: Array
+    """By action."""
+    missing: Array
+    """Paths that nobody has learned: the table, and the registers; 1 + 2 * words + 1 each."""
+    put_off: Array
+    """States that have to wait for that, and where their marks are; 2 each."""
+    cursor: Array
+    """Range, state, missing paths, states put off; and whether to stop."""
+
+
+class Scratch(NamedTuple):
+    """Room to work in, of one worker."""
+
+    registers: Array
+    """The words of a state, of the state before, and the step."""
+    live: Array
+    steady: Array
+    tables: Array
+    outcomes: Array
+    after: Array
+    by: Array
+    effect: Array
+    mixes: Array
+    places: Array
+
+    @classmethod
+    def of(cls, words: int, tables: int) -> Scratch:
+        """For states of so many words, and so many tables."""
+        masks = (tables + 63) // 64
+        return cls(
+            registers=np.zeros(2 * words + 1, np.uint64),
+            live=np.zeros(masks, np.uint64),
+            steady=np.zeros(masks, np.uint64),
+            tables=np.zeros(tables + 8, np.int64),
+            outcomes=np.zeros(tables + 8, np.int64),
+            after=np.zeros((tables + 1) * words, np.uint64),
+            by=np.zeros(tables + 1, np.int64),
+            effect=np.zeros(tables + 1, np.int64),
+            mixes=np.zeros(AT_ONCE, np.uint64),
+            places=np.zeros(AT_ONCE, np.int64),
+        )
+
+
+PARTITION_BITS = 8
+PARTITIONS = 1 << PARTITION_BITS
+AT_ONCE = 64
+"""States that are looked up at once."""
+TAG_SHIFT = 24
+DONE, FULL, ASKS, STOPPED = range(4)
+"""All is expanded; the outbox is full; there is much to be learned; it was told to stop."""
+ACTION_BITS = 16
+INHERITED = 64 - ACTION_BITS
+"""Tables of properties of states whose outcome is handed on from state to state."""
+EFFECTS = 4
+"""Outcomes from here on are effects."""
+_UNKNOWN, _LEFT, _FAILED = -1, 2, 3
+
+
+@intrinsic
+def _trailing_zeros(typingctx: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, False))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _prefetch(typingctx: Any, array: Any, at: Any) -> Any:
+    """Ask memory for an item that will be needed soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        place = builder.bitcast(builder.gep(data, [args[1]]), byte)
+        function = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        callee = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
+        builder.call(callee, [place, flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+@inlined
+def _outcome(code: Array, at: int, registers: Array) -> int:
+    """The outcome of a table, from an edge on; -1 where nothing is known."""
+    while at > 0:
+        node = uint64(code[uint64(at)])
+        value = (registers[node & uint64(0xFF)] >> ((node >> uint64(8)) & uint64(0x3F))) & (
+            (uint64(1) << (node >> uint64(16))) - uint64(1)
+        )
+        at = code[uint64(at) + uint64(1) + value]
+    return -1 - at if at < 0 else -1
+
+
+@inlined
+def _hash(states: Array, at: int, words: int) -> Any:
+    mixed = uint64(0x9E3779B97F4A7C15)
+    for k in range(words):
+        mixed = (mixed ^ states[at + k]) * uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> uint64(32)
+    mixed *= uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> uint64(29))
+
+
+@compiled
+def clear(off: Array, first: int, free: int, table: int) -> None:
+    """Take a table out of the rows whose number is `first` and any of the free bits."""
+    word, kept = table >> 6, ~(uint64(1) << uint64(table & 63))
+    some = np.int64(0)
+    while True:
+        off[first + some, word] &= kept
+        some = (some - free) & free
+        if some == 0:
+            break
+
+
+@inlined
+def _mask(program: Program, registers: Array, live: Array) -> None:
+    """Leave only the tables whose outcome is not known to be the usual one."""
+    pieces, off = program.pieces, program.off
+    row = uint64(0)
+    for p in range(uint64(pieces.shape[0])):
+        value = (registers[uint64(pieces[p, 0])] >> uint64(pieces[p, 1])) & uint64(pieces[p, 2])
+        row |= value << uint64(pieces[p, 3])
+        if pieces[p, 4] >= 0:
+            row += uint64(pieces[p, 4])
+            for m in range(uint64(live.shape[0])):
+                live[m] &= off[row, m]
+            row = uint64(0)
+
+
+@inlined
+def _apply(program: Program, outcome: int, registers: Array, after: Array, at: int, words: int) -> None:
+    """The state that an effect makes of the one in the registers."""
+    effects, spans, copies = program.effects, program.spans, program.copies
+    for k in range(words):
+        kept = registers[k] & ~effects[2 * words * outcome + k]
+        after[at * words + k] = kept | effects[2 * words * outcome + words + k]
+    for c in range(spans[2 * outcome], spans[2 * outcome + 1]):
+        moved = (registers[copies[5 * c]] >> uint64(copies[5 * c + 1])) & uint64(copies[5 * c + 4])
+        after[at * words + copies[5 * c + 2]] |= moved << uint64(copies[5 * c + 3])
+
+
+@inlined
+def _next(code: Array, registers: Array, at: Any) -> Any:
+    """One step of a walk through compact tables; from an outcome it leads back there."""
+    node = uint64(code[at])
+    value = (registers[node & uint64(0xFF)] >> ((node >> uint64(8)) & uint64(0x3F))) & (
+        (uint64(1) << (node >> uint64(16))) - uint64(1)
+    )
+    return uint64(code[at + uint64(1) + value])
+
+
+@inlined
+def _walk(program: Program, registers: Array, number: int, tables: Array, outcomes: Array) -> None:
+    """The outcomes of several tables, walked eight at a time: a walk by itself does little but wait for memory."""
+    code, root = program.compact, program.compact_root
+    leaves = uint64(root[root.shape[0] - 1])
+    for i in range(number, number + 7):
+        tables[i] = root.shape[0] - 1
+    for i in range(uint64(0), uint64(number), uint64(8)):
+        a, b = uint64(root[tables[i]]), uint64(root[tables[i + uint64(1)]])
+        c, d = uint64(root[tables[i + uint64(2)]]), uint64(root[tables[i + uint64(3)]])
+        e, f = uint64(root[tables[i + uint64(4)]]), uint64(root[tables[i + uint64(5)]])
+        g, h = uint64(root[tables[i + uint64(6)]]), uint64(root[tables[i + uint64(7)]])
+        while min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h))) < leaves:
+            a, b = _next(code, registers, a), _next(code, registers, b)
+            c, d = _next(code, registers, c), _next(code, registers, d)
+            e, f = _next(code, registers, e), _next(code, registers, f)
+            g, h = _next(code, registers, g), _next(code, registers, h)
+        outcomes[i], outcomes[i + uint64(1)] = a - leaves, b - leaves
+        outcomes[i + uint64(2)], outcomes[i + uint64(3)] = c - leaves, d - leaves
+        outcomes[i + uint64(4)], outcomes[i + uint64(5)] = e - leaves, f - leaves
+        outcomes[i + uint64(6)], outcomes[i + uint64(7)] = g - leaves, h - leaves
+    for i in range(uint64(number)):
+        outcome = (np.int64(outcomes[i]) >> 1) - 1
+        outcomes[i] = _outcome(program.code, program.root[uint64(tables[i])], registers) if outcome < 0 else outcome
+
+
+@inlined
+def _listed(bits: Array, first: int, last: int, tables: Array) -> int:
+    """The tables from first up to last whose bit is set; how many they are."""
+    number = uint64(0)
+    for m in range(first >> 6, (last + 63) >> 6):
+        word = bits[m]
+        if m == first >> 6:
+            word &= uint64(0xFFFFFFFFFFFFFFFF) << uint64(first & 63)
+        if m == last >> 6:
+            word &= (uint64(1) << uint64(last & 63)) - uint64(1)
+        while word != uint64(0):
+            tables[number] = np.int64(_trailing_zeros(word)) + (m << 6)
+            word &= word - uint64(1)
+            number += uint64(1)
+    return int(number)
+
+
+@inlined
+def _ask(missing: Array, number: int, table: int, registers: Array) -> int:
+    """Note what is not learned, if there is room; the notes by now."""
+    reach = registers.shape[0] + 1
+    if (number + 1) * reach <= missing.shape[0]:
+        missing[number * reach] = uint64(table)
+        for k in range(reach - 1):
+            missing[number * reach + 1 + k] = registers[k]
+        number += 1
+    return number
+
+
+@inlined
+def _bits_from(bits: Array, word: int, low: Any) -> Any:
+    """64 bits, from this one on."""
+    found = bits[word] >> low
+    if low != uint64(0) and word + 1 < bits.shape[0]:
+        found |= bits[word + 1] << (uint64(64) - low)
+    return found
+
+
+@compiled
+def expand(
+    shape: Any,
+    states: Array,
+    marks: Array,
+    ranges: Array,
+    program: Program,
+    outbox: Outbox,
+    notes: Notes,
+    scratch: Scratch,
+    patience: int,
+) -> int:
+    """Judge the states in these ranges, from where the cursor is, and send their successors off.
+
+    A range is the first state, the one behind the last, and by how much the mark of a state lies before it. A state
+    of which something is not learned yet is put off as a whole.
+    """
+    words = len(shape)
+    step_of, affects = program.step_of, program.affects
+    n_actions, n_judging, n_tables = program.bounds[0], program.bounds[1], program.bounds[2]
+    mask_words = notes.live.shape[0]
+    room = outbox.marks.shape[0] // PARTITIONS
+    limit = room - n_actions
+    flags, missing, cursor = notes.flags, notes.missing, notes.cursor
+    most_put_off = notes.put_off.shape[0] // 2
+    inherited = min(INHERITED, n_judging - n_actions)
+    of_states = (uint64(1) << uint64(inherited)) - uint64(1)
+    low_word, low_bit = n_actions >> 6, uint64(n_actions & 63)
+
+    registers, live, steady = scratch.registers, scratch.live, scratch.steady
+    tables, outcomes = scratch.tables, scratch.outcomes
+    after, by, effect = scratch.after, scratch.by, scratch.effect
+    at_range, at, n_missing, n_put_off = cursor[0], cursor[1], cursor[2], cursor[3]
+    status = DONE
+    while at_range < ranges.shape[0]:
+        at = max(at, ranges[at_range, 0])
+        while at < ranges[at_range, 1]:
+            for k in range(words):
+                registers[k] = states[at * words + k]
+                registers[words + k] = registers[k]
+            registers[2 * words] = step_of[n_actions]
+            for m in range(mask_words):
+                live[m] = notes.live[m]
+            _mask(program, registers, live)
+            clean = marks[at - ranges[at_range, 2]] >> uint64(ACTION_BITS)
+            live[low_word] &= ~(clean << low_bit)
+            if low_bit != uint64(0) and low_word + 1 < mask_words:
+                live[low_word + 1] &= ~(clean >> (uint64(64) - low_bit))
+            number = _listed(live, 0, n_tables, tables)
+            _walk(program, registers, number, tables, outcomes)
+            taken = 0
+            closed = False
+            asks = False
+            for m in range(mask_words):
+                steady[m] = ~live[m]
+            for i in range(number):
+                outcome, table = outcomes[i], tables[i]
+                if outcome == 0:
+                    steady[table >> 6] |= uint64(1) << uint64(table & 63)
+                elif outcome == _UNKNOWN:
+                    asks = True
+                    n_missing = _ask(missing, n_missing, table, registers)
+                elif table >= n_judging:
+                    continue
+                elif outcome == _FAILED:
+                    flags[table] = 2
+                    closed = True
+                elif table >= n_actions:
+                    flags[table] = 1
+                elif outcome == 1:
+                    closed = True
+                else:
+                    if outcome == _LEFT:
+                        flags[table] = 1
+                    else:
+                        _apply(program, outcome, registers, after, taken, words)
+                    effect[taken] = outcome
+                    by[taken] = table
+                    taken += 1
+            if n_judging < n_tables:
+                for i in range(taken):
+                    if effect[i] == _LEFT:
+                        continue
+                    for m in range(n_judging >> 6, mask_words):
+                        live[m] = notes.live[m] & ~(steady[m] & ~affects[effect[i], m])
+                    number = _listed(live, n_judging, n_tables, tables)
+                    if number == 0:
+                        continue
+                    for k in range(words):
+                        registers[k] = after[i * words + k]
+                    registers[2 * words] = step_of[by[i]]
+                    _walk(program, registers, number, tables, outcomes)
+                    for j in range(number):
+                        outcome, table = outcomes[j], tables[j]
+                        if outcome == _UNKNOWN:
+                            asks = True
+                            n_missing = _ask(missing, n_missing, table, registers)
+                        elif outcome != 0:
+                            flags[table] = 1 if outcome == 1 else 2
+            if asks:
+                notes.put_off[2 * n_put_off] = at
+                notes.put_off[2 * n_put_off + 1] = ranges[at_range, 2]
+                n_put_off += 1
+                at += 1
+                if n_missing >= patience or n_put_off == most_put_off:
+                    status = ASKS
+                    break
+                continue
+            if taken == 0 and not closed:
+                flags[n_tables] = 1
+            action = np.int64(-1)
+            full = False
+            holding = _bits_from(steady, low_word, low_bit) & of_states
+            for i in range(taken):
+                its = np.int64(step_of[by[i]] & uint64(0xFFFF))
+                if its != action:
+                    action = its
+                    notes.enabled[action] += 1
+                notes.taken[action] += 1
+                if effect[i] == _LEFT:
+                    continue
+                partition = np.int64(_hash(after, i * words, words) >> uint64(64 - PARTITION_BITS))
+                place = partition * room + outbox.count[partition]
+                for k in range(words):
+                    outbox.states[place * words + k] = after[i * words + k]
+                shaken = _bits_from(affects[effect[i]], low_word, low_bit)
+                outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
+                outbox.count[partition] += 1
+                full |= outbox.count[partition] >= limit
+            at += 1
+            if full or cursor[4] != 0:
+                status = FULL if full else STOPPED
+                break
+        if status != DONE:
+            break
+        at_range += 1
+        at = 0
+    cursor[0], cursor[1], cursor[2], cursor[3] = at_range, at, n_missing, n_put_off
+    return status
+
+
+@compiled
+def post(shape: Any, states: Array, start: int, outbox: Outbox) -> int:
+    """Send states off, from the one with this number on; up to which is returned."""
+    words = len(shape)
+    room = outbox.marks.shape[0] // PARTITIONS
+    for i in range(start, states.shape[0] // words):
+        partition = np.int64(_hash(states, i * words, words) >> uint64(64 - PARTITION_BITS))
+        place = partition * room + outbox.count[partition]
+        for k in range(words):
+            outbox.states[place * words + k] = states[i * words + k]
+        outbox.marks[place] = uint64(0)
+        outbox.count[partition] += 1
+        if outbox.count[partition] == room:
+            return i + 1
+    return states.shape[0] // words
+
+
+@inlined
+def _same(states: Array, one: int, others: Array, other: int, words: int) -> bool:
+    same = True
+    for k in range(words):
+        same &= states[one + k] == others[other + k]
+    return same
+
+
+@inlined
+def _start(mixed: Any, capacity: int) -> Any:
+    """Where in an index of any length a state is looked for first."""
+    return np.int64(((mixed & uint64(0xFFFFFFFF)) * uint64(capacity)) >> uint64(32))
+
+
+@inlined
+def _tag(mixed: Any) -> Any:
+    return ((mixed >> uint64(40)) & uint64(0xFF)) << uint64(TAG_SHIFT)
+
+
+@compiled
+def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> None:
+    """Build the index of a partition from its states."""
+    words = len(shape)
+    base, first = storage.begin[0, partition], storage.begin[1, partition]
+    index = storage.index
+    for place in range(first, first + capacity):
+        index[place] = 0
+    storage.capacity[partition] = capacity
+    for number in range(storage.size[partition]):
+        mixed = _hash(storage.states, (base + number) * words, words)
+        place = _start(mixed, capacity)
+        while index[first + place] != 0:
+            place += 1
+            if place == capacity:
+                place = 0
+        index[first + place] = np.uint32(_tag(mixed) | uint64(number + 1))
+
+
+@compiled
+def insert(
+    shape: Any, storage: Storage, first_partition: int, last_partition: int, sent: Outbox, scratch: Scratch
+) -> int:
+    """Put into the visited set what all workers sent to the partitions from the first up to the last.
+
+    The partition that is full, or -1. States are looked up some at a time: first each is looked for where it should
+    be, so that memory has time to answer.
+    """
+    words = len(shape)
+    states, marks, count = sent.states, sent.marks, sent.count
+    workers = count.shape[0] // PARTITIONS
+    room = marks.shape[0] // (workers * PARTITIONS)
+    most = storage.room[0]
+    index, visited, newest = storage.index, storage.states, storage.marks
+    mixes, places = scratch.mixes, scratch.places
+    actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
+    for partition in range(first_partition, last_partition):
+        base, first = storage.begin[0, partition], storage.begin[1, partition]
+        capacity, size, level = storage.capacity[partition], storage.size[partition], storage.level[partition]
+        mark = storage.begin[2, partition] - level
+        for worker in range(workers):
+            start = (worker * PARTITIONS + partition) * room
+            stop = start + count[worker * PARTITIONS + partition]
+            for begin in range(start, stop, AT_ONCE):
+                end = min(begin + AT_ONCE, stop)
+                if size + AT_ONCE > most:
+                    storage.size[partition] = size
+                    return partition
+                if 4 * (size + AT_ONCE) >= 3 * capacity:
+                    storage.size[partition] = size
+                    capacity = min(storage.room[1], max(np.int64(128), capacity + capacity // 2))
+                    _index_anew(shape, storage, partition, capacity)
+                for i in range(begin, end):
+                    mixed = _hash(states, i * words, words)
+                    place = _start(mixed, capacity)
+                    mixes[i - begin], places[i - begin] = mixed, place
+                    _prefetch(index, first + place)
+                for i in range(begin, end):
+                    tag, place = _tag(mixes[i - begin]), places[i - begin]
+                    entry = index[first + place]
+                    while entry != 0 and (entry & np.uint32(0xFF000000)) != tag:
+                        place += 1
+                        if place == capacity:
+                            place = 0
+                        entry = index[first + place]
+                    places[i - begin] = place
+                    if entry != 0:
+                        number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
+                        _prefetch(visited, (base + number) * words)
+                        if number >= level:
+                            _prefetch(newest, mark + number)
+                for i in range(begin, end):
+                    tag, place = _tag(mixes[i - begin]), places[i - begin]
+                    while True:
+                        entry = index[first + place]
+                        if entry == 0:
+                            for k in range(words):
+                                visited[(base + size) * words + k] = states[i * words + k]
+                            newest[mark + size] = marks[i]
+                            size += 1
+                            index[first + place] = np.uint32(tag | uint64(size))
+                            break
+                        if (entry & np.uint32(0xFF000000)) == tag:
+                            number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
+                            if _same(visited, (base + number) * words, states, i * words, words):
+                                if number >= level:
+                                    one, other = newest[mark + number], marks[i]
+                                    action = min(one & actions, other & actions)
+                                    newest[mark + number] = action | ((one | other) & ~actions)
+                                break
+                        place += 1
+                        if place == capacity:
+                            place = 0
+            count[worker * PARTITIONS + partition] = 0
+        storage.size[partition] = size
+    return -1
+
+
+@compiled
+def credit(storage: Storage, new_states: Array) -> None:
+    """Count the states of the newest level by the lowest action that led there."""
+    actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
+    for partition in range(PARTITIONS):
+        first = storage.begin[2, partition]
+        for i in range(first, first + storage.size[partition] - storage.level[partition]):
+            new_states[storage.marks[i] & actions] += 1
+
+
+TO_STATE, BY_STEP, OUTSIDE, DEAD, IN_STATE, FAILS = range(6)
+"""What is sought: steps to a state, steps and states for which one of the tables has the outcome, steps that leave a
+domain, states without steps, states that cannot be expanded because something raises."""
+
+
+@inlined
+def _before(one: Array, at: int, other: Array, its: int, words: int) -> int:
+    """-1 if the one state is lower, 1 if it is higher, 0 if they are the same."""
+    for k in range(words):
+        if one[at + k] != other[its + k]:
+            return -1 if one[at + k] < other[its + k] else 1
+    return 0
+
+
+@compiled
+def seek(
+    shape: Any,
+    states: Array,
+    ranges: Array,
+    program: Program,
+    what: int,
+    tables: Array,
+    wanted: int,
+    target: Array,
+    best: Array,
+    scratch: Scratch,
+) -> int:
+    """The lowest of what is sought: its end state, then the state before it, then the instance. -1: none.
+
+    `best` receives both states; the instance is returned. Everything that it comes across is learned already.
+    """
+    words = len(shape)
+    code, root, step_of = program.code, program.root, program.step_of
+    n_actions = program.bounds[0]
+    registers, live, after = scratch.registers, scratch.live, scratch.after
+    found = -1
+    for r in range(ranges.shape[0]):
+        for at in range(ranges[r, 0], ranges[r, 1]):
+            for k in range(words):
+                registers[k] = states[at * words + k]
+                registers[words + k] = registers[k]
+            if what == IN_STATE:
+                for t in range(tables.shape[0]):
+                    if _outcome(code, root[tables[t]], registers) == wanted:
+                        if found < 0 or _before(registers, 0, best, 0, words) < 0:
+                            found = 0
+                            for k in range(words):
+                                best[k] = registers[k]
+                        break
+                continue
+            for m in range(live.shape[0]):
+                live[m] = uint64(0xFFFFFFFFFFFFFFFF)
+            _mask(program, registers, live)
+            any_step = False
+            for m in range((n_actions + 63) // 64):
+                bits = live[m]
+                while bits != uint64(0):
+                    table = np.int64(_trailing_zeros(bits)) + 64 * m
+                    bits &= bits - uint64(1)
+                    if table >= n_actions:
+                        break
+                    outcome = _outcome(code, root[uint64(table)], registers)
+                    if outcome == 0:
+                        continue
+                    any_step = True
+                    if outcome < _LEFT:
+                        continue
+                    hit = False
+                    if outcome in (_FAILED, _LEFT):
+                        if what != (FAILS if outcome == _FAILED else OUTSIDE):
+                            continue
+                        hit = True
+                        for k in range(words):
+                            after[k] = uint64(0)
+                    else:
+                        _apply(program, outcome, registers, after, 0, words)
+                        if what == TO_STATE:
+                            hit = _before(after, 0, target, 0, words) == 0
+                        elif what in (BY_STEP, FAILS):
+                            for k in range(words):
+                                registers[k] = after[k]
+                            registers[2 * words] = step_of[table]
+                            for t in range(tables.shape[0]):
+                                if _outcome(code, root[tables[t]], registers) == wanted:
+                                    hit = True
+                                    break
+                            for k in range(words):
+                                registers[k] = registers[words + k]
+                            if what == FAILS:
+                                for k in range(words):
+                                    after[k] = uint64(0)
+                    if hit:
+                        order = -1
+                        if found >= 0:
+                            order = _before(after, 0, best, 0, words)
+                            if order == 0:
+                                order = _before(registers, words, best, words, words)
+                        if order < 0 or (order == 0 and table < found):
+                            found = int(table)
+                            for k in range(words):
+                                best[k] = after[k]
+                                best[words + k] = registers[words + k]
+            if what == DEAD and not any_step and (found < 0 or _before(registers, 0, best, 0, words) < 0):
+                found = 0
+                for k in range(words):
+                    best[k] = registers[k]
+    return found

@@ -1,0 +1,569 @@
+"""Values that are read when they are looked at: what an action is given while its reads are recorded.
+
+A record is not read before its fields are, a set not before somebody asks for a member, a sequence first for its
+length; what is only carried along (`record._replace`, a queue that something is appended to, an element that is
+copied from one log to another) is never read at all. What was read stands in `Seen`, slot by slot, in order; how
+values lie in slots, and what is written, is for `lenses`.
+
+Lazy values stand for immutable ones and do what these would. Where they cannot, they raise, and the evaluation is
+done again on plain values (`recording`): C code that takes nothing but tuples, `super()` in a NamedTuple's method.
+Beyond that there are three things that Python lets nobody imitate, and a specification must not ask for: the very
+`type(value)` (`isinstance` and `value.__class__` are fine), whether two values are one object, and `"%s" % value`.
+"""
+
+from __future__ import annotations
+
+from collections import abc
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, cached_property, reduce
+from operator import and_, or_, sub, xor
+from sys import maxsize
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+
+from spec.language.domains import Subset
+
+if TYPE_CHECKING:
+    from spec.checking.local.lenses import Elements, Lens, Members, Record
+
+
+class Seen(dict[int, int]):
+    """The slots that were read, in order, and the codes that stood in them. Asking for a slot is reading it."""
+
+    __slots__ = ("places", "registers")
+
+    def __init__(self, places: abc.Sequence[tuple[int, int, int]], registers: abc.Sequence[int]):
+        self.places, self.registers = places, registers
+        """Of each slot the register, the shift and the mask; and what stands in the registers."""
+
+    def __missing__(self, slot: int) -> int:
+        register, shift, mask = self.places[slot]
+        code = self[slot] = self.registers[register] >> shift & mask
+        return code
+
+
+class Copy(NamedTuple):
+    """What is written is what stands in this slot."""
+
+    slot: int
+
+
+Writes = dict[int, int | Copy]
+"""What is to be written, by slot."""
+
+
+class Unread:
+    """In the place of a part that nobody has looked at yet."""
+
+
+UNREAD = Unread()
+
+
+class Lazy:
+    """Stands for an immutable value."""
+
+    __slots__ = ()
+
+    def _plain(self) -> Any:
+        """The value, all of it read."""
+        raise NotImplementedError
+
+    def __hash__(self) -> int:
+        return hash(self._plain())
+
+    def __repr__(self) -> str:
+        return repr(self._plain())
+
+    def __str__(self) -> str:
+        return str(self._plain())
+
+    def __format__(self, form: str) -> str:
+        return format(self._plain(), form)
+
+    def __reduce__(self) -> Any:
+        return plain, (self._plain(),)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._plain() < plain(other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._plain() <= plain(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._plain() > plain(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._plain() >= plain(other)
+
+
+def plain(value: Any) -> Any:
+    """A value in which nothing is lazy, nor any part of it."""
+    if isinstance(value, Lazy):
+        return value._plain()
+    if isinstance(value, tuple):
+        parts = [plain(part) for part in value]
+        return value if _same(parts, value) else tuple.__new__(type(value), parts)
+    if isinstance(value, frozenset):
+        parts = [plain(part) for part in frozenset.__iter__(value)]
+        if _same(parts, frozenset.__iter__(value)):
+            return value
+        return Subset(parts, value._order) if isinstance(value, Subset) else frozenset(parts)
+    return value
+
+
+def _same(ones: Iterable[Any], others: Iterable[Any]) -> bool:
+    return all(one is other for one, other in zip(ones, others, strict=True))
+
+
+def hash_what_is_known(value: Any) -> None:
+    """Raise TypeError if a part of a value can be changed in place. Values of the state cannot, and are not read."""
+    if isinstance(value, LazyRecord):
+        parts: Iterable[Any] = [part for name, part in value.__dict__.items() if name in value._fields]
+    elif isinstance(value, LazySequence):
+        parts = [part for part in value.values or () if part is not UNREAD]
+    elif isinstance(value, LazySet):
+        parts = ()
+    else:
+        parts = ()
+        hash(value)
+    for part in parts:
+        hash_what_is_known(part)
+
+
+class LazySequence(Lazy):
+    """A tuple. Of its parts it knows the value, or the lens that it is to be read with."""
+
+    __slots__ = ("lenses", "seen", "values", "whole")
+
+    def __init__(
+        self,
+        seen: Seen,
+        whole: Elements | None,
+        values: list[Any] | None = None,
+        lenses: tuple[Lens | None, ...] = (),
+    ):
+        self.seen, self.whole, self.values, self.lenses = seen, whole, values, lenses
+        """`whole` is the lens under which it lies, unless it lies under none as it is; without `values` nobody has
+        asked even how many they are."""
+
+    def parts(self) -> list[Any]:
+        """Its parts, which may be unread."""
+        values = self.values
+        if values is None:
+            assert self.whole is not None
+            number = self.whole.count(self.seen)
+            values = self.values = [UNREAD] * number
+            self.lenses = self.whole.parts[:number]
+        return values
+
+    def _plain(self) -> tuple[Any, ...]:
+        return tuple([plain(part) for part in self])
+
+    def __len__(self) -> int:
+        return len(self.parts())
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._part, range(len(self.parts())))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return map(self._part, range(len(self.parts()) - 1, -1, -1))
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is slice:
+            return LazySequence(self.seen, None, self.parts()[key], self.lenses[key])
+        try:
+            return self._part(key)
+        except IndexError:
+            raise IndexError("tuple index out of range") from None
+
+    def _part(self, number: int) -> Any:
+        values = self.parts()
+        value = values[number]
+        if value is UNREAD:
+            lens: Any = self.lenses[number]
+            value = values[number] = lens.look(self.seen)
+        return value
+
+    def _beside(self, other: Any) -> tuple[list[Any], tuple[Lens | None, ...]] | None:
+        """The parts of another tuple, so that they can stand beside its own."""
+        if type(other) is LazySequence and other.seen is self.seen:
+            return other.parts(), other.lenses
+        if not isinstance(other, tuple):
+            return None
+        values = list(other)
+        return values, (None,) * len(values)
+
+    def __add__(self, other: Any) -> Any:
+        beside = self._beside(other)
+        if beside is None:
+            return NotImplemented
+        return LazySequence(self.seen, None, self.parts() + beside[0], self.lenses + beside[1])
+
+    def __radd__(self, other: Any) -> Any:
+        beside = self._beside(other)
+        if beside is None:
+            return NotImplemented
+        return LazySequence(self.seen, None, beside[0] + self.parts(), beside[1] + self.lenses)
+
+    def __mul__(self, times: Any) -> Any:
+        return LazySequence(self.seen, None, self.parts() * times, self.lenses * times)
+
+    __rmul__ = __mul__
+
+    def __contains__(self, value: object) -> bool:
+        return any(part is value or part == value for part in self)
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) is LazySequence and other.seen is self.seen:
+            if other is self or (other.whole is self.whole and self.whole is not None):
+                return True
+            mine, its = self.parts(), other.parts()
+            return len(mine) == len(its) and all(
+                (one is UNREAD and two is UNREAD and self.lenses[number] is other.lenses[number])
+                or _alike(self._part(number), other._part(number))
+                for number, (one, two) in enumerate(zip(mine, its, strict=True))
+            )
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return len(self.parts()) == len(other) and all(map(_alike, self, other))
+
+    __hash__ = Lazy.__hash__
+
+    def index(self, value: Any, start: Any = 0, stop: Any = maxsize, /) -> int:
+        """As of a tuple."""
+        for number in range(len(self))[start:stop]:
+            if _alike(self._part(number), value):
+                return number
+        raise ValueError("tuple.index(x): x not in tuple")
+
+    def count(self, value: Any) -> int:
+        """As of a tuple."""
+        return sum(_alike(part, value) for part in self)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return tuple
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """How parts of tuples are compared."""
+    return one is other or bool(one == other)
+
+
+class LazySet(Lazy):
+    """A frozenset. Of each element it knows whether it is a member, or in which slot that stands."""
+
+    __slots__ = ("lens", "members", "seen")
+
+    def __init__(self, seen: Seen, lens: Members, members: abc.Sequence[bool | int]):
+        self.seen, self.lens, self.members = seen, lens, members
+
+    def _is(self, member: bool | int) -> bool:
+        return member if type(member) is bool else self.seen[member] == 1
+
+    def _plain(self) -> Any:
+        return Subset(self, self.lens.order)
+
+    def __contains__(self, element: object) -> bool:
+        number = self.lens.order.get(element)
+        return number is not None and self._is(self.members[number])
+
+    def __iter__(self) -> Iterator[Any]:
+        return (element for element, member in zip(self.lens.order, self.members, strict=True) if self._is(member))
+
+    def __len__(self) -> int:
+        return sum(map(self._is, self.members))
+
+    def __bool__(self) -> bool:
+        return any(map(self._is, self.members))
+
+    def _its(self, other: Any) -> abc.Sequence[bool | int] | None:
+        """The other's members, where it is a set of the same elements."""
+        if type(other) is LazySet:
+            if other.lens.shape is not self.lens.shape:
+                other = other._plain()
+            elif other.seen is self.seen:
+                return other.members
+            else:
+                return [other._is(member) for member in other.members]
+        return self.lens.members_of(other)
+
+    def _joined(self, other: Any, join: Callable[..., bool | int], plainly: Callable[[Any, Any], Any]) -> Any:
+        """What comes of it and another set, element by element; reflected where `plainly` takes the other first."""
+        if not isinstance(other, abc.Set):
+            return NotImplemented
+        its = self._its(other)
+        if its is None:
+            return plainly(self._plain(), plain(other))
+        return LazySet(self.seen, self.lens, [join(*pair) for pair in zip(self.members, its, strict=True)])
+
+    def _and(self, mine: bool | int, its: bool | int) -> bool | int:
+        if type(its) is bool:
+            mine, its = its, mine
+        return its if self._is(mine) else False
+
+    def _or(self, mine: bool | int, its: bool | int) -> bool | int:
+        if type(its) is bool:
+            mine, its = its, mine
+        return True if self._is(mine) else its
+
+    def _minus(self, mine: bool | int, its: bool | int) -> bool | int:
+        if mine is False or its is False:
+            return mine
+        return False if self._is(its) else mine
+
+    def _xor(self, mine: bool | int, its: bool | int) -> bool | int:
+        if type(its) is bool and not its:
+            return mine
+        if type(mine) is bool and not mine:
+            return its
+        return self._is(mine) != self._is(its)
+
+    def __and__(self, other: Any) -> Any:
+        return self._joined(other, self._and, and_)
+
+    def __or__(self, other: Any) -> Any:
+        return self._joined(other, self._or, or_)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._joined(other, self._minus, sub)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._joined(other, self._xor, xor)
+
+    def _reflected(self, other: Any, join: Callable[..., bool | int], operator: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, set):  # which gives a set, and no frozenset
+            return operator(other, self._plain())
+        return self._joined(other, join, lambda mine, its: operator(its, mine))
+
+    def __rand__(self, other: Any) -> Any:
+        return self._reflected(other, self._and, and_)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._reflected(other, self._or, or_)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._reflected(other, lambda mine, its: self._minus(its, mine), sub)
+
+    def __rxor__(self, other: Any) -> Any:
+        return self._reflected(other, self._xor, xor)
+
+    def _compared(
+        self, other: Any, holds: Callable[[bool | int, bool | int], bool], plainly: Callable[[Any, Any], Any]
+    ) -> Any:
+        """Whether something holds of each element; no more is read than it takes to know."""
+        if not isinstance(other, abc.Set):
+            return NotImplemented
+        its = self._its(other)
+        if its is None:
+            return plainly(self._plain(), plain(other))
+        return all(map(holds, self.members, its))
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, self._equal, lambda mine, its: mine == its)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(other, self._within, lambda mine, its: mine <= its)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(other, lambda mine, its: self._within(its, mine), lambda mine, its: mine >= its)
+
+    def __lt__(self, other: Any) -> Any:
+        within = self <= other
+        return within if within is NotImplemented else within and not self >= other
+
+    def __gt__(self, other: Any) -> Any:
+        around = self >= other
+        return around if around is NotImplemented else around and not self <= other
+
+    def _equal(self, mine: bool | int, its: bool | int) -> bool:
+        return mine is its or self._is(mine) == self._is(its)
+
+    def _within(self, mine: bool | int, its: bool | int) -> bool:
+        if mine is False or its is True:
+            return True
+        return self._is(its) if mine is True else not self._is(mine) or self._is(its)
+
+    __hash__ = Lazy.__hash__
+
+    def isdisjoint(self, other: Iterable[Any]) -> bool:
+        """As of a frozenset."""
+        return not any(element in self for element in other)
+
+    def issubset(self, other: Iterable[Any]) -> bool:
+        """As of a frozenset."""
+        return bool(self <= _as_set(other))
+
+    def issuperset(self, other: Iterable[Any]) -> bool:
+        """As of a frozenset."""
+        return all(element in self for element in other)
+
+    def union(self, *others: Iterable[Any]) -> Any:
+        """As of a frozenset."""
+        return reduce(or_, map(_as_set, others), self)
+
+    def intersection(self, *others: Iterable[Any]) -> Any:
+        """As of a frozenset."""
+        return reduce(and_, map(_as_set, others), self)
+
+    def difference(self, *others: Iterable[Any]) -> Any:
+        """As of a frozenset."""
+        return reduce(sub, map(_as_set, others), self)
+
+    def symmetric_difference(self, other: Iterable[Any]) -> Any:
+        """As of a frozenset."""
+        return self ^ _as_set(other)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return Subset
+
+
+def _as_set(elements: Iterable[Any]) -> Any:
+    return elements if isinstance(elements, abc.Set) else frozenset(elements)
+
+
+class LazyRecord(Lazy):
+    """A NamedTuple. In its `__dict__` stand the fields that are known; a subclass has the NamedTuple's methods."""
+
+    _cls: Any
+    _fields: tuple[str, ...]
+    _lens: Record
+    _seen: Seen
+
+    def __new__(cls, *parts: Any, **named: Any) -> Any:
+        """Whoever calls `type(self)` to make another one gets a plain one."""
+        return cls._cls(*parts, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        known = self.__dict__
+        try:
+            lens = known["_lens"].fields[name]
+        except KeyError:
+            raise AttributeError(f"{self._cls.__name__!r} object has no attribute {name!r}") from None
+        value = known[name] = lens.look(known["_seen"])
+        return value
+
+    def _plain(self) -> Any:
+        return tuple.__new__(self._cls, [plain(part) for part in self])
+
+    def _replace(self, /, **changes: Any) -> Any:
+        for name in changes:
+            if name not in self._fields:
+                return self._plain()._replace(**changes)  # which says what is wrong
+        record: Any = object.__new__(type(self))
+        record.__dict__.update(self.__dict__, **changes)
+        return record
+
+    __replace__ = _replace
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self._fields, self, strict=True))
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._part, range(len(self._fields)))
+
+    def _part(self, number: int) -> Any:
+        return getattr(self, self._fields[number])
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is not slice:
+            return self._part(key)
+        known, lenses = self.__dict__, tuple(self._lens.fields.values())
+        values = [known.get(name, UNREAD) for name in self._fields[key]]
+        return LazySequence(self._seen, None, values, lenses[key])
+
+    def __add__(self, other: Any) -> Any:
+        return self[:] + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self[:]
+
+    def __mul__(self, times: Any) -> Any:
+        return self[:] * times
+
+    __rmul__ = __mul__
+
+    def __contains__(self, value: object) -> bool:
+        return any(part is value or part == value for part in self)
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, LazyRecord) and other._lens is self._lens and other._seen is self._seen:
+            mine, its = self.__dict__, other.__dict__
+            return all(
+                (name not in mine and name not in its) or _alike(getattr(self, name), getattr(other, name))
+                for name in self._fields
+            )
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return len(self._fields) == len(other) and all(map(_alike, self, other))
+
+    __hash__ = Lazy.__hash__
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("can't set attribute")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("can't delete attribute")
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        cls: type = self._cls
+        return cls
+
+
+# What `case` looks at: tuples are sequences.
+for _lazy in (LazySequence, LazyRecord):
+    abc.Sequence.register(_lazy)
+
+
+_CARRIED = {"__bool__", "__format__", "__str__"}
+"""What a NamedTuple may do otherwise than tuples, and stays lazy."""
+_UNASKED = {
+    *(
+        "__annotate__",
+        "__annotate_func__",
+        "__annotations__",
+        "__annotations_cache__",
+        "__class_getitem__",
+        "__dict__",
+    ),
+    *("__doc__", "__firstlineno__", "__getnewargs__", "__init_subclass__", "__match_args__", "__module__", "__new__"),
+    *("__orig_bases__", "__parameters__", "__qualname__", "__replace__", "__repr__", "__slots__"),
+    *("__static_attributes__", "__type_params__", "__weakref__"),
+}
+"""What nobody asks a value for, or what a lazy one answers by itself."""
+_REPLACED = {"_asdict", "_fields", "_replace"}
+_OURS = {"_cls", "_lens", "_part", "_plain", "_seen"}
+
+
+@cache
+def lazy_record(cls: Any) -> type[LazyRecord] | None:
+    """The lazy class of a NamedTuple; None if it is too much of its own for that."""
+    bases = [base for base in cls.__mro__ if base not in (tuple, Generic, object)]
+    own = {name: value for base in reversed(bases) for name, value in vars(base).items()}
+    made = vars(next(base for base in bases if "_fields" in vars(base)))
+    dunders = {name for name in own if name.startswith("__") and name.endswith("__")} - _UNASKED
+    if not dunders <= _CARRIED or own.keys() & _OURS:
+        return None
+    if any(own[name] is not made[name] for name in (*cls._fields, *_REPLACED)):
+        return None
+    members = {
+        name: _carried(cls, name, value)
+        for name, value in own.items()
+        if name not in _UNASKED | _REPLACED | {*cls._fields}
+    }
+    for name in {"count", "index"} - own.keys():  # the names of many a field
+        members[name] = lambda self, *asked, name=name: getattr(self[:], name)(*asked)
+    return type(cls.__name__, (LazyRecord,), {**members, "_cls": cls, "_fields": cls._fields})
+
+
+def _carried(cls: Any, name: str, member: Any) -> Any:
+    """A member of a NamedTuple as its lazy class has it."""
+    if isinstance(member, classmethod):
+        return staticmethod(getattr(cls, name))
+    if isinstance(member, cached_property):  # what it keeps would stand among the fields
+        return property(member.func)
+    return member

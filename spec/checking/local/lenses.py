@@ -1,0 +1,384 @@
+"""How domains look at the slots of a packed state: what lies there, and what is written to make it another value.
+
+A `Lens` is a domain at a place. `look` gives the value that begins at its first slot, unread as far as that can be
+(`lazy`); `put` says what a value would write there, and a part that nobody has looked at is copied slot by slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from spec.checking.local.lazy import (
+    UNREAD,
+    Copy,
+    Lazy,
+    LazySequence,
+    LazySet,
+    Seen,
+    Writes,
+    hash_what_is_known,
+    lazy_record,
+    plain,
+)
+from spec.language.domains import (
+    Domain,
+    EnumerationDomain,
+    IntegerDomain,
+    LeftOutDomain,
+    OptionalDomain,
+    PossiblyDomain,
+    RecordDomain,
+    SequenceDomain,
+    SubsetDomain,
+    TupleDomain,
+)
+from spec.language.errors import OutOfDomain
+
+
+class Unlike(Exception):
+    """A value that a lens cannot write, for it is nothing that has such parts."""
+
+
+class Values(dict[int, Any]):
+    """The values of a domain by their numbers; always the same object for the same number."""
+
+    def __init__(self, domain: Domain[Any]):
+        self.domain = domain
+
+    def __missing__(self, code: int) -> Any:
+        value = self[code] = self.domain.unrank(code)
+        return value
+
+
+class Shape:
+    """What lenses of one shape have in common, and nothing else has."""
+
+    def __init__(self, domain: Domain[Any]):
+        self.domain, self.values = domain, Values(domain)
+
+
+class Lens:
+    """How a domain looks at the slots from `at` on, one lens for each place that it lies in."""
+
+    def __init__(self, at: int, slots: int, shape: Shape | None):
+        self.at, self.slots, self.shape = at, slots, shape
+        """Where it begins, how many slots it has; lenses of the same shape have the same values by the same codes."""
+
+    def look(self, seen: Seen) -> Any:
+        """The value that lies here, read as far as it must be."""
+        raise NotImplementedError
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:
+        """What is written to make it hold a value.
+
+        Raises:
+            Unlike, OutOfDomain: it cannot.
+        """
+        raise NotImplementedError
+
+    def carry(self, seen: Seen, source: Lens, writes: Writes) -> None:
+        """What is written to make it hold what lies elsewhere, unread if that can be."""
+        if source.shape is not self.shape:
+            self.put(seen, source.look(seen), writes)
+        elif source.at != self.at:
+            for mine, its in enumerate(range(source.at, source.at + self.slots), self.at):
+                known = seen.get(its)
+                writes[mine] = Copy(its) if known is None else known
+
+    def clear(self, writes: Writes) -> None:
+        """Write the first value."""
+        for slot in range(self.at, self.at + self.slots):
+            writes[slot] = 0
+
+
+class Constant(Lens):
+    """A domain of a single value takes no slot."""
+
+    def __init__(self, at: int, shape: Shape, domain: Domain[Any]):
+        super().__init__(at, 0, shape)
+        self.only, self.rank = domain.unrank(0), domain.rank
+
+    def look(self, seen: Seen) -> Any:  # noqa: D102
+        return self.only
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+        if value is not self.only:
+            self.rank(plain(value))
+
+
+class Dropped(Constant):
+    """What is left out: whatever is written there is dropped, if it may be in a state at all."""
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+        hash_what_is_known(value)
+
+
+class Leaf(Lens):
+    """A domain whose values are numbered in one slot. It is read as soon as it is looked at."""
+
+    def __init__(self, at: int, shape: Shape, domain: Domain[Any]):
+        super().__init__(at, 1, shape)
+        self.value_of, self.rank = shape.values, domain.rank
+
+    def look(self, seen: Seen) -> Any:  # noqa: D102
+        return self.value_of[seen[self.at]]
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+        writes[self.at] = self.rank(value if type(value) is int else plain(value))
+
+
+class Whole(Lens):
+    """Any domain, all of its slots read at once."""
+
+    def __init__(self, at: int, shape: Shape, domain: Domain[Any]):
+        super().__init__(at, len(domain.slots), shape)
+        self.domain = domain
+        self.met: dict[tuple[int, ...], Any] = {}
+
+    def look(self, seen: Seen) -> Any:  # noqa: D102
+        codes = tuple([seen[slot] for slot in range(self.at, self.at + self.slots)])
+        try:
+            return self.met[codes]
+        except KeyError:
+            value = self.met[codes] = self.domain.value(codes)
+            return value
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+        writes.update(enumerate(self.domain.codes(plain(value)), self.at))
+
+
+class OrNothing(Lens):
+    """A slot that tells whether there is something, and what it is."""
+
+    def __init__(self, at: int, shape: Shape, nothing: object, inner: Lens):
+        super().__init__(at, 1 + inner.slots, shape)
+        self.nothing, self.inner = nothing, inner
+
+    def look(self, seen: Seen) -> Any:  # noqa: D102
+        return self.inner.look(seen) if seen[self.at] else self.nothing
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+        if value is self.nothing:
+            self.clear(writes)
+        else:
+            writes[self.at] = 1
+            self.inner.put(seen, value, writes)
+
+
+class Record(Lens):
+    """A NamedTuple, field by field."""
+
+    def __init__(self, at: int, shape: Shape | None, cls: Any, fields: Mapping[str, Lens]):
+        super().__init__(at, sum(lens.slots for lens in fields.values()), shape)
+        self.cls, self.fields = cls, fields
+        self.lazy: Any = lazy_record(cls)
+
+    def look(self, seen: Seen) -> Any:  # noqa: D102
+        record: Any = object.__new__(self.lazy)
+        known = record.__dict__
+        known["_lens"], known["_seen"] = self, seen
+        return record
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+        if type(value) is self.lazy and value._seen is seen:
+            known, source = value.__dict__, value._lens
+            for name, lens in self.fields.items():
+                if name in known:
+                    lens.put(seen, known[name], writes)
+                elif source is not self:
+                    lens.carry(seen, source.fields[name], writes)
+            return
+        if isinstance(value, Lazy):
+            value = plain(value)
+        if type(value) is not self.cls:
+            raise Unlike
+        for lens, part in zip(self.fields.values(), value, strict=True):
+            lens.put(seen, part, writes)
+
+
+class Elements(Lens):
+    """What `Tuple` and `Sequence` have in common: parts that lie one after the other."""
+
+    parts: tuple[Lens, ...]
+
+    def look(self, seen: Seen) -> Any:  # noqa: D102
+        return LazySequence(seen, self)
+
+    def count(self, seen: Seen) -> int:
+        """How many of the parts there are."""
+        raise NotImplementedError
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+        if type(value) is LazySequence and value.seen is seen:
+            if value.whole is not None and value.whole.shape is self.shape:
+                self.carry(seen, value.whole, writes)
+                return
+            values, lenses = value.parts(), value.lenses
+        else:
+            values, lenses = plain(value) if isinstance(value, Lazy) else value, ()
+            if type(values) is not tuple:
+                raise Unlike
+        self.put_number(seen, len(values), writes)
+        for number, part in enumerate(values):
+            source = lenses[number] if part is UNREAD else None
+            if source is not None:
+                self.parts[number].carry(seen, source, writes)
+            else:
+                self.parts[number].put(seen, part, writes)
+
+    def put_number(self, seen: Seen, number: int, writes: Writes) -> None:
+        """What is written to make it hold so many parts."""
+        raise NotImplementedError
+
+
+class Tuple(Elements):
+    """A tuple of a fixed length."""
+
+    def __init__(self, at: int, shape: Shape, parts: tuple[Lens, ...]):
+        super().__init__(at, sum(part.slots for part in parts), shape)
+        self.parts = parts
+
+    def count(self, seen: Seen) -> int:  # noqa: D102
+        return len(self.parts)
+
+    def put_number(self, seen: Seen, number: int, writes: Writes) -> None:  # noqa: D102
+        if number != len(self.parts):
+            raise Unlike
+
+
+class Sequence(Elements):
+    """A tuple of any length up to the longest: the length, then the parts."""
+
+    def __init__(self, at: int, shape: Shape, parts: tuple[Lens, ...]):
+        super().__init__(at, 1 + sum(part.slots for part in parts), shape)
+        self.parts = parts
+
+    def count(self, seen: Seen) -> int:  # noqa: D102
+        return seen[self.at]
+
+    def put_number(self, seen: Seen, number: int, writes: Writes) -> None:  # noqa: D102
+        if number > len(self.parts):
+            raise Unlike
+        writes[self.at] = number
+        for part in self.parts[number : seen.get(self.at, len(self.parts))]:
+            part.clear(writes)
+
+
+class Members(Lens):
+    """A set: a slot for each element, the one with the highest number first."""
+
+    def __init__(self, at: int, shape: Shape, domain: SubsetDomain[Any]):
+        super().__init__(at, len(domain.slots), shape)
+        self.domain, self.order = domain, domain.order
+        self.slot_of = tuple(range(at + self.slots - 1, at - 1, -1))
+        """By number of the element."""
+        self.numbers: dict[Any, list[bool | int] | None] = {}
+
+    def look(self, seen: Seen) -> Any:  # noqa: D102
+        return LazySet(seen, self, self.slot_of)
+
+    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+        if type(value) is LazySet and value.seen is seen and value.lens.shape is self.shape:
+            members = value.members
+            if members is self.slot_of:
+                return
+            for slot, member in zip(self.slot_of, members, strict=True):
+                if type(member) is bool:
+                    writes[slot] = int(member)
+                elif member != slot:
+                    known = seen.get(member)
+                    writes[slot] = Copy(member) if known is None else known
+        else:
+            writes.update(enumerate(self.domain.codes(plain(value)), self.at))
+
+    def members_of(self, other: Any) -> list[bool | int] | None:
+        """Of a plain set, for each element whether it is in there; None if something else is."""
+        found: list[bool | int] = [False] * self.slots
+        try:
+            for element in frozenset.__iter__(other) if isinstance(other, frozenset) else other:
+                found[self.domain.elements.rank(plain(element))] = True
+        except OutOfDomain:
+            return None
+        return found
+
+
+class Lenses:
+    """Makes lenses, and knows which have the same shape."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[Any, Shape] = {}
+        self._shape_of: dict[Domain[Any], Shape] = {}
+
+    def at(self, domain: Domain[Any], at: int) -> Lens:
+        """How a domain looks at the slots from here on."""
+        shape = self._shape(domain)
+        if not domain.slots:
+            return (Dropped if type(domain) is LeftOutDomain else Constant)(at, shape, domain)
+        if type(domain) not in _KNOWN:
+            return Whole(at, shape, domain)
+        match domain:
+            case RecordDomain():
+                if lazy_record(domain.cls) is None:
+                    return Whole(at, shape, domain)
+                return Record(
+                    at, shape, domain.cls, dict(zip(domain.fields, self._parts(domain.parts, at), strict=True))
+                )
+            case TupleDomain():
+                return Tuple(at, shape, self._parts(domain.parts, at))
+            case SequenceDomain():
+                return Sequence(at, shape, self._parts([domain.elements] * domain.longest, at + 1))
+            case SubsetDomain():
+                return Members(at, shape, domain)
+            case OptionalDomain() | PossiblyDomain() if len(domain.slots) > 1:
+                return OrNothing(at, shape, domain.nothing, self.at(domain.domain, at + 1))
+        return Leaf(at, shape, domain)
+
+    def _parts(self, domains: Iterable[Domain[Any]], at: int) -> tuple[Lens, ...]:
+        lenses: list[Lens] = []
+        for domain in domains:
+            lenses.append(self.at(domain, at))
+            at += lenses[-1].slots
+        return tuple(lenses)
+
+    def _shape(self, domain: Domain[Any]) -> Shape:
+        """The same one for domains that have the same values, types and all, by the same codes."""
+        shape = self._shape_of.get(domain)
+        if shape is None:
+            shape = self._shapes.setdefault((type(domain), *self._told_apart_by(domain)), Shape(domain))
+            self._shape_of[domain] = shape
+        return shape
+
+    def _told_apart_by(self, domain: Domain[Any]) -> Iterator[Any]:
+        if type(domain) not in _KNOWN:
+            yield domain
+            return
+        match domain:
+            case IntegerDomain():
+                yield from (domain.low, domain.high)
+            case EnumerationDomain():
+                yield from map(id, domain.values)
+            case OptionalDomain() | PossiblyDomain():
+                yield self._shape(domain.domain)
+            case RecordDomain():
+                yield domain.cls
+                yield from map(self._shape, domain.parts)
+            case TupleDomain():
+                yield from map(self._shape, domain.parts)
+            case SequenceDomain():
+                yield from (self._shape(domain.elements), domain.longest)
+            case SubsetDomain():
+                yield self._shape(domain.elements)
+
+
+_KNOWN = {
+    EnumerationDomain,
+    IntegerDomain,
+    LeftOutDomain,
+    OptionalDomain,
+    PossiblyDomain,
+    RecordDomain,
+    SequenceDomain,
+    SubsetDomain,
+    TupleDomain,
+}

@@ -1,0 +1,181 @@
+"""Masks: what cannot be otherwise, before any table is walked.
+
+The slots of a state lie in *groups* of a few bits. For each value of a group, and of several groups together where
+that pays (a *lookup*), there is the set of tables whose outcome is the usual one whatever the other slots hold: an
+action is disabled, an invariant holds. A state that is looked up a dozen times leaves a handful of tables to walk.
+
+For a property of steps it is the outcome if the step changes nothing of what the property looks at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from spec.checking.local.kernels import clear
+from spec.language.state import Place
+
+GROUP = 9
+"""Bits of a group at most, if a single slot is not wider."""
+LOOKUP = 16
+"""Bits of a lookup at most: 65,536 rows, of which only those are touched that states have."""
+LOOKUPS = 20
+"""Beside those of single groups."""
+WORTH = 0.25
+"""Walks in vain, for each state, that a lookup has to spare: it costs about as much as a fifth of one."""
+
+
+class Group(NamedTuple):
+    """Adjacent bits of a word."""
+
+    word: int
+    shift: int
+    width: int
+
+
+class Lookup(NamedTuple):
+    """Some groups, looked at together."""
+
+    groups: tuple[int, ...]
+    first: int
+    """The row in which its values begin."""
+
+    @property
+    def bits(self) -> int:
+        """Its groups, as a set."""
+        return sum(1 << group for group in self.groups)
+
+
+Cube = dict[int, tuple[int, int]]
+"""By group: the bits that count, and what they have to be."""
+
+
+class Masks:
+    """What is known of the values of groups."""
+
+    def __init__(self, places: Sequence[Place], tables: int):
+        self.words = (tables + 63) // 64
+        self.groups = _groups(places)
+        self.group_of = [
+            next(
+                number
+                for number, group in enumerate(self.groups)
+                if group.word == place.word and group.shift <= place.shift < group.shift + group.width
+            )
+            for place in places
+        ]
+        self._within = [
+            (place.shift - self.groups[number].shift, (1 << place.width) - 1)
+            for place, number in zip(places, self.group_of, strict=True)
+        ]
+        self.lookups: list[Lookup] = []
+        self.off = np.zeros((0, self.words), np.uint64)
+        self.pieces = np.zeros((0, 5), np.int64)
+        """How compiled code looks up: of each group word, shift, mask and where its value begins in the row; and of
+        the last group of a lookup the first row, else -1."""
+        self._cubes: list[tuple[int, int, Cube]] = []
+        self._look_up([(number,) for number in range(len(self.groups))])
+
+    def learn(self, table: int, reads: Mapping[int, int] | None) -> None:
+        """A table has the usual outcome wherever these slots have these codes."""
+        if reads is None:
+            return
+        cube: Cube = {}
+        for slot, code in reads.items():
+            shift, mask = self._within[slot]
+            group = self.group_of[slot]
+            known, wanted = cube.get(group, (0, 0))
+            cube[group] = known | mask << shift, wanted | code << shift
+        bits = sum(1 << group for group in cube)
+        self._cubes.append((table, bits, cube))
+        for lookup in self.lookups:
+            if not bits & ~lookup.bits:
+                self._clear(lookup, table, cube)
+
+    def _clear(self, lookup: Lookup, table: int, cube: Cube) -> None:
+        at = known = wanted = 0
+        for group in lookup.groups:
+            its_known, its_wanted = cube.get(group, (0, 0))
+            known |= its_known << at
+            wanted |= its_wanted << at
+            at += self.groups[group].width
+        clear(self.off, lookup.first + wanted, (1 << at) - 1 & ~known, table)
+
+    def _look_up(self, all_groups: Iterable[tuple[int, ...]]) -> None:
+        self.lookups, first, pieces = [], 0, []
+        for groups in all_groups:
+            self.lookups.append(Lookup(groups, first))
+            at = 0
+            for number in groups:
+                group = self.groups[number]
+                pieces.append((group.word, group.shift, (1 << group.width) - 1, at, -1))
+                at += group.width
+            pieces[-1] = (*pieces[-1][:4], first)
+            first += 1 << at
+        self.pieces = np.array(pieces, np.int64).reshape(-1, 5)
+        self.off = np.full((first, self.words), -1, np.int64).view(np.uint64)
+        for table, bits, cube in self._cubes:
+            for lookup in self.lookups:
+                if not bits & ~lookup.bits:
+                    self._clear(lookup, table, cube)
+
+    def left(self, registers: Sequence[int], below: int) -> Iterator[int]:
+        """The tables with a number below this one that have to be walked in a state."""
+        live = [-1] * self.words
+        for lookup in self.lookups:
+            row, at = lookup.first, 0
+            for number in lookup.groups:
+                word, shift, width = self.groups[number]
+                row += (registers[word] >> shift & (1 << width) - 1) << at
+                at += width
+            for word in range(self.words):
+                live[word] &= int(self.off[row, word])
+        return (table for table in range(below) if live[table >> 6] >> (table & 63) & 1)
+
+    def tune(self, vain: Sequence[int], states: int) -> None:
+        """Add lookups, for walks in vain, each given by the groups that it looked at."""
+        width = [group.width for group in self.groups]
+        left = Counter(vain)
+        chosen = [lookup.groups for lookup in self.lookups if len(lookup.groups) > 1]
+        while len(chosen) < LOOKUPS:
+            common = [bits for bits, _ in left.most_common(60)]
+            candidates = {one | other for one in common for other in common}
+            fitting = [bits for bits in sorted(candidates) if sum(width[n] for n in _members(bits)) <= LOOKUP]
+            spared = {bits: sum(many for its, many in left.items() if not its & ~bits) for bits in fitting}
+            best = max(spared, key=lambda bits: (spared[bits], -bits), default=0)
+            if not best or spared[best] < WORTH * states:
+                break
+            chosen.append(tuple(_members(best)))
+            left = Counter({bits: many for bits, many in left.items() if bits & ~best})
+        covered = {group for groups in chosen for group in groups}
+        self._look_up(chosen + [(group,) for group in range(len(self.groups)) if group not in covered])
+
+
+def _members(bits: int) -> Iterator[int]:
+    return (number for number in range(bits.bit_length()) if bits >> number & 1)
+
+
+def _groups(places: Sequence[Place]) -> list[Group]:
+    """Neighbouring slots: those of one cell as far as they fit, and whole cells together if they do."""
+    groups: list[Group] = []
+    for _, cell in groupby(places, key=lambda place: place.cell):
+        pieces: list[Group] = []
+        for place in cell:
+            pieces = _joined(pieces, Group(place.word, place.shift, place.width))
+        joined = _joined(groups, pieces[0])
+        groups = joined if len(pieces) == 1 and len(joined) == len(groups) else groups + pieces
+    return groups
+
+
+def _joined(groups: list[Group], piece: Group) -> list[Group]:
+    """The groups and one more piece, as a part of the last one if they are neighbours and it fits."""
+    if groups:
+        last = groups[-1]
+        fits = piece.shift + piece.width == last.shift and last.width + piece.width <= GROUP
+        if last.word == piece.word and fits:
+            return [*groups[:-1], Group(last.word, piece.shift, last.width + piece.width)]
+    return [*groups, piece]

@@ -1,0 +1,281 @@
+"""Decision tables: everything that was learned of a specification, in flat arrays that compiled code walks.
+
+Each instance of an action and of a property has a table of its own, a tree: a node names a slot and has an edge for
+each code in it, and a path ends in what was recorded of it. An edge is an offset into `code`, if positive that of the
+next node, if negative an outcome; 0 is what nobody has met yet. The writes of an action are kept as they are applied,
+`word & ~clear | put` for each word of the state, and copies of slots to slots beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spec.checking.exploration import split
+from spec.checking.local.compact import compact
+from spec.checking.local.kernels import EFFECTS, Program
+from spec.checking.local.lazy import Copy
+from spec.checking.local.masks import Masks
+from spec.checking.local.recording import CLOSED, USUAL, Recorded, Recorder
+from spec.checking.model import DEADLOCK, EvaluationFailed, Model
+from spec.language.specification import Instance
+
+OUTDATED = 1.02
+"""How much more must be known than when the tables were made compact, for them to be made so again."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Whose table it is: an instance of an action or of a property."""
+
+    kind: str
+    """action, state (a property of states) or step."""
+    number: int
+    """Of the action or property, in order of declaration."""
+    index: int
+    """Of the instance."""
+    instance: Instance
+    sought: bool = False
+    """What the property answers where there is something to find."""
+
+
+class Growing:
+    """A flat array that grows as it is written to."""
+
+    def __init__(self, dtype: Any, columns: int = 1, used: int = 0):
+        self.columns, self.used = columns, used
+        self.array: Any = np.zeros(max(1, 2 * used) * columns * 64, dtype)
+        self.view: Any = self.array.data
+        """The same; Python reads and writes single items faster here."""
+
+    def take(self, rows: int) -> int:
+        """Room for so many more rows; the number of the first."""
+        first = self.used
+        self.used += rows
+        needed = self.used * self.columns
+        if needed > len(self.array):
+            more: Any = np.zeros(2 * needed, self.array.dtype)
+            more[: len(self.array)] = self.array
+            self.array, self.view = more, more.data
+        return first
+
+    def append(self, *row: int) -> int:
+        """One more row; its number."""
+        at = self.take(1)
+        for column, item in enumerate(row, at * self.columns):
+            self.view[column] = item
+        return at
+
+
+class Tables:
+    """What was learned of a model so far."""
+
+    def __init__(self, model: Model, properties: Sequence[int]):
+        self.model = model
+        self.words = model.layout.words
+        self.recorder = Recorder(model)
+        slots = self.recorder.slots
+        self._open_is_usual = model.numbers([DEADLOCK])[0] not in properties
+        in_states, in_steps = split(model, properties)
+        self.all: list[Table] = [
+            Table("action", number, index, instance)
+            for number, action in enumerate(model.actions)
+            for index, instance in enumerate(action.instances)
+        ]
+        self.actions = len(self.all)
+        self.all += self._of_properties("state", in_states)
+        self.judging = len(self.all)
+        self.all += self._of_properties("step", in_steps)
+
+        self._nodes = [
+            register | shift << 8 | (size - 1).bit_length() << 16
+            for register, shift, size in zip(slots.registers, slots.shifts, slots.sizes, strict=True)
+        ]
+        """As a node names a slot: register, shift << 8, width << 16."""
+        self.code = Growing(np.int32, used=1)  # offset 0 means unknown
+        self.root = Growing(np.int32, used=len(self.all))
+        self.effects = Growing(np.uint64, 2 * self.words, used=EFFECTS)
+        self.spans = Growing(np.int32, 2, used=EFFECTS)
+        self.copies = Growing(np.int32, 5)
+        self._effects: dict[tuple[Any, ...], int] = {}
+        self._written: list[int] = [0] * EFFECTS
+        self._looked_at = [0] * (len(self.all) - self.actions)
+        self._affects = np.zeros((0, 0), np.uint64)
+        self._affects_for = (-1, -1)
+
+        self.masks = Masks(model.layout.slots, len(self.all))
+        self.step_of = np.array(
+            [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
+            np.uint64,
+        )
+        self.bounds = np.array([self.actions, self.judging, len(self.all)], np.int64)
+        self._compacted, self._compact = 0, compact(self.code.array, 1, self.root.array[: len(self.all)], EFFECTS)
+        self.learned = 0
+        """Paths so far."""
+
+    def _of_properties(self, kind: str, numbers: Sequence[int]) -> list[Table]:
+        return [
+            Table(kind, number, index, instance, self.model.properties[number].kind == "sometimes")
+            for number in numbers
+            for index, instance in enumerate(self.model.properties[number].instances)
+        ]
+
+    def of_kind(self, kind: str) -> dict[int, list[int]]:
+        """The tables of each property of a kind."""
+        found: dict[int, list[int]] = {}
+        for at, table in enumerate(self.all):
+            if table.kind == kind:
+                found.setdefault(table.number, []).append(at)
+        return found
+
+    def live(self, decided: Sequence[int] = (), actions: bool = True) -> np.ndarray[Any, Any]:
+        """The tables to walk, one bit for each; not those of properties that are decided."""
+        bits = np.zeros(64 * self.masks.words, np.uint8)
+        for number, table in enumerate(self.all):
+            bits[number] = actions if table.kind == "action" else table.number not in decided
+        return np.packbits(bits, bitorder="little").view(np.uint64)
+
+    def program(self) -> Program:
+        """The tables as compiled code takes them."""
+        if self.learned > self._compacted * OUTDATED:
+            self._compacted, roots = self.learned, self.root.array[: len(self.all)]
+            self._compact = compact(self.code.array, self.code.used, roots, len(self._written))
+        return Program(
+            self.code.array,
+            self.root.array,
+            *self._compact,
+            self.effects.array,
+            self.spans.array,
+            self.copies.array,
+            self.affects(),
+            self.masks.off,
+            self.masks.pieces,
+            self.step_of,
+            self.bounds,
+        )
+
+    # Learning.
+
+    def learn(self, number: int, registers: Sequence[int]) -> None:
+        """Evaluate what a table does not know, with these words in the registers: the state, and the one before.
+
+        Raises:
+            EvaluationFailed: what was recorded contradicts what was learned before.
+        """
+        if self.outcome(number, registers) >= 0:
+            return
+        table = self.all[number]
+        if table.kind == "action":
+            recorded = self.recorder.action(table.number, table.index, registers)
+            if recorded.outcome == CLOSED and self._open_is_usual:
+                recorded = recorded._replace(outcome=USUAL)
+        elif table.kind == "state":
+            recorded = self.recorder.of_state(table.instance, table.sought, registers)
+        else:
+            recorded = self.recorder.of_step(table.instance, table.sought, registers)
+        if table.kind != "action":
+            self._look(number, recorded)
+        self._insert(number, recorded, registers)
+        self.learned += 1
+
+    def outcome(self, number: int, registers: Sequence[int]) -> int:
+        """The outcome for what is in the registers; -1 if nobody has learned it."""
+        code, at = self.code.view, self.root.view[number]
+        while at > 0:
+            node = code[at]
+            at = code[at + 1 + (registers[node & 0xFF] >> (node >> 8 & 0x3F) & (1 << (node >> 16)) - 1)]
+        return -1 - at if at < 0 else -1
+
+    def _insert(self, number: int, recorded: Recorded, registers: Sequence[int]) -> None:
+        nodes, code = self._nodes, self.code
+        view, edge = self.root.view, number
+        for slot, value in recorded.reads:
+            at, node = view[edge], nodes[slot]
+            if at == 0:
+                at = code.take(1 + (1 << (node >> 16)))
+                if view is not self.root.view:
+                    view = code.view
+                code.view[at] = node
+                view[edge] = at
+            elif at < 0 or code.view[at] != node:
+                raise self._contradiction(number, registers)
+            view, edge = code.view, at + 1 + value
+        outcome = recorded.outcome if recorded.outcome >= 0 else self._effect(recorded)
+        if view[edge] not in (0, -1 - outcome):
+            raise self._contradiction(number, registers)
+        view[edge] = -1 - outcome
+        if outcome == USUAL:
+            self.masks.learn(number, self.recorder.of_one_state(recorded.reads))
+
+    def _effect(self, recorded: Recorded) -> int:
+        key = tuple(sorted(recorded.writes.items()))
+        number = self._effects.get(key)
+        if number is None:
+            slots, clear, put, copies = self.recorder.slots, [0] * self.words, [0] * self.words, []
+            for slot, what in key:
+                word, shift, mask = slots.registers[slot], slots.shifts[slot], slots.masks[slot]
+                clear[word] |= mask << shift
+                if isinstance(what, Copy):
+                    copies.append((slots.registers[what.slot], slots.shifts[what.slot], word, shift, mask))
+                else:
+                    put[word] |= what << shift
+            number = self._effects[key] = self.effects.append(*clear, *put)
+            first = self.copies.used
+            for copy in copies:
+                self.copies.append(*copy)
+            self.spans.append(first, first + len(copies))
+            self._written.append(sum(1 << slot for slot, _ in key))
+        return number
+
+    def _look(self, number: int, recorded: Recorded) -> None:
+        for slot, _ in recorded.reads:
+            if slot < self.recorder.n_slots:
+                self._looked_at[number - self.actions] |= 1 << slot
+
+    def affects(self) -> np.ndarray[Any, Any]:
+        """By effect, the tables of properties that look at something it writes, one bit for each."""
+        version = len(self._written), sum(mask.bit_count() for mask in self._looked_at)
+        if version != self._affects_for:
+            self._affects_for = version
+            found = [[0] * self.masks.words for _ in self._written]
+            for number, looked_at in enumerate(self._looked_at, self.actions):
+                word, bit = number >> 6, 1 << (number & 63)
+                for row, written in zip(found, self._written, strict=True):
+                    if written & looked_at:
+                        row[word] |= bit
+            self._affects = np.array(found, np.uint64)
+        return self._affects
+
+    def _contradiction(self, number: int, registers: Sequence[int]) -> EvaluationFailed:
+        table, layout = self.all[number], self.model.layout
+        if table.kind == "action":
+            what = str(self.model.actions[table.number].step(table.index))
+        else:
+            what = self.model.properties[table.number].name
+        packed = 0
+        for word in registers[: self.words]:
+            packed = packed << 64 | word
+        cause = "it is not deterministic: done twice with the same values, it did not do the same"
+        return EvaluationFailed(what, cause, self.model.show(layout.unpack(packed)))
+
+    # Masks.
+
+    def tune(self, states: Iterable[Sequence[int]]) -> None:
+        """Let the masks cover what tables are walked for in vain in these states."""
+        masks, marks, vain = self.masks, self._nodes, []
+        group_of = {node: masks.group_of[slot] for slot, node in enumerate(marks[: self.recorder.n_slots])}
+        sample = list(states)
+        for state in sample:
+            registers = [*state, *state, self.recorder.no_step]
+            for number in masks.left(registers, self.judging):
+                code, at, groups = self.code.view, self.root.view[number], 0
+                while at > 0:
+                    node = code[at]
+                    groups |= 1 << group_of[node]
+                    at = code[at + 1 + (registers[node & 0xFF] >> (node >> 8 & 0x3F) & (1 << (node >> 16)) - 1)]
+                if at == -1 - USUAL:
+                    vain.append(groups)
+        masks.tune(vain, len(sample))

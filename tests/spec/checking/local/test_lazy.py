@@ -1,0 +1,233 @@
+"""Lazy values do what plain ones do, and all that the outcome depends on is read."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+from hypothesis import assume, given, note
+from hypothesis import strategies as st
+
+from spec.checking.local.lazy import Copy, Seen, Writes, plain
+from spec.checking.local.lenses import Lens, Lenses, Unlike
+from spec.language import (
+    Domain,
+    OutOfDomain,
+    booleans,
+    integers,
+    one_of,
+    optional,
+    record,
+    sequence_of,
+    subset_of,
+    tuple_of,
+)
+from tests.spec.checking.local.programs import QUESTIONS, programs
+from tests.spec.language.trees import Pair, Tree, exact, subsets, trees
+
+MOST = 40
+"""Values of a domain, so that all pairs of them can be looked through."""
+
+
+class Memory:
+    """Places for some values, one code in a register each."""
+
+    def __init__(self, *domains: Domain[Any]):
+        self.domains, self.lenses, made, at = domains, list[Lens](), Lenses(), 0
+        for domain in domains:
+            self.lenses.append(made.at(domain, at))
+            assert self.lenses[-1].slots == len(domain.slots)
+            at += len(domain.slots)
+        self.places = [(slot, 0, -1) for slot in range(at)]
+
+    def codes(self, values: tuple[Any, ...]) -> list[int]:
+        """What stands in the registers if these are the values."""
+        return [code for domain, value in zip(self.domains, values, strict=True) for code in domain.codes(value)]
+
+    def seen(self, values: tuple[Any, ...]) -> Seen:
+        """Nothing yet, of these values."""
+        return Seen(self.places, self.codes(values))
+
+    def canonical(self, values: tuple[Any, ...]) -> list[Any]:
+        """The same values, sets in the order of their domains."""
+        return [domain.value(domain.codes(value)) for domain, value in zip(self.domains, values, strict=True)]
+
+    def written(self, writes: Writes, values: tuple[Any, ...], at: int) -> tuple[int, ...]:
+        """The codes of the domain with this number after these values were written over."""
+        codes = self.codes(values)
+        done = [codes[it.slot] if isinstance(it := writes.get(n, code), Copy) else it for n, code in enumerate(codes)]
+        first = self.lenses[at].at
+        return tuple(done[first : first + self.lenses[at].slots])
+
+    def look(self, seen: Seen) -> list[Any]:
+        """The values, read as far as they must be."""
+        return [lens.look(seen) for lens in self.lenses]
+
+
+def outcome(do: Callable[..., Any], *values: Any) -> Any:
+    """What comes of it, all of it looked at; or which exception."""
+    try:
+        return ordered(plain(do(*values)))
+    except Exception as failure:
+        return type(failure)
+
+
+def ordered(value: Any) -> Any:
+    """What can be compared: with types, and frozensets that have no order of their own put into one."""
+    if type(value) in (frozenset, set):
+        return type(value).__name__, sorted(map(repr, map(exact, map(plain, value))))
+    if isinstance(value, list | dict):
+        return type(value).__name__, [ordered(plain(each)) for each in value]
+    return exact(value)
+
+
+def agreeing(memory: Memory, seen: Seen, members: list[list[Any]]) -> list[tuple[Any, ...]]:
+    """The values that nobody could tell from those that were read."""
+    agree = []
+    for values in product(*members):
+        codes = memory.codes(values)
+        if all(codes[slot] == code for slot, code in seen.items()):
+            agree.append(values)
+    return agree
+
+
+def some(found: list[Any]) -> st.SearchStrategy[list[Any]]:
+    """A few of them."""
+    return st.lists(st.sampled_from(found), min_size=1, max_size=8)
+
+
+Structure = Callable[[Tree, Tree], Tree]
+"""A domain with room for two others."""
+
+
+def pair(left: Tree, right: Tree) -> Tree:
+    """A record of two."""
+    members = [Pair(*each) for each in product(left.members, right.members)]
+    return Tree(record(Pair, left=left.domain, right=right.domain), members)
+
+
+def several(elements: Tree, longest: int) -> Tree:
+    """A sequence."""
+    members = [each for n in range(longest + 1) for each in product(elements.members, repeat=n)]
+    return Tree(sequence_of(elements.domain, longest), members)
+
+
+def perhaps(tree: Tree) -> Tree:
+    """Nothing, or one of these."""
+    return tree if None in tree.members else Tree(optional(tree.domain), [None, *tree.members])
+
+
+def members_of(elements: Tree) -> Tree:
+    """A set."""
+    return Tree(subset_of(elements.domain), subsets(elements.members))
+
+
+STRUCTURES: dict[str, Structure] = {
+    "one of them": lambda a, b: a,
+    "a record": pair,
+    "a tuple": lambda a, b: Tree(tuple_of(a.domain, b.domain), list(product(a.members, b.members))),
+    "a record in a record": lambda a, b: pair(a, pair(b, a)),
+    "a record or nothing": lambda a, b: perhaps(pair(a, b)),
+    "a record with a set": lambda a, b: pair(members_of(a), b),
+    "a record with something or nothing": lambda a, b: pair(b, perhaps(pair(a, b))),
+    "a record with a sequence": lambda a, b: pair(several(a, 2), b),
+    "a sequence": lambda a, b: several(a, 3),
+    "a sequence of records": lambda a, b: several(pair(a, b), 2),
+    "a sequence of sets": lambda a, b: several(members_of(a), 2),
+    "a sequence of sequences": lambda a, b: several(several(a, 1), 2),
+    "a set": lambda a, b: members_of(a),
+    "a set of records": lambda a, b: members_of(pair(a, b)),
+    "a set or nothing": lambda a, b: perhaps(members_of(a)),
+}
+SMALL = [
+    Tree(booleans(), [False, True]),
+    Tree(integers(0, 1), [0, 1]),
+    Tree(integers(1, 2), [1, 2]),
+    Tree(integers(0, 2), [0, 1, 2]),
+    Tree(one_of(0, 1), [0, 1]),
+    Tree(one_of(2, 0, 1), [2, 0, 1]),
+    Tree(one_of("a", "b"), ["a", "b"]),
+    Tree(one_of("only"), ["only"]),
+    Tree(optional(integers(0, 1)), [None, 0, 1]),
+    Tree(one_of((), (0,), (1, 0)), [(), (0,), (1, 0)]),
+]
+
+
+@st.composite
+def domains(draw: st.DrawFn) -> list[Tree]:
+    """Three of them: any, or the same structure with room for different things, or equal ones, or the same one."""
+    if draw(st.integers(0, 4)) == 0:
+        return [draw(trees(most=MOST)) for _ in range(3)]
+    structure = STRUCTURES[draw(st.sampled_from(sorted(STRUCTURES)))]
+    leaf = st.sampled_from(SMALL)
+    found = [structure(draw(leaf), draw(leaf)) for _ in range(draw(st.integers(1, 2)))]
+    found += [Tree(copy.deepcopy(found[0].domain), found[0].members), found[0]]
+    assume(all(len(tree.members) <= MOST for tree in found))
+    return draw(st.permutations(found * 2))[:3]
+
+
+@given(st.data(), domains())
+def test_a_question_has_the_answer_of_plain_values(data: st.DataObject, found: list[Tree]) -> None:
+    """For these values, and for all others that agree in what was read."""
+    two = found[:2]
+    memory, members = Memory(*(tree.domain for tree in two)), [tree.members for tree in two]
+    x, y = (data.draw(st.sampled_from(each)) for each in members)
+    left, right = data.draw(programs(x, y)), data.draw(programs(x, y))
+    answered = [
+        name
+        for name, question in QUESTIONS.items()
+        if not isinstance(outcome(question, left.value, right.value), type)
+    ]
+    name = data.draw(st.sampled_from(answered) | st.sampled_from(sorted(QUESTIONS)))
+    note(f"{name} of v = {left.text}, w = {right.text}")
+
+    def ask(x: Any, y: Any) -> Any:
+        return QUESTIONS[name](left.run(x, y), right.run(x, y))
+
+    seen = memory.seen((x, y))
+    answer = outcome(ask, *memory.look(seen))
+    assert answer == outcome(ask, *memory.canonical((x, y)))
+    for others in data.draw(some(agreeing(memory, seen, members))):
+        assert outcome(ask, *memory.canonical(others)) == answer, (others, dict(seen))
+
+
+def codes_of(domain: Domain[Any], do: Callable[..., Any], *values: Any) -> Any:
+    """The codes of what comes of it; None if the domain does not hold it; or which exception."""
+    try:
+        return domain.codes(plain(do(*values)))
+    except OutOfDomain:
+        return None
+    except Exception as failure:
+        return type(failure)
+
+
+@given(st.data(), domains())
+def test_what_is_written_is_what_plain_values_give(data: st.DataObject, found: list[Tree]) -> None:
+    """Where a value is put over another one, codes and copies amount to it in all states that agree in what was read."""
+    memory, members = Memory(*(tree.domain for tree in found)), [tree.members for tree in found]
+    values = tuple(data.draw(st.sampled_from(each)) for each in members)
+    program = data.draw(programs(values[0], values[1]))
+    holding = [at for at, domain in enumerate(memory.domains) if program.value in domain]
+    at = data.draw(st.sampled_from(holding) | st.integers(0, 2) if holding else st.integers(0, 2))
+    note(f"{program.text} over {values[at]!r}")
+
+    def do(x: Any, y: Any, z: Any) -> Any:
+        return program.run(x, y)
+
+    def expected(values: tuple[Any, ...]) -> Any:
+        return codes_of(memory.domains[at], do, *memory.canonical(values))
+
+    seen, writes = memory.seen(values), Writes()
+    try:
+        memory.lenses[at].put(seen, do(*memory.look(seen)), writes)
+    except (OutOfDomain, Unlike):
+        for others in data.draw(some(agreeing(memory, seen, members))):
+            assert expected(others) is None
+    except Exception as failure:
+        for others in data.draw(some(agreeing(memory, seen, members))):
+            assert expected(others) is type(failure)
+    else:
+        for others in data.draw(some(agreeing(memory, seen, members))):
+            assert memory.written(writes, others, at) == expected(others), (others, dict(seen), writes)
