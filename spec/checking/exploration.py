@@ -11,7 +11,7 @@ instances; and so on backwards to the initial state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -31,6 +31,8 @@ class Question:
     """Stop after the level with which this many distinct states are reached."""
     max_depth: int | None = None
     """Do not expand the level of this depth."""
+    symmetry: bool = False
+    """Go through orbits (`spec.checking.symmetry`): states are representatives, paths are those of the model."""
 
 
 class Figures(NamedTuple):
@@ -83,7 +85,7 @@ class Exploration:
     """By number of the property."""
     bytes_per_state: float | None = None
     kept: str = ""
-    """For an interrupted run: where it can be resumed from; empty if nothing was kept."""
+    """For a run that was interrupted or reached the memory: how one goes on with it; empty if nothing was kept."""
 
 
 class Engine(Protocol):
@@ -107,3 +109,16 @@ def split(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, ...], tuple[
 def is_violation(model: Model, number: int) -> bool:
     """Whether a finding of this property is bad news."""
     return model.properties[number].kind != "sometimes"
+
+
+def ended(model: Model, question: Question, found: Iterable[int], figures: Figures) -> str:
+    """Why an exploration ends with a level that is complete and judged, see `Exploration`; empty if it goes on."""
+    if not question.keep_going and any(is_violation(model, number) for number in found):
+        return "found"
+    if not figures.queue:
+        return "complete"
+    if question.max_states is not None and figures.distinct >= question.max_states:
+        return "states"
+    if question.max_depth is not None and figures.depth >= question.max_depth:
+        return "depth"
+    return ""

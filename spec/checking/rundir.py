@@ -23,7 +23,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -44,6 +44,9 @@ BUCKETS: Final = 16
 
 Words = npt.NDArray[np.uint64]
 """Packed states, a row of words for each."""
+
+Each = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
+"""Calls a function with each of some numbers, in whatever order, as `map` does."""
 
 Identity = Mapping[str, Mapping[str, Any]]
 """What a run explores, part by part (system, constants, source, ...), each part by name; plain JSON."""
@@ -233,10 +236,14 @@ class RunDirectory:
         """Write states of a level to attempts of their buckets, each in code order."""
         return self.write_array(level, words_of(states, self.width))
 
-    def write_array(self, level: int, states: Words) -> list[LevelFile]:
-        """Write states of a level, see `write`."""
+    def write_array(self, level: int, states: Words, each: Each = map) -> list[LevelFile]:
+        """Write states of a level, see `write`; `each` may see to several buckets at once."""
         buckets = buckets_of(states, self.buckets)
-        return [self._write_bucket(level, int(bucket), states[buckets == bucket]) for bucket in np.unique(buckets)]
+
+        def write(bucket: int) -> LevelFile:
+            return self._write_bucket(level, bucket, states[buckets == bucket])
+
+        return list(each(write, np.unique(buckets).tolist()))
 
     def _write_bucket(self, level: int, bucket: int, states: Words) -> LevelFile:
         stored = pa.py_buffer(_stored(in_code_order(states)))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from spec.checking.reference import ReferenceEngine
+from spec.checking.source import digests, modules_of
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.session import java_version
-from spec.checking.spark.source import digests, modules_of
 from spec.language import UsageError
 from tests.spec.test_spark import explored
 from tests.spec.toys import Jugs, Walkers

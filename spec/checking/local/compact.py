@@ -1,9 +1,9 @@
 """Tables once more, small: what is walked a hundred million times should lie in the nearest cache.
 
-The trees of `tables` grow path by path and share nothing. Now and then they are copied into an array in which equal
-subtrees are one. Outcomes are nodes there too, which look at nothing and lead back to themselves, so that walks side
-by side need not ask which of them has ended. The copy knows what the trees knew when it was made; for the rest
-compiled code goes back to the trees.
+The trees of `tables` grow path by path and share nothing. When something was learned they are copied into an array
+in which equal subtrees are one. Outcomes are nodes there too, which look at nothing and lead back to themselves, so
+that walks side by side need not ask which of them has ended. A copy is never changed: one worker may learn while
+another still walks through the copy that was made before.
 """
 
 from __future__ import annotations

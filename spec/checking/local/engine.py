@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spec.checking.exploration import Coverage, Exploration, Figures, Finding, Question, Watch, is_violation
+from spec.checking import rundir
+from spec.checking.endings import Arrival, Decided, Ending, findings
+from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended, split
+from spec.checking.keeping import NOTHING, Whole, commit_of, opened, whole_of
 from spec.checking.local import kernels
-from spec.checking.local.kernels import PARTITIONS, Notes, Outbox, Program, Scratch
+from spec.checking.local.crew import Crew
 from spec.checking.local.recording import FAILED, FOUND
 from spec.checking.local.tables import Tables
 from spec.checking.local.visited import OutOfMemory, Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
-from spec.checking.trace import Path
+from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.language.errors import SpecificationError, UsageError
-from spec.language.state import Values
 
-ROOM = 2048
-"""Successors that a worker gathers for one partition before it delivers."""
-PATIENCE = 64
-"""Unknown paths that a worker gathers before they are learned; the more, the more of them are the same."""
-BLOCK = 4_000
-"""States that are handed to a worker at once, at least."""
 TUNINGS = [1_000, 10_000, 100_000]
 """How many states there are when the tables are tuned: what is walked in vain changes while a search is young."""
-SAMPLE = 400
+SAMPLE = 1_000
 """States that are looked at for that."""
 WORDS = 16
 """Of a state, at most."""
@@ -48,25 +44,71 @@ class LocalEngine:
     Args:
         workers: threads; by default as many as there are cores.
         memory: bytes that the visited set may take; by default half of what the machine has.
+        run_dir: where the run is kept, empty or not there; without it, nothing is kept.
+        resume: go on with the run in `run_dir`, whichever engine began it. Only the bounds and `keep_going` may
+            differ from before.
+        overflow: a directory, empty or not there, into which the run is put when the memory is reached; it is for
+            a run that is not kept.
+        buckets: over how many files a level is spread; a run that is resumed keeps its own.
+
+    Exploring raises what every engine does, and UsageError: a state is too large, `run_dir` is not empty, or what it
+    holds cannot be resumed.
     """
 
     name = "local"
 
-    def __init__(self, workers: int | None = None, memory: int | None = None):
+    def __init__(
+        self,
+        workers: int | None = None,
+        memory: int | None = None,
+        run_dir: Path | None = None,
+        *,
+        resume: bool = False,
+        overflow: Path | None = None,
+        buckets: int = BUCKETS,
+    ):
+        if resume and run_dir is None:
+            raise UsageError("there is nothing to resume without a run directory")
         self.workers = workers or len(os.sched_getaffinity(0))
         self.memory = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+        self.run_dir, self.resume, self.overflow, self.buckets = run_dir, resume, overflow, buckets
 
     def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
         """Go through the states, level by level."""
         if wrong := too_large(model):
             raise UsageError(f"{wrong}. Ask for smaller bounds, or for --engine reference")
-        with ThreadPoolExecutor(self.workers) as pool:
-            search = _Search(model, question, watch, pool, self.workers, self.memory)
+        initial = _initial_states(model)
+        with ExitStack() as until_done:
+            directory, commits = None, list[Commit]()
+            if self.run_dir is not None:
+                directory, commits = opened(
+                    self.run_dir, model, question, until_done, resume=self.resume, buckets=self.buckets
+                )
+            pool = until_done.enter_context(ThreadPoolExecutor(self.workers))
+            search = _Search(model, question, watch, pool, self.workers, self.memory, directory)
             try:
-                return search.run()
+                found = search.run(commits, initial)
+                if found.ended == "memory" and self.overflow is not None:
+                    search.keep_all(opened(self.overflow, model, question, until_done, resume=False)[0])
             except KeyboardInterrupt:
-                search.stop()
-                return search.whole
+                found = search.interrupted()
+        if directory is None:
+            return found
+        going_on = {
+            "interrupted": f"the run can be resumed from {self.run_dir}",
+            "memory": f"--engine spark --resume {self.run_dir} keeps its states on disk and can go on",
+        }
+        return replace(found, kept=going_on.get(found.ended, ""))
+
+
+def _initial_states(model: Model) -> np.ndarray[Any, Any]:
+    """Packed, one after the other."""
+    found = []
+    for state, wrong in model.initial_states():
+        if state is None:
+            raise SpecificationError(f"the initial state is outside its domain: {wrong}")
+        found.append(_words(model.layout.pack(state), model.layout.words))
+    return np.concatenate(found)
 
 
 def too_large(model: Model) -> str:
@@ -87,243 +129,159 @@ def too_large(model: Model) -> str:
     return ""
 
 
-@dataclass
-class _Worker:
-    outbox: Outbox
-    notes: Notes
-    scratch: Scratch
-    ranges: Any = None
-    status: int = kernels.DONE
+class _Level(NamedTuple):
+    """Where the states of a level lie."""
+
+    states: np.ndarray[Any, Any]
+    marks: np.ndarray[Any, Any]
+    ranges: np.ndarray[Any, Any]
 
 
 class _Search:
     def __init__(
-        self, model: Model, question: Question, watch: Watch, pool: ThreadPoolExecutor, workers: int, memory: int
+        self,
+        model: Model,
+        question: Question,
+        watch: Watch,
+        pool: ThreadPoolExecutor,
+        workers: int,
+        memory: int,
+        directory: RunDirectory | None,
     ):
-        self.model, self.question, self.watch, self.pool = model, question, watch, pool
+        self.model, self.question, self.watch, self.directory = model, question, watch, directory
         self.tables = Tables(model, question.properties)
         self.visited = Visited(model.layout.words, memory)
         self.shape = self.visited.shape
         self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
-        self.findings: dict[int, Finding] = {}
+        self.in_states, _ = split(model, question.properties)
+        self.decided: dict[int, Decided] = {}
         self.depth = self.generated = 0
-        self.new_states = np.zeros(len(model.actions), np.int64)
         self.python = 0.0
         self.tunings = list(TUNINGS)
-        self._prepare(workers)
-        self.load_kernels()
+        self.crew = Crew(self.tables, self.visited, workers, pool)
+        self.crew.load()
         self.started = time.perf_counter()
-        self.whole = self.report("interrupted", 0)
-
-    def _prepare(self, workers: int) -> None:
-        tables, words = self.tables, self.model.layout.words
-        room = max(ROOM, 4 * tables.actions)
-        each = PARTITIONS * room
-        self.sent = Outbox(
-            np.zeros(workers * each * words, np.uint64),
-            np.zeros(workers * each, np.uint64),
-            np.zeros(workers * PARTITIONS, np.int64),
-        )
-        reach = 2 * words + 2
-        self.workers = [
-            _Worker(
-                Outbox(
-                    self.sent.states[number * each * words : (number + 1) * each * words],
-                    self.sent.marks[number * each : (number + 1) * each],
-                    self.sent.count[number * PARTITIONS : (number + 1) * PARTITIONS],
-                ),
-                Notes(
-                    tables.live(),
-                    np.zeros(len(tables.all) + 1, np.uint8),
-                    np.zeros(len(self.model.actions), np.int64),
-                    np.zeros(len(self.model.actions), np.int64),
-                    np.zeros((PATIENCE + len(tables.all)) * reach, np.uint64),
-                    np.zeros(2 * PATIENCE, np.int64),
-                    np.zeros(5, np.int64),
-                ),
-                Scratch.of(words, len(tables.all)),
-            )
-            for number in range(workers)
-        ]
-
-    def load_kernels(self) -> None:
-        """Have the compiled code there, before the clock runs."""
-        visited, worker, nothing = self.visited, self.workers[0], np.zeros((0, 3), np.int64)
-        program = self.tables.program()
-        kernels.expand(
-            self.shape,
-            visited.states,
-            visited.marks,
-            nothing,
-            program,
-            worker.outbox,
-            worker.notes,
-            worker.scratch,
-            1,
-        )
-        kernels.post(self.shape, np.zeros(0, np.uint64), 0, worker.outbox)
-        visited.insert(0, PARTITIONS, self.sent, worker.scratch)
-        visited.complete(self.new_states)
-        visited.levels.clear()
+        self.wholes: list[Whole] = []
+        """By level, as far as each is complete."""
+        self.swept_from = 1
+        """The first level of which the tables know everything that is met."""
 
     # Levels.
 
-    def run(self) -> Exploration:
-        level = self.first_level()
-        while True:
-            self.depth += 1
-            self.whole = before = self.report("interrupted", level)
-            self.watch(before.figures)
-            bounded = self.bounded(level)
-            try:
-                flags = self.sweep(actions=not bounded)
-            except OutOfMemory:
-                return self.as_of(before, "memory")
-            self.judged(flags)
-            if self.stops_here() or bounded:
-                ended = "found" if self.stops_here() else bounded
-                return self.as_of(before, ended)
-            self.expanded(flags)
-            level = self.complete()
-            self.tune()
-            if not level:
-                return self.report("found" if self.stops_here() else "complete", 0)
-            if self.stops_here():
-                self.depth += 1
-                self.judged(self.sweep(actions=False))
-                return self.report("found", level)
+    def run(self, commits: list[Commit], initial: np.ndarray[Any, Any]) -> Exploration:
+        """Begin with the levels that are there already, so that a run ends where it would have ended."""
+        try:
+            return self.report(self.ended_in(commits) or self.go_on(commits, initial))
+        except OutOfMemory:
+            return self.report(self.out_of_memory())
 
-    def bounded(self, level: int) -> str:
-        question = self.question
-        if question.max_states is not None and self.visited.size >= question.max_states:
-            return "states"
-        if question.max_depth is not None and self.depth >= question.max_depth:
-            return "depth"
+    def ended_in(self, commits: list[Commit]) -> str:
+        self.swept_from = max(1, len(commits))
+        for commit in commits:
+            whole = whole_of(self.model, commit)
+            self.wholes.append(whole)
+            self.watch(whole.figures)
+            if why := ended(self.model, self.question, whole.decided, whole.figures):
+                return why
         return ""
 
-    def stops_here(self) -> bool:
-        bad = any(is_violation(self.model, number) for number in self.findings)
-        return bad and not self.question.keep_going
+    def go_on(self, commits: list[Commit], initial: np.ndarray[Any, Any]) -> str:
+        """Expand level after level; why it ends."""
+        if commits:
+            self.load(commits)
+        else:
+            self.started = time.perf_counter()
+            self.generated = len(initial) // len(self.shape)
+            self.crew.take_in(initial)
+            level = self.crew.complete()
+            self.crew.new_states[:] = 0
+            if why := self.begin(level):
+                return why
+        while True:
+            flags = self.sweep(judging=self.directory is None)
+            self.judged(flags)
+            if ended(self.model, self.question, self.decided, self.wholes[-1].figures) == "found":
+                return self.found_in_states()
+            self.expanded(flags)
+            level = self.crew.complete()
+            self.tune()
+            if why := self.begin(level):
+                return why
 
-    def first_level(self) -> int:
-        initial = []
-        for state, wrong in self.model.initial_states():
-            if state is None:
-                raise SpecificationError(f"the initial state is outside its domain: {wrong}")
-            initial.append(self.packed(state))
-        self.generated = len(initial)
-        self.take_in(np.concatenate(initial))
-        return self.complete(credit=False)
+    def begin(self, level: int) -> str:
+        """Begin with a level that is complete; why exploring ends with it.
 
-    def take_in(self, states: np.ndarray[Any, Any]) -> None:
-        """Let the newest level have these states."""
-        done, outbox = 0, self.workers[0].outbox
-        while done < len(states) // len(self.shape):
-            done = kernels.post(self.shape, states, done, outbox)
-            self.deliver()
+        Its states are judged while they are expanded. But those of the last level are not expanded, and what is to be
+        kept of a level is all that is known of it.
+        """
+        self.depth += level > 0
+        last = ended(self.model, self.question, self.decided, self.figures(level))
+        if self.directory is None:
+            self.wholes.append(self.now(level))
+        self.watch(self.figures(level))
+        if last or self.directory is not None:
+            self.judged(self.sweep(acting=False))
+            self.keep(self.now(level))
+        return ended(self.model, self.question, self.decided, self.figures(level))
 
-    def complete(self, credit: bool = True) -> int:
-        return self.visited.complete(self.new_states if credit else np.zeros_like(self.new_states))
+    def keep(self, whole: Whole) -> None:
+        """Let a level that is judged be the last that is whole."""
+        if self.directory is None:
+            self.wholes[-1] = whole
+        else:
+            self.commit(self.directory, len(self.wholes) + 1, whole)
+            self.wholes.append(whole)
 
-    def sweep(self, actions: bool) -> np.ndarray[Any, Any]:
-        """Judge the states of the newest level that is complete, and send their successors into the next.
+    def commit(self, directory: RunDirectory, level: int, whole: Whole) -> None:
+        rundir.reached("before files")
+        states = self.visited.level(level)
+        files = directory.write_array(level, states, self.crew.each)
+        directory.commit(commit_of(self.model, level, files, whole))
+
+    def load(self, commits: list[Commit]) -> None:
+        """Take up a run after these levels."""
+        assert self.directory is not None
+        for commit in commits:
+            for file in commit.files:
+                self.crew.take_in(self.directory.read_array(commit.level, file.bucket).reshape(-1))
+            self.crew.complete()
+        whole, notes = self.wholes[-1], self.crew.workers[0].notes
+        for action, coverage in enumerate(whole.coverage):
+            notes.enabled[action], notes.taken[action] = coverage.enabled, coverage.taken
+            self.crew.new_states[action] = coverage.new_states
+        self.depth, self.decided = whole.figures.depth, dict(whole.decided)
+        self.generated = whole.figures.generated - int(notes.taken.sum())
+        self.started = time.perf_counter() - whole.figures.seconds
+        self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
+
+    def found_in_states(self) -> str:
+        """A level was judged while it was expanded, and is the last: what is known is what was known before."""
+        before = self.wholes[-1]
+        figures = before.figures._replace(seconds=time.perf_counter() - self.started)
+        self.wholes[-1] = before._replace(figures=figures, decided=dict(self.decided))
+        return ended(self.model, self.question, self.decided, figures)
+
+    def out_of_memory(self) -> str:
+        """The last level is not expanded, so it is judged by itself."""
+        self.crew.start_over(self.tables)
+        if self.directory is None and self.wholes:
+            self.judged(self.sweep(acting=False))
+            return self.found_in_states() or "memory"
+        return "memory"
+
+    def keep_all(self, directory: RunDirectory) -> None:
+        """Put all levels that are whole into a directory."""
+        for level, whole in enumerate(self.wholes, 1):
+            self.commit(directory, level, whole)
+
+    def sweep(self, judging: bool = True, acting: bool = True) -> np.ndarray[Any, Any]:
+        """Judge the states of the newest level that is complete, and let the next one have their successors.
 
         By table, what was met: see `Notes.flags`.
         """
-        ranges = self.visited.levels[-1]
-        live = self.tables.live(list(self.findings), actions)
-        for worker in self.workers:
-            worker.notes.live[:] = live
-            worker.notes.flags[:] = 0
-        blocks = deque(_blocks(ranges))
-        program = self.tables.program()
-
-        def left() -> int:
-            under_way = [worker.ranges for worker in self.workers if worker.ranges is not None]
-            return sum(_states_in(some) for some in (*blocks, *under_way))
-
-        while blocks or any(worker.ranges is not None for worker in self.workers):
-            self.together(partial(self.expand, blocks, program), len(blocks))
-            if (put_off := self.learn()) is not None:
-                blocks.append(put_off)
-                program = self.tables.program()
-            if any(worker.status == kernels.FULL for worker in self.workers) or not blocks:
-                self.deliver()
-            self.watch(self.figures(left() + self.arriving()))
-        self.deliver()
-        flags: np.ndarray[Any, Any] = np.max([worker.notes.flags for worker in self.workers], axis=0)
-        return flags
-
-    def expand(self, blocks: deque[Any], program: Program, worker: _Worker) -> None:
-        """Expand block after block, until the outbox is full or there is something to be learned."""
-        cursor = worker.notes.cursor
-        while True:
-            if worker.ranges is None:
-                try:
-                    worker.ranges = blocks.popleft()
-                except IndexError:
-                    worker.status = kernels.DONE
-                    return
-                cursor[0] = cursor[1] = 0
-            worker.status = kernels.expand(
-                self.shape,
-                self.visited.states,
-                self.visited.marks,
-                worker.ranges,
-                program,
-                worker.outbox,
-                worker.notes,
-                worker.scratch,
-                PATIENCE,
-            )
-            if worker.status != kernels.DONE:
-                return
-            worker.ranges = None
-
-    def together(self, work: Callable[[_Worker], None], pieces: int) -> None:
-        """Let all workers work; or one, if there is not enough to do."""
-        busy = [worker for worker in self.workers if worker.ranges is not None]
-        idle = [worker for worker in self.workers if worker.ranges is None]
-        busy += idle[: max(0, pieces)]
-        if len(busy) == 1:
-            work(busy[0])
-        else:
-            for _ in self.pool.map(work, busy):
-                pass
-
-    def deliver(self) -> None:
-        """Let every partition take in what is on its way to it."""
-        total = int(self.sent.count.sum())
-        if not total:
-            return
-        parts = len(self.workers) if total > BLOCK else 1
-        bounds = [PARTITIONS * part // parts for part in range(parts + 1)]
-
-        def deliver(part: int) -> None:
-            self.visited.insert(bounds[part], bounds[part + 1], self.sent, self.workers[part].scratch)
-
-        if parts == 1:
-            deliver(0)
-        else:
-            for _ in self.pool.map(deliver, range(parts)):
-                pass
-
-    def learn(self) -> Any:
-        """Learn what workers did not know; the states that have to be expanded once more."""
-        put_off = []
-        began = time.perf_counter()
-        reach = 2 * len(self.shape) + 2
-        for worker in self.workers:
-            notes = worker.notes
-            missing, waiting = int(notes.cursor[2]), int(notes.cursor[3])
-            for row in notes.missing[: missing * reach].reshape(-1, reach).tolist():
-                self.tables.learn(row[0], row[1:])
-            put_off += notes.put_off[: 2 * waiting].reshape(-1, 2).tolist()
-            notes.cursor[2:4] = 0
-        self.python += time.perf_counter() - began
-        if not put_off:
-            return None
-        return np.array([(state, state + 1, marks) for state, marks in sorted(put_off)], np.int64)
+        passed_over = [*self.decided, *([] if judging else self.in_states)]
+        live = self.tables.live(passed_over, acting)
+        return self.crew.sweep(self.visited.levels[-1], live, lambda: self.watch(self.figures(self.crew.queue)))
 
     def tune(self) -> None:
         """Now and then, let the tables see how they are used."""
@@ -331,13 +289,8 @@ class _Search:
             began = time.perf_counter()
             del self.tunings[0]
             level = self.visited.level(len(self.visited.levels))
-            self.tables.tune(level[:: max(1, len(level) // SAMPLE)].tolist())
+            self.tables.tune(level[:: max(1, len(level) // SAMPLE)])
             self.python += time.perf_counter() - began
-
-    def stop(self) -> None:
-        """Let the workers come to an end."""
-        for worker in self.workers:
-            worker.notes.cursor[4] = 1
 
     # What was met.
 
@@ -350,7 +303,7 @@ class _Search:
             if failed is not None and (found is None or failed < found):
                 failures.append((failed, number))
             if found is not None:
-                self.findings.setdefault(number, Finding(self.depth, self.path_to(found, self.depth)))
+                self.decided.setdefault(number, Decided(self.depth, Ending(self.bytes_of(found))))
         for state, number in sorted(failures):
             self.model.found_in(self.model.layout.unpack(state), [number])
             raise self.not_repeated(self.model.properties[number].name, state)
@@ -362,21 +315,21 @@ class _Search:
         every = [table for tables in steps.values() for table in tables]
         if 2 in flags[:n_actions] or 2 in flags[every]:
             (number, index), state, _ = self.lowest_step(kernels.FAILS, every, FAILED)
-            wanted = [number for number in self.tables.of_kind("step") if number not in self.findings]
+            wanted = [number for number in self.tables.of_kind("step") if number not in self.decided]
             self.model.expand(self.model.layout.unpack(state), wanted)
             raise self.not_repeated(str(self.model.actions[number].step(index)), state)
         found = {number: (kernels.BY_STEP, tables) for number, tables in steps.items()}
         if 1 in flags[:n_actions]:
             found[self.type_ok] = kernels.OUTSIDE, []
         for number, (what, tables) in found.items():
-            if number not in self.findings:
-                choice, before, _ = self.lowest_step(what, tables, FOUND)
-                initial, choices = self.path_to(before, self.depth)
-                self.findings[number] = Finding(self.depth + 1, (initial, [*choices, choice]))
-        if flags[-1] and self.deadlock in self.question.properties and self.deadlock not in self.findings:
+            if number not in self.decided:
+                choice, before, end = self.lowest_step(what, tables, FOUND)
+                after = b"" if what == kernels.OUTSIDE else self.bytes_of(end)
+                self.decided[number] = Decided(self.depth + 1, Ending(after, self.bytes_of(before), *choice))
+        if flags[-1] and self.deadlock in self.question.properties and self.deadlock not in self.decided:
             dead = self.sought(kernels.DEAD, [], 0)
             assert dead is not None
-            self.findings[self.deadlock] = Finding(self.depth, self.path_to(dead[0], self.depth))
+            self.decided[self.deadlock] = Decided(self.depth, Ending(self.bytes_of(dead[0])))
 
     def not_repeated(self, what: str, state: int) -> EvaluationFailed:
         """It raised while it was recorded, and does not when it is done again."""
@@ -399,86 +352,96 @@ class _Search:
         return (table.number, table.index), before, end
 
     def sought(
-        self, what: int, tables: list[int], outcome: int, level: int = 0, target: int = 0
+        self, what: int, tables: list[int], outcome: int, level: _Level | None = None, target: int = 0
     ) -> tuple[int, int, int] | None:
         """The lowest of what is sought in a level, by default the one that was swept last: end state, state before,
         table.
         """
         words = len(self.shape)
         best = np.zeros(2 * words, np.uint64)
+        states, _, ranges = level or self.level(self.depth)
         number = kernels.seek(
             self.shape,
-            self.visited.states,
-            self.visited.levels[(level or self.depth) - 1],
+            states,
+            ranges,
             self.tables.program(),
             what,
             np.array(tables, np.int64),
             outcome,
-            self.words_of(target),
+            _words(target, words),
             best,
-            self.workers[0].scratch,
+            self.crew.workers[0].scratch,
         )
         if number < 0:
             return None
         return _integer(best[:words]), _integer(best[words:]), int(number)
 
-    def path_to(self, state: int, level: int) -> Path:
-        """The lowest way to a state of a level."""
-        choices: list[tuple[int, int]] = []
-        for before in range(level - 1, 0, -1):
-            found = self.sought(kernels.TO_STATE, [], 0, before, state)
+    def level(self, number: int) -> _Level:
+        """A level that is whole."""
+        if number <= len(self.visited.levels):
+            return _Level(self.visited.states, self.visited.marks, self.visited.levels[number - 1])
+        assert self.directory is not None
+        parts = [self.directory.read_array(number, file.bucket) for file in self.directory.committed(number)]
+        states = np.concatenate(parts)
+        marks, ranges = np.zeros(len(states), np.uint64), np.array([(0, len(states), 0)], np.int64)
+        return _Level(states.reshape(-1), marks, ranges)
+
+    def arrivals(self, number: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
+        """The lowest way in which each of the targets, all of the next level, is reached from this one."""
+        level, lowest = self.level(number), {}
+        if number < self.swept_from:
+            self.crew.rehearse(*level)
+        for target in targets:
+            found = self.sought(kernels.TO_STATE, [], 0, level, int.from_bytes(target, "big"))
             assert found is not None, "a state of a level has a predecessor in the one before"
-            _, state, number = found
-            table = self.tables.all[number]
-            choices.append((table.number, table.index))
-        return self.model.layout.unpack(state), choices[::-1]
+            table = self.tables.all[found[2]]
+            lowest[target] = Arrival(self.bytes_of(found[1]), table.number, table.index)
+        return lowest
 
     # Figures.
 
-    def packed(self, state: Values) -> np.ndarray[Any, Any]:
-        return self.words_of(self.model.layout.pack(state))
-
-    def words_of(self, packed: int) -> np.ndarray[Any, Any]:
-        content = packed.to_bytes(8 * len(self.shape), "big")
-        return np.frombuffer(content, ">u8").astype(np.uint64)
-
-    def arriving(self) -> int:
-        """States of the level that is being made."""
-        return int((self.visited.storage.size - self.visited.storage.level).sum())
+    def bytes_of(self, packed: int) -> bytes:
+        return packed.to_bytes(8 * len(self.shape), "big")
 
     def figures(self, queue: int) -> Figures:
-        taken = sum(int(worker.notes.taken.sum()) for worker in self.workers)
+        taken = int(self.crew.taken.sum())
         seconds, distinct = time.perf_counter() - self.started, self.visited.size
         each = self.visited.allocated / distinct if distinct else None
-        python = self.python / seconds if seconds else None
+        python = (self.python + self.crew.python) / seconds if seconds else None
         return Figures(self.depth, self.generated + taken, distinct, queue, seconds, each, python)
 
-    def report(self, ended: str, queue: int) -> Exploration:
-        enabled, taken = (
-            np.sum([getattr(worker.notes, name) for worker in self.workers], axis=0) for name in ("enabled", "taken")
-        )
-        coverage = tuple(
-            Coverage(int(one), int(two), int(three))
-            for one, two, three in zip(enabled, taken, self.new_states, strict=True)
-        )
-        figures = self.figures(queue)
-        return Exploration(ended, figures, coverage, dict(self.findings), figures.bytes_per_state)
+    def now(self, level: int) -> Whole:
+        """What is known when so many states are to be expanded next."""
+        counts = zip(self.crew.enabled, self.crew.taken, self.crew.new_states, strict=True)
+        coverage = tuple(Coverage(*map(int, each)) for each in counts)
+        return Whole(self.figures(level), coverage, dict(self.decided))
 
-    def as_of(self, before: Exploration, ended: str) -> Exploration:
-        """What was known before the level was swept, and what was found in its states."""
-        seconds = time.perf_counter() - self.started
-        figures = before.figures._replace(seconds=seconds)
-        return Exploration(ended, figures, before.coverage, dict(self.findings), before.bytes_per_state)
+    def report(self, why: str) -> Exploration:
+        found = self.report_without_findings(why)
+        return replace(found, findings=findings(self.model, self.wholes[-1].decided, self.arrivals))
+
+    def interrupted(self) -> Exploration:
+        """What is known of the last whole level; whoever presses Ctrl-C again does not want to wait for the paths.
+
+        The tables may have been about to learn something, so others take their place.
+        """
+        found = self.report_without_findings("interrupted")
+        try:
+            self.tables, self.swept_from = Tables(self.model, self.question.properties), found.figures.depth
+            self.crew.start_over(self.tables)
+            return self.report("interrupted") if self.wholes else found
+        except KeyboardInterrupt:
+            self.crew.stop()
+            return found
+
+    def report_without_findings(self, why: str) -> Exploration:
+        whole = self.wholes[-1] if self.wholes else NOTHING
+        coverage = whole.coverage or tuple(Coverage() for _ in self.model.actions)
+        return Exploration(why, whole.figures, coverage, bytes_per_state=whole.figures.bytes_per_state)
 
 
-def _states_in(ranges: np.ndarray[Any, Any]) -> int:
-    return int((ranges[:, 1] - ranges[:, 0]).sum())
-
-
-def _blocks(ranges: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-    """A level in pieces that are worth a call."""
-    total = _states_in(ranges)
-    return [part for part in np.array_split(ranges, max(1, min(len(ranges), total // BLOCK))) if len(part)]
+def _words(packed: int, words: int) -> np.ndarray[Any, Any]:
+    return np.frombuffer(packed.to_bytes(8 * words, "big"), ">u8").astype(np.uint64)
 
 
 def _integer(words: np.ndarray[Any, Any]) -> int:

@@ -30,14 +30,14 @@ class Program(NamedTuple):
     code: Array
     root: Array
     compact: Array
-    """The same tables as they were some time ago, see `compact`: walked first."""
+    """The same tables, see `compact`: as they were when this program was made, whoever learns meanwhile."""
     compact_root: Array
     """Where each begins; and the last one, where outcomes do."""
     effects: Array
     spans: Array
     copies: Array
     affects: Array
-    """By effect: the tables of properties that look at something it writes."""
+    """By effect: the tables that look at something it writes."""
     off: Array
     pieces: Array
     """See `masks.Masks`."""
@@ -55,7 +55,7 @@ class Storage(NamedTuple):
     """In each partition: tag << 24 | number of the state + 1, or 0."""
     marks: Array
     """Of the states of the newest level, from the first of it on in each partition: the lowest action that led there,
-    and << ACTION_BITS the properties that hold there because they did before."""
+    and << ACTION_BITS the tables that have the usual outcome there because they had it before."""
     size: Array
     capacity: Array
     """Of the index."""
@@ -137,7 +137,7 @@ DONE, FULL, ASKS, STOPPED = range(4)
 """All is expanded; the outbox is full; there is much to be learned; it was told to stop."""
 ACTION_BITS = 16
 INHERITED = 64 - ACTION_BITS
-"""Tables of properties of states whose outcome is handed on from state to state."""
+"""Tables whose outcome is handed on from state to state: the last ones of actions and properties of states."""
 EFFECTS = 4
 """Outcomes from here on are effects."""
 _UNKNOWN, _LEFT, _FAILED = -1, 2, 3
@@ -260,8 +260,7 @@ def _walk(program: Program, registers: Array, number: int, tables: Array, outcom
         outcomes[i + uint64(4)], outcomes[i + uint64(5)] = e - leaves, f - leaves
         outcomes[i + uint64(6)], outcomes[i + uint64(7)] = g - leaves, h - leaves
     for i in range(uint64(number)):
-        outcome = (np.int64(outcomes[i]) >> 1) - 1
-        outcomes[i] = _outcome(program.code, program.root[uint64(tables[i])], registers) if outcome < 0 else outcome
+        outcomes[i] = (np.int64(outcomes[i]) >> 1) - 1
 
 
 @inlined
@@ -327,9 +326,9 @@ def expand(
     limit = room - n_actions
     flags, missing, cursor = notes.flags, notes.missing, notes.cursor
     most_put_off = notes.put_off.shape[0] // 2
-    inherited = min(INHERITED, n_judging - n_actions)
-    of_states = (uint64(1) << uint64(inherited)) - uint64(1)
-    low_word, low_bit = n_actions >> 6, uint64(n_actions & 63)
+    inherited = min(INHERITED, n_judging)
+    handed_on = (uint64(1) << uint64(inherited)) - uint64(1)
+    low_word, low_bit = (n_judging - inherited) >> 6, uint64((n_judging - inherited) & 63)
 
     registers, live, steady = scratch.registers, scratch.live, scratch.steady
     tables, outcomes = scratch.tables, scratch.outcomes
@@ -414,7 +413,7 @@ def expand(
                 flags[n_tables] = 1
             action = np.int64(-1)
             full = False
-            holding = _bits_from(steady, low_word, low_bit) & of_states
+            holding = _bits_from(steady, low_word, low_bit) & handed_on
             for i in range(taken):
                 its = np.int64(step_of[by[i]] & uint64(0xFFFF))
                 if its != action:
@@ -585,6 +584,33 @@ def credit(storage: Storage, new_states: Array) -> None:
         first = storage.begin[2, partition]
         for i in range(first, first + storage.size[partition] - storage.level[partition]):
             new_states[storage.marks[i] & actions] += 1
+
+
+@compiled
+def survey(shape: Any, states: Array, program: Program, group_at: Array, vain: Array, scratch: Scratch) -> int:
+    """The groups at which each walk in these states looks that ends in the usual outcome; how many walks."""
+    words = len(shape)
+    code, root, n_judging = program.compact, program.compact_root, program.bounds[1]
+    leaves = root[root.shape[0] - 1]
+    registers, live, tables = scratch.registers, scratch.live, scratch.tables
+    number = 0
+    for at in range(states.shape[0] // words):
+        for k in range(words):
+            registers[k] = states[at * words + k]
+        for m in range(live.shape[0]):
+            live[m] = uint64(0xFFFFFFFFFFFFFFFF)
+        _mask(program, registers, live)
+        for i in range(_listed(live, 0, n_judging, tables)):
+            node, groups = uint64(root[tables[i]]), uint64(0)
+            while node < uint64(leaves):
+                name = uint64(code[node])
+                place = (name & uint64(0xFF)) * uint64(64) + ((name >> uint64(8)) & uint64(0x3F))
+                groups |= uint64(1) << uint64(group_at[place])
+                node = _next(code, registers, node)
+            if node - uint64(leaves) == uint64(2):
+                vain[number] = groups
+                number += 1
+    return number
 
 
 TO_STATE, BY_STEP, OUTSIDE, DEAD, IN_STATE, FAILS = range(6)

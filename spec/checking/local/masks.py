@@ -9,10 +9,9 @@ For a property of steps it is the outcome if the step changes nothing of what th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,8 @@ LOOKUP = 16
 """Bits of a lookup at most: 65,536 rows, of which only those are touched that states have."""
 LOOKUPS = 20
 """Beside those of single groups."""
+COMMON = 60
+"""Of the sets of groups that are looked at most often, so many are tried in pairs."""
 WORTH = 0.25
 """Walks in vain, for each state, that a lookup has to spare: it costs about as much as a fifth of one."""
 
@@ -41,13 +42,10 @@ class Lookup(NamedTuple):
     """Some groups, looked at together."""
 
     groups: tuple[int, ...]
+    bits: int
+    """Its groups, as a set."""
     first: int
     """The row in which its values begin."""
-
-    @property
-    def bits(self) -> int:
-        """Its groups, as a set."""
-        return sum(1 << group for group in self.groups)
 
 
 Cube = dict[int, tuple[int, int]]
@@ -90,7 +88,7 @@ class Masks:
             group = self.group_of[slot]
             known, wanted = cube.get(group, (0, 0))
             cube[group] = known | mask << shift, wanted | code << shift
-        bits = sum(1 << group for group in cube)
+        bits = _set_of(cube)
         self._cubes.append((table, bits, cube))
         for lookup in self.lookups:
             if not bits & ~lookup.bits:
@@ -108,7 +106,7 @@ class Masks:
     def _look_up(self, all_groups: Iterable[tuple[int, ...]]) -> None:
         self.lookups, first, pieces = [], 0, []
         for groups in all_groups:
-            self.lookups.append(Lookup(groups, first))
+            self.lookups.append(Lookup(groups, _set_of(groups), first))
             at = 0
             for number in groups:
                 group = self.groups[number]
@@ -123,36 +121,34 @@ class Masks:
                 if not bits & ~lookup.bits:
                     self._clear(lookup, table, cube)
 
-    def left(self, registers: Sequence[int], below: int) -> Iterator[int]:
-        """The tables with a number below this one that have to be walked in a state."""
-        live = [-1] * self.words
-        for lookup in self.lookups:
-            row, at = lookup.first, 0
-            for number in lookup.groups:
-                word, shift, width = self.groups[number]
-                row += (registers[word] >> shift & (1 << width) - 1) << at
-                at += width
-            for word in range(self.words):
-                live[word] &= int(self.off[row, word])
-        return (table for table in range(below) if live[table >> 6] >> (table & 63) & 1)
-
-    def tune(self, vain: Sequence[int], states: int) -> None:
-        """Add lookups, for walks in vain, each given by the groups that it looked at."""
-        width = [group.width for group in self.groups]
-        left = Counter(vain)
+    def tune(self, vain: np.ndarray[Any, Any], states: int) -> None:
+        """Add lookups for walks in vain, seen in so many states, each given by the groups that it looks at."""
+        width = np.array([group.width for group in self.groups], np.int64)
+        left, many = np.unique(vain, return_counts=True)
         chosen = [lookup.groups for lookup in self.lookups if len(lookup.groups) > 1]
-        while len(chosen) < LOOKUPS:
-            common = [bits for bits, _ in left.most_common(60)]
-            candidates = {one | other for one in common for other in common}
-            fitting = [bits for bits in sorted(candidates) if sum(width[n] for n in _members(bits)) <= LOOKUP]
-            spared = {bits: sum(many for its, many in left.items() if not its & ~bits) for bits in fitting}
-            best = max(spared, key=lambda bits: (spared[bits], -bits), default=0)
-            if not best or spared[best] < WORTH * states:
+        while len(chosen) < LOOKUPS and len(left):
+            common = left[np.argsort(-many, kind="stable")[:COMMON]]
+            unions = np.unique(common[:, None] | common[None, :])
+            members = unions[:, None] >> np.arange(len(width), dtype=np.uint64) & np.uint64(1)
+            unions = unions[members.astype(np.int64) @ width <= LOOKUP]
+            if not len(unions):
                 break
-            chosen.append(tuple(_members(best)))
-            left = Counter({bits: many for bits, many in left.items() if bits & ~best})
+            spared = ((left[None, :] & ~unions[:, None]) == 0) @ many
+            best = int(np.argmax(spared))
+            if spared[best] < WORTH * states:
+                break
+            chosen.append(tuple(_members(int(unions[best]))))
+            kept = left & ~unions[best] != 0
+            left, many = left[kept], many[kept]
         covered = {group for groups in chosen for group in groups}
         self._look_up(chosen + [(group,) for group in range(len(self.groups)) if group not in covered])
+
+
+def _set_of(members: Iterable[int]) -> int:
+    bits = 0
+    for member in members:
+        bits |= 1 << member
+    return bits
 
 
 def _members(bits: int) -> Iterator[int]:

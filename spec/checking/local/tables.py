@@ -8,7 +8,7 @@ next node, if negative an outcome; 0 is what nobody has met yet. The writes of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +16,12 @@ import numpy as np
 
 from spec.checking.exploration import split
 from spec.checking.local.compact import compact
-from spec.checking.local.kernels import EFFECTS, Program
+from spec.checking.local.kernels import EFFECTS, Program, Scratch, survey
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
 from spec.checking.local.recording import CLOSED, USUAL, Recorded, Recorder
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
 from spec.language.specification import Instance
-
-OUTDATED = 1.02
-"""How much more must be known than when the tables were made compact, for them to be made so again."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +99,11 @@ class Tables:
         self.copies = Growing(np.int32, 5)
         self._effects: dict[tuple[Any, ...], int] = {}
         self._written: list[int] = [0] * EFFECTS
-        self._looked_at = [0] * (len(self.all) - self.actions)
-        self._affects = np.zeros((0, 0), np.uint64)
-        self._affects_for = (-1, -1)
+        self._looked_at = [0] * len(self.all)
 
         self.masks = Masks(model.layout.slots, len(self.all))
+        self.affects = Growing(np.uint64, self.masks.words, used=EFFECTS)
+        """By effect, the tables that look at something it writes, one bit for each."""
         self.step_of = np.array(
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
             np.uint64,
@@ -140,7 +137,7 @@ class Tables:
 
     def program(self) -> Program:
         """The tables as compiled code takes them."""
-        if self.learned > self._compacted * OUTDATED:
+        if self.learned > self._compacted:
             self._compacted, roots = self.learned, self.root.array[: len(self.all)]
             self._compact = compact(self.code.array, self.code.used, roots, len(self._written))
         return Program(
@@ -150,7 +147,7 @@ class Tables:
             self.effects.array,
             self.spans.array,
             self.copies.array,
-            self.affects(),
+            self.affects.array.reshape(-1, self.masks.words),
             self.masks.off,
             self.masks.pieces,
             self.step_of,
@@ -176,8 +173,7 @@ class Tables:
             recorded = self.recorder.of_state(table.instance, table.sought, registers)
         else:
             recorded = self.recorder.of_step(table.instance, table.sought, registers)
-        if table.kind != "action":
-            self._look(number, recorded)
+        self._look(number, recorded)
         self._insert(number, recorded, registers)
         self.learned += 1
 
@@ -227,27 +223,25 @@ class Tables:
             for copy in copies:
                 self.copies.append(*copy)
             self.spans.append(first, first + len(copies))
+            self.affects.take(1)
             self._written.append(sum(1 << slot for slot, _ in key))
+            for table, looked_at in enumerate(self._looked_at):
+                if looked_at & self._written[number]:
+                    self._affect(number, table)
         return number
 
     def _look(self, number: int, recorded: Recorded) -> None:
-        for slot, _ in recorded.reads:
-            if slot < self.recorder.n_slots:
-                self._looked_at[number - self.actions] |= 1 << slot
+        """A table looks at these slots."""
+        looked_at = self._looked_at[number]
+        new = sum(1 << slot for slot, _ in recorded.reads if slot < self.recorder.n_slots) & ~looked_at
+        if new:
+            self._looked_at[number] = looked_at | new
+            for effect, written in enumerate(self._written):
+                if written & new:
+                    self._affect(effect, number)
 
-    def affects(self) -> np.ndarray[Any, Any]:
-        """By effect, the tables of properties that look at something it writes, one bit for each."""
-        version = len(self._written), sum(mask.bit_count() for mask in self._looked_at)
-        if version != self._affects_for:
-            self._affects_for = version
-            found = [[0] * self.masks.words for _ in self._written]
-            for number, looked_at in enumerate(self._looked_at, self.actions):
-                word, bit = number >> 6, 1 << (number & 63)
-                for row, written in zip(found, self._written, strict=True):
-                    if written & looked_at:
-                        row[word] |= bit
-            self._affects = np.array(found, np.uint64)
-        return self._affects
+    def _affect(self, effect: int, number: int) -> None:
+        self.affects.view[effect * self.masks.words + (number >> 6)] |= 1 << (number & 63)
 
     def _contradiction(self, number: int, registers: Sequence[int]) -> EvaluationFailed:
         table, layout = self.all[number], self.model.layout
@@ -263,19 +257,15 @@ class Tables:
 
     # Masks.
 
-    def tune(self, states: Iterable[Sequence[int]]) -> None:
-        """Let the masks cover what tables are walked for in vain in these states."""
-        masks, marks, vain = self.masks, self._nodes, []
-        group_of = {node: masks.group_of[slot] for slot, node in enumerate(marks[: self.recorder.n_slots])}
-        sample = list(states)
-        for state in sample:
-            registers = [*state, *state, self.recorder.no_step]
-            for number in masks.left(registers, self.judging):
-                code, at, groups = self.code.view, self.root.view[number], 0
-                while at > 0:
-                    node = code[at]
-                    groups |= 1 << group_of[node]
-                    at = code[at + 1 + (registers[node & 0xFF] >> (node >> 8 & 0x3F) & (1 << (node >> 16)) - 1)]
-                if at == -1 - USUAL:
-                    vain.append(groups)
-        masks.tune(vain, len(sample))
+    def tune(self, states: Any) -> None:
+        """Let the masks cover what tables are walked for in vain in these states, an array of (states, words)."""
+        groups = len(self.masks.groups)
+        if not 0 < groups <= 64:
+            return
+        group_at = np.zeros(64 * self.words, np.int64)
+        for node, group in zip(self._nodes, self.masks.group_of, strict=False):
+            group_at[(node & 0xFF) * 64 + (node >> 8 & 0x3F)] = group
+        vain = np.zeros(len(states) * self.judging, np.uint64)
+        scratch = Scratch.of(self.words, len(self.all))
+        number = survey((0,) * self.words, states.ravel(), self.program(), group_at, vain, scratch)
+        self.masks.tune(vain[:number], len(states))

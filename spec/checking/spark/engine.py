@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from spec.checking import rundir
-from spec.checking.exploration import Coverage, Exploration, Figures, Finding, Question, Watch, is_violation
+from spec.checking.endings import Arrival, findings
+from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended
+from spec.checking.keeping import NOTHING, Whole, opened, whole_of
 from spec.checking.model import Model
-from spec.checking.rundir import BUCKETS, Commit, Identity, RunDirectory, Visited, held
+from spec.checking.rundir import BUCKETS, Commit, RunDirectory, Visited
+from spec.checking.source import pickled
 from spec.checking.spark.jobs import Job, expand_level, find_arrivals, settle, shares
-from spec.checking.spark.paths import paths
 from spec.checking.spark.session import Cluster, require_java
-from spec.checking.spark.source import digests, pickled
-from spec.checking.spark.work import Arrival, Ending, Report, Work
+from spec.checking.spark.work import Report, Work
 from spec.language.errors import UsageError
 from spec.language.state import Values
 
@@ -97,40 +98,7 @@ class SparkEngine:
             folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
             path = Path(until_done.enter_context(folder))
             return RunDirectory.create(path, {}, work.width, buckets=self.buckets, durable=False), []
-        identity = identity_of(work.model, question)
-        path = self.run_dir.absolute()
-        until_done.enter_context(held(path, make=not self.resume))
-        if self.resume:
-            return RunDirectory.resume(path, identity)
-        return RunDirectory.create(path, identity, work.width, buckets=self.buckets), []
-
-
-def identity_of(model: Model, question: Question) -> Identity:
-    """What a run explores: all in which a run that is resumed must be as it was."""
-    specification = model.specification
-    constants = specification.constants()
-    values = {name: _canonical(value) for name, value in specification.valuation.items()}
-    looked_at = set(question.properties)
-    return {
-        "system": {"name": specification.name},
-        "constants": {name: value for name, value in values.items() if not constants[name].switch},
-        "switches": {name: value for name, value in values.items() if constants[name].switch},
-        "source": digests(specification),
-        "domains": {cell.name: cell.domain.size for cell in model.layout.cells},
-        "properties": {
-            each.name: "looked at" if number in looked_at else "not looked at"
-            for number, each in enumerate(model.properties)
-        },
-    }
-
-
-def _canonical(value: object) -> str:
-    """A constant in words that are the same in every process, however its sets hash."""
-    if isinstance(value, frozenset):
-        return "{" + ", ".join(sorted(map(_canonical, value))) + "}"
-    if isinstance(value, tuple):
-        return "(" + ", ".join(map(_canonical, value)) + ")"
-    return str(value)
+        return opened(self.run_dir, work.model, question, until_done, resume=self.resume, buckets=self.buckets)
 
 
 class _Search:
@@ -146,16 +114,16 @@ class _Search:
         self.work, self.model, self.question, self.watch = work, work.model, question, watch
         self.directory, self.cluster, self.driver_level = directory, cluster, driver_level
         self.visited = Visited(directory, range(directory.buckets))
-        self.whole: Commit | None = None
+        self.whole: Whole = NOTHING
         self.began = time.perf_counter()
         self.jobs = 0
 
     def run(self, commits: list[Commit], initial: list[bytes]) -> Exploration:
         for commit in self.levels(commits, initial):
-            self.whole = commit
-            self.watch(self.figures())
-            if ended := self.ended(commit):
-                return self.report(ended)
+            self.whole = whole_of(self.model, commit)
+            self.watch(self.whole.figures)
+            if why := ended(self.model, self.question, self.whole.decided, self.whole.figures):
+                return self.report(why)
         raise AssertionError("levels come without end")
 
     def levels(self, commits: list[Commit], initial: list[bytes]) -> Iterator[Commit]:
@@ -170,18 +138,6 @@ class _Search:
         while True:
             commit = self.next_level(commit)
             yield commit
-
-    def ended(self, commit: Commit) -> str:
-        question = self.question
-        if not question.keep_going and any(is_violation(self.model, number) for number in self.endings(commit)):
-            return "found"
-        if not commit.rows:
-            return "complete"
-        if question.max_states is not None and commit.distinct >= question.max_states:
-            return "states"
-        if question.max_depth is not None and commit.level >= question.max_depth:
-            return "depth"
-        return ""
 
     # A level.
 
@@ -202,7 +158,7 @@ class _Search:
 
     def by_driver(self, commit: Commit) -> Report:
         visited = self.visited.up_to(commit.level)
-        states, decided = sorted(self.visited.last), frozenset(self.endings(commit))
+        states, decided = sorted(self.visited.last), frozenset(self.whole.decided)
         report, reached = self.work.report(), dict[Values, int]()
         for done in range(0, len(states), TICK):
             self.work.expand(states[done : done + TICK], decided, report, reached)
@@ -213,7 +169,7 @@ class _Search:
         return report
 
     def by_job(self, commit: Commit) -> Report:
-        job = self.job(commit.level, frozenset(self.endings(commit)))
+        job = self.job(commit.level, frozenset(self.whole.decided))
         report = self.work.report()
         for part in self.run_job(lambda session: expand_level(session, job, self.cluster.parallelism)):
             report.add(part)
@@ -283,29 +239,14 @@ class _Search:
 
     # What was found.
 
-    def endings(self, commit: Commit) -> dict[int, Ending]:
-        """Where each property that was decided so far was, by its number."""
-        return {
-            number: Ending.from_json(commit.findings[each.name])
-            for number, each in enumerate(self.model.properties)
-            if each.name in commit.findings
-        }
-
-    def figures(self) -> Figures:
-        """Those of the last level that is whole."""
-        whole = self.whole
-        if whole is None:
-            return Figures(0, 0, 0, 0, 0.0)
-        depth = whole.level if whole.rows else max(1, whole.level - 1)
-        return Figures(depth, whole.generated, whole.distinct, whole.rows, whole.seconds)
-
     def under_way(self, generated: int = 0, expanded: int = 0) -> Figures:
         """Those of the last level that is whole, and how far it is expanded."""
-        whole, seconds = self.figures(), time.perf_counter() - self.began
+        whole, seconds = self.whole.figures, time.perf_counter() - self.began
         return whole._replace(generated=whole.generated + generated, queue=whole.queue - expanded, seconds=seconds)
 
-    def report(self, ended: str) -> Exploration:
-        return replace(self.report_without_findings(ended), findings=self.findings())
+    def report(self, why: str) -> Exploration:
+        found = findings(self.model, self.whole.decided, self.arrivals)
+        return replace(self.report_without_findings(why), findings=found)
 
     def interrupted(self) -> Exploration:
         """Whoever presses Ctrl-C again does not want to wait for the paths either."""
@@ -314,17 +255,6 @@ class _Search:
         except KeyboardInterrupt:
             return self.report_without_findings("interrupted")
 
-    def report_without_findings(self, ended: str) -> Exploration:
-        coverage = self.whole.coverage if self.whole else {}
-        actions = (coverage.get(action.name, {}) for action in self.model.actions)
-        return Exploration(ended, self.figures(), tuple(Coverage(**action) for action in actions))
-
-    def findings(self) -> dict[int, Finding]:
-        if self.whole is None:
-            return {}
-        endings, names = self.endings(self.whole), self.model.properties
-        lengths = {number: self.whole.findings[names[number].name]["length"] for number in endings}
-        return {
-            number: Finding(lengths[number], (self.work.unpack(first), choices))
-            for number, (first, choices) in paths(endings, lengths, self.arrivals).items()
-        }
+    def report_without_findings(self, why: str) -> Exploration:
+        coverage = self.whole.coverage or tuple(Coverage() for _ in self.model.actions)
+        return Exploration(why, self.whole.figures, coverage)

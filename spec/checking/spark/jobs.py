@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from spec.checking.endings import Arrival
 from spec.checking.model import Model
 from spec.checking.rundir import RunDirectory, Visited, buckets_of, words_of
-from spec.checking.spark.work import Arrival, Report, Work
+from spec.checking.spark.work import Report, Work
 from spec.language.state import Values
 
 if TYPE_CHECKING:

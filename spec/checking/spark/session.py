@@ -21,7 +21,7 @@ from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spec.checking.spark.source import HOME
+from spec.checking.source import HOME
 from spec.language.errors import UsageError
 
 if TYPE_CHECKING:

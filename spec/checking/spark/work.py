@@ -8,51 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from spec.checking.endings import Arrival, Ending
 from spec.checking.exploration import Coverage, split
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.rundir import LevelFile
 from spec.language.errors import SpecificationError
 from spec.language.state import Values
-
-
-class Ending(NamedTuple):
-    """Where a property is broken or witnessed, in packed states. Of two endings the lower counts.
-
-    For a property of states only `state` is given. A step that leaves a domain has no end state, and so is
-    below all others.
-    """
-
-    state: bytes
-    before: bytes = b""
-    action: int = -1
-    instance: int = -1
-
-    @property
-    def is_step(self) -> bool:
-        """Whether it is a step that decides."""
-        return self.action >= 0
-
-    def to_json(self) -> dict[str, Any]:
-        """As it stands in a commit."""
-        if not self.is_step:
-            return {"state": self.state.hex()}
-        return {**self._asdict(), "state": self.state.hex(), "before": self.before.hex()}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Ending:
-        """What `to_json` gave."""
-        state, before = (bytes.fromhex(found.get(name, "")) for name in ("state", "before"))
-        return cls(state, before, found.get("action", -1), found.get("instance", -1))
-
-
-class Arrival(NamedTuple):
-    """How a state is reached. Of two arrivals the lower counts."""
-
-    before: bytes
-    action: int
-    instance: int
 
 
 class Failure(NamedTuple):

@@ -10,7 +10,8 @@ import copy
 import pickle
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from functools import reduce
+from functools import partial, reduce
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -34,6 +35,14 @@ def _y(x: Any, y: Any) -> Any:
     return y
 
 
+def _constant(value: Any, x: Any, y: Any) -> Any:
+    return value
+
+
+def _replaced(name: str, value: Any, part: Any) -> Any:
+    return value._replace(**{name: part})
+
+
 def one(text: str, of: Program, do: Callable[[Any], Any]) -> Program:
     """One step more."""
     return Program(text, lambda x, y: do(of.run(x, y)), do(of.value))
@@ -48,19 +57,30 @@ def parts(of: Program) -> Iterator[Program]:
     """Every single part."""
     if isinstance(of.value, tuple):
         for at in range(len(of.value)):
-            yield one(f"{of.text}[{at}]", of, lambda v, at=at: v[at])
-            yield one(f"{of.text}[{at - len(of.value)}]", of, lambda v, at=at - len(of.value): v[at])
+            yield one(f"{of.text}[{at}]", of, itemgetter(at))
+            yield one(f"{of.text}[{at - len(of.value)}]", of, itemgetter(at - len(of.value)))
         for name in getattr(of.value, "_fields", ()):
-            yield one(f"{of.text}.{name}", of, lambda v, name=name: getattr(v, name))
+            yield one(f"{of.text}.{name}", of, attrgetter(name))
+
+
+def elements(of: Program) -> Iterator[Program]:
+    """What stands in a set, whatever the set is."""
+    if isinstance(of.value, frozenset):
+        for element in of.value:
+            yield Program(repr(element), partial(_constant, element), element)
+
+
+def around(of: Program, by: Program) -> Iterator[Program]:
+    """What holds a value, or two."""
+    yield one(f"({of.text},)", of, lambda v: (v,))
+    for kind in (Pair, Twin):
+        yield two(f"{kind.__name__}({of.text}, {by.text})", of, by, kind)
+    if _hashable(of.value):
+        yield one(f"frozenset({{{of.text}}})", of, lambda v: frozenset({v}))
 
 
 def changes(of: Program, by: Program) -> Iterator[Program]:
     """What can be made of a value, with the help of another one."""
-    yield one(f"({of.text},)", of, lambda v: (v,))
-    for kind in (Pair, Twin):
-        yield two(f"{kind.__name__}({of.text}, {by.text})", of, by, lambda v, w, kind=kind: kind(v, w))
-    if _hashable(of.value):
-        yield one(f"frozenset({{{of.text}}})", of, lambda v: frozenset({v}))
     if isinstance(of.value, tuple):
         yield from _of_a_tuple(of, by)
     if isinstance(of.value, frozenset) and isinstance(by.value, AbstractSet):
@@ -70,7 +90,7 @@ def changes(of: Program, by: Program) -> Iterator[Program]:
 def _of_a_tuple(of: Program, by: Program) -> Iterator[Program]:
     text, its = of.text, by.text
     for cut in (slice(1, None), slice(None, -1), slice(None, None, -1), slice(None), slice(5, 9)):
-        yield one(f"{text}[{cut}]", of, lambda v, cut=cut: v[cut])
+        yield one(f"{text}[{cut}]", of, itemgetter(cut))
     yield one(f"tuple({text})", of, tuple)
     yield one(f"tuple(reversed({text}))", of, lambda v: tuple(reversed(v)))
     yield one(f"{text} * 2", of, lambda v: v * 2)
@@ -80,7 +100,7 @@ def _of_a_tuple(of: Program, by: Program) -> Iterator[Program]:
     if isinstance(by.value, tuple):
         yield two(f"{text} + {its}", of, by, lambda v, w: v + w)
     for name in getattr(of.value, "_fields", ()):
-        yield two(f"{text}._replace({name}={its})", of, by, lambda v, w, name=name: v._replace(**{name: w}))
+        yield two(f"{text}._replace({name}={its})", of, by, partial(_replaced, name))
     if hasattr(of.value, "_fields"):
         yield one(f"{text}._make({text})", of, lambda v: v._make(v))
         yield one(f"type({text})(*{text})", of, lambda v: type(v)(*v))
@@ -105,22 +125,33 @@ def _of_a_set(of: Program, by: Program) -> Iterator[Program]:
     yield two(f"{text} | set({its})", of, by, lambda v, w: v | set(w))
 
 
+def materials_of(x: Any, y: Any) -> list[Program]:
+    """Two values, their parts, and what stands in sets."""
+    found = [Program("x", _x, x), Program("y", _y, y)]
+    for kind in (parts, elements):
+        found += [each for of in tuple(found) for each in kind(of)]
+    return found
+
+
 @st.composite
 def programs(draw: st.DrawFn, x: Any, y: Any) -> Program:
     """What makes a value of two."""
-    found = [Program("x", _x, x), Program("y", _y, y)]
-    for _ in range(draw(st.integers(0, 5))):
-        of, by = draw(st.sampled_from(found)), draw(st.sampled_from(found))
-        possible = [*parts(of), *parts(of), *changes(of, by)]
-        found.append(draw(st.sampled_from(possible)))
-    return found[-1] if draw(st.booleans()) else draw(st.sampled_from(found))
+    found = materials_of(x, y)
+    some = st.sampled_from(found) | st.sampled_from(found[:2])
+    for _ in range(draw(st.integers(0, 3))):
+        of, by = draw(some), draw(some)
+        possible = [*draw(st.sampled_from([changes, around]))(of, by)] or [*around(of, by)]
+        made = draw(st.sampled_from(possible))
+        some = some | st.sampled_from([made, made, *parts(made)])
+    chosen: Program = draw(some)
+    return chosen
 
 
 QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "bool(v)": lambda v, w: bool(v),
     "v == w": lambda v, w: v == w,
     "v != w": lambda v, w: v != w,
-    "v == v": lambda v, w: v == v,  # noqa: PLR0124
+    "v == v": lambda v, w: v == v,
     "v < w": lambda v, w: v < w,
     "v <= w": lambda v, w: v <= w,
     "v > w": lambda v, w: v > w,
@@ -162,7 +193,7 @@ QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "deepcopy": lambda v, w: copy.deepcopy(v),
     "match": lambda v, w: _matched(v),
     "v[0] = w": lambda v, w: v.__setitem__(0, w),
-    "v.left = w": lambda v, w: setattr(v, "left", w),
+    "v.left = w": lambda v, w: setattr(v, "left", w) if isinstance(v, tuple) else None,
 }
 """What can be asked of two values; many of them not of all."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
@@ -24,11 +25,11 @@ from spec.language import (
     subset_of,
     tuple_of,
 )
-from tests.spec.checking.local.programs import QUESTIONS, programs
+from tests.spec.checking.local.programs import QUESTIONS, Program, around, changes, materials_of, programs
 from tests.spec.language.trees import Pair, Tree, exact, subsets, trees
 
-MOST = 40
-"""Values of a domain, so that all pairs of them can be looked through."""
+MOST = 100
+"""Values of a domain."""
 
 
 class Memory:
@@ -83,19 +84,13 @@ def ordered(value: Any) -> Any:
     return exact(value)
 
 
-def agreeing(memory: Memory, seen: Seen, members: list[list[Any]]) -> list[tuple[Any, ...]]:
-    """The values that nobody could tell from those that were read."""
+def agreeing(memory: Memory, seen: Seen, members: list[list[Any]]) -> st.SearchStrategy[list[tuple[Any, ...]]]:
+    """Some of the values that nobody could tell from those that were read."""
     agree = []
-    for values in product(*members):
-        codes = memory.codes(values)
-        if all(codes[slot] == code for slot, code in seen.items()):
-            agree.append(values)
-    return agree
-
-
-def some(found: list[Any]) -> st.SearchStrategy[list[Any]]:
-    """A few of them."""
-    return st.lists(st.sampled_from(found), min_size=1, max_size=8)
+    for domain, lens, values in zip(memory.domains, memory.lenses, members, strict=True):
+        read = [(slot - lens.at, seen[slot]) for slot in range(lens.at, lens.at + lens.slots) if slot in seen]
+        agree.append([value for value in values if all(domain.codes(value)[at] == code for at, code in read)])
+    return st.lists(st.tuples(*map(st.sampled_from, agree)), min_size=1, max_size=8)
 
 
 Structure = Callable[[Tree, Tree], Tree]
@@ -189,7 +184,7 @@ def test_a_question_has_the_answer_of_plain_values(data: st.DataObject, found: l
     seen = memory.seen((x, y))
     answer = outcome(ask, *memory.look(seen))
     assert answer == outcome(ask, *memory.canonical((x, y)))
-    for others in data.draw(some(agreeing(memory, seen, members))):
+    for others in data.draw(agreeing(memory, seen, members)):
         assert outcome(ask, *memory.canonical(others)) == answer, (others, dict(seen))
 
 
@@ -205,7 +200,7 @@ def codes_of(domain: Domain[Any], do: Callable[..., Any], *values: Any) -> Any:
 
 @given(st.data(), domains())
 def test_what_is_written_is_what_plain_values_give(data: st.DataObject, found: list[Tree]) -> None:
-    """Where a value is put over another one, codes and copies amount to it in all states that agree in what was read."""
+    """Codes and copies amount to the value, in all states that agree in what was read."""
     memory, members = Memory(*(tree.domain for tree in found)), [tree.members for tree in found]
     values = tuple(data.draw(st.sampled_from(each)) for each in members)
     program = data.draw(programs(values[0], values[1]))
@@ -223,11 +218,97 @@ def test_what_is_written_is_what_plain_values_give(data: st.DataObject, found: l
     try:
         memory.lenses[at].put(seen, do(*memory.look(seen)), writes)
     except (OutOfDomain, Unlike):
-        for others in data.draw(some(agreeing(memory, seen, members))):
+        for others in data.draw(agreeing(memory, seen, members)):
             assert expected(others) is None
     except Exception as failure:
-        for others in data.draw(some(agreeing(memory, seen, members))):
-            assert expected(others) is type(failure)
+        raised = type(failure)
+        assert {expected(others) for others in data.draw(agreeing(memory, seen, members))} == {raised}
     else:
-        for others in data.draw(some(agreeing(memory, seen, members))):
+        for others in data.draw(agreeing(memory, seen, members)):
             assert memory.written(writes, others, at) == expected(others), (others, dict(seen), writes)
+
+
+# The same, of everything small.
+
+
+FEW = Tree(integers(0, 1), [0, 1])
+OTHERS = Tree(optional(integers(4, 4)), [None, 4])
+FEW_OF: dict[str, Tree] = {
+    "records": pair(FEW, OTHERS),
+    "records or nothing": perhaps(pair(FEW, OTHERS)),
+    "records with a set": pair(members_of(FEW), SMALL[7]),
+    "records with a sequence": pair(several(FEW, 1), OTHERS),
+    "tuples": STRUCTURES["a tuple"](FEW, OTHERS),
+    "sets": members_of(FEW),
+    "sets or nothing": perhaps(members_of(FEW)),
+    "sequences": several(FEW, 2),
+}
+
+
+class Pairs:
+    """All pairs of values of a domain."""
+
+    def __init__(self, tree: Tree):
+        self.memory = Memory(tree.domain, tree.domain)
+        self.values = list(product(tree.members, repeat=2))
+        self.codes = list(map(self.memory.codes, self.values))
+        self.canonical = list(map(self.memory.canonical, self.values))
+        x, y = self.canonical[-2]
+        self.materials = [each for each in materials_of(x, y) if not each.text.startswith("y") or each.text == "y"]
+
+    def paths(self, do: Callable[[Seen, list[Any]], Any]) -> Iterator[tuple[Any, list[int]]]:
+        """What comes of each path, and which pairs take it: those that agree in what is read on it."""
+        found: dict[tuple[tuple[int, int], ...], tuple[Any, list[int]]] = {}
+        for number, codes in enumerate(self.codes):
+            seen = Seen(self.memory.places, codes)
+            answer = do(seen, self.memory.look(seen))
+            found.setdefault(tuple(seen.items()), (answer, []))[1].append(number)
+        for path, (answer, takers) in found.items():
+            agree = (codes for codes in self.codes if all(codes[slot] == code for slot, code in path))
+            assert sum(1 for _ in agree) == len(takers), path
+            yield answer, takers
+
+
+@pytest.mark.parametrize("kind", FEW_OF)
+def test_every_question_about_few_values(kind: str) -> None:
+    """Asked of all pairs of them, it has one answer on each path, which is that of plain values."""
+    pairs = Pairs(FEW_OF[kind])
+    for name, question in QUESTIONS.items():
+        for left, right in product(pairs.materials, repeat=2):
+
+            def ask(x: Any, y: Any) -> Any:
+                return question(left.run(x, y), right.run(x, y))  # noqa: B023 - called before the next ones come
+
+            answers = {number: outcome(ask, *values) for number, values in enumerate(pairs.canonical)}
+            for answer, takers in pairs.paths(lambda _, values: outcome(ask, *values)):
+                for number in takers:
+                    assert answers[number] == answer, (name, left.text, right.text, pairs.values[number])
+
+
+@pytest.mark.parametrize("kind", FEW_OF)
+def test_everything_that_can_be_made_of_few_values(kind: str) -> None:
+    """Put in the place of the first of them, it writes on each path what plain values would have written."""
+    pairs = Pairs(FEW_OF[kind])
+    memory, made = pairs.memory, dict[str, Program]()
+    for of, by in product(pairs.materials, repeat=2):
+        made |= {program.text: program for program in (of, *around(of, by), *changes(of, by))}
+    for program in made.values():
+
+        def put(seen: Seen, values: list[Any]) -> Writes | None:
+            writes = Writes()
+            try:
+                memory.lenses[0].put(seen, program.run(*values), writes)  # noqa: B023
+            except Exception:
+                return None
+            return writes
+
+        for writes, takers in pairs.paths(put):
+            for number in takers:
+                expected = codes_of(memory.domains[0], program.run, *pairs.canonical[number])
+                if writes is None:
+                    assert expected is None or isinstance(expected, type), (program.text, pairs.values[number])
+                else:
+                    assert memory.written(writes, pairs.values[number], 0) == expected, (
+                        program.text,
+                        pairs.values[number],
+                    )

@@ -1,0 +1,95 @@
+"""Keeping a run: what an exploration puts into a run directory and takes out of it, whichever engine explores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from spec.checking.endings import Decided, as_found, decided_in
+from spec.checking.exploration import Coverage, Figures, Question
+from spec.checking.model import Model
+from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
+from spec.checking.source import digests
+
+
+class Whole(NamedTuple):
+    """An exploration up to a level that is complete."""
+
+    figures: Figures
+    coverage: tuple[Coverage, ...]
+    decided: Mapping[int, Decided]
+    """By number of the property."""
+
+
+NOTHING = Whole(Figures(0, 0, 0, 0, 0.0), (), {})
+"""Before the first level."""
+
+
+def whole_of(model: Model, commit: Commit) -> Whole:
+    """What a commit says."""
+    depth = commit.level if commit.rows else max(1, commit.level - 1)
+    return Whole(
+        Figures(depth, commit.generated, commit.distinct, commit.rows, commit.seconds),
+        tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
+        decided_in(model, commit.findings),
+    )
+
+
+def commit_of(model: Model, level: int, files: Sequence[LevelFile], whole: Whole) -> Commit:
+    """What is to be said of a level, the last of these."""
+    figures = whole.figures
+    return Commit(
+        level,
+        tuple(sorted(files, key=lambda file: file.bucket)),
+        figures.generated,
+        figures.distinct,
+        figures.seconds,
+        {action.name: dict(vars(each)) for action, each in zip(model.actions, whole.coverage, strict=True)},
+        as_found(model, whole.decided),
+    )
+
+
+def opened(
+    path: Path, model: Model, question: Question, until_done: ExitStack, *, resume: bool, buckets: int = BUCKETS
+) -> tuple[RunDirectory, list[Commit]]:
+    """The run directory in which to explore, held until it is done, and the levels that are there already.
+
+    Raises:
+        UsageError: it is not empty, or what it holds cannot be resumed.
+    """
+    identity = identity_of(model, question)
+    path = path.absolute()
+    until_done.enter_context(held(path, make=not resume))
+    if resume:
+        return RunDirectory.resume(path, identity)
+    return RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets), []
+
+
+def identity_of(model: Model, question: Question) -> Identity:
+    """What a run explores: all in which a run that is resumed must be as it was."""
+    specification = model.specification
+    constants = specification.constants()
+    values = {name: _canonical(value) for name, value in specification.valuation.items()}
+    looked_at = set(question.properties)
+    return {
+        "system": {"name": specification.name},
+        "constants": {name: value for name, value in values.items() if not constants[name].switch},
+        "switches": {name: value for name, value in values.items() if constants[name].switch},
+        "source": digests(specification),
+        "domains": {cell.name: cell.domain.size for cell in model.layout.cells},
+        "properties": {
+            each.name: "looked at" if number in looked_at else "not looked at"
+            for number, each in enumerate(model.properties)
+        },
+    }
+
+
+def _canonical(value: object) -> str:
+    """A constant in words that are the same in every process, however its sets hash."""
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(map(_canonical, value))) + "}"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_canonical, value)) + ")"
+    return str(value)

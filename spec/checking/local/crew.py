@@ -1,0 +1,294 @@
+"""The crew: workers that expand a level together.
+
+Each worker is a thread in compiled code, on its own until its outbox is full: it takes block after block of the
+level, and what it does not know it learns, one worker at a time while the others go on with what they knew. When an
+outbox is full all of them stop and deliver: then each takes in what was sent to its share of the partitions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+
+from spec.checking.local import kernels
+from spec.checking.local.kernels import PARTITIONS, Notes, Outbox, Program, Scratch
+from spec.checking.local.tables import Tables
+from spec.checking.local.visited import Visited
+
+Array = np.ndarray[Any, Any]
+T = TypeVar("T")
+
+ROOM = 2048
+"""Successors that a worker gathers for one partition before they are delivered."""
+PATIENCE = 64
+"""Unknown paths that a worker gathers before they are learned; the more, the more of them are the same."""
+BLOCK = 4_000
+"""States that a worker takes at once, at least."""
+
+
+@dataclass
+class Worker:
+    """One of the crew."""
+
+    outbox: Outbox
+    notes: Notes
+    scratch: Scratch
+    program: Program
+    known: int = 0
+    """Paths that the program knows."""
+    ranges: Array | None = None
+    """The block that it is at."""
+
+
+class Crew:
+    """Workers over one visited set, with the same tables."""
+
+    def __init__(self, tables: Tables, visited: Visited, workers: int, pool: ThreadPoolExecutor):
+        self.tables, self.visited, self.pool = tables, visited, pool
+        self.shape, words = visited.shape, visited.words
+        room = max(ROOM, 4 * tables.actions)
+        each = PARTITIONS * room
+        self.sent = Outbox(
+            np.zeros(workers * each * words, np.uint64),
+            np.zeros(workers * each, np.uint64),
+            np.zeros(workers * PARTITIONS, np.int64),
+        )
+        self.reach = 2 * words + 2
+        actions = len(tables.model.actions)
+        self.new_states = np.zeros(actions, np.int64)
+        self.workers = [
+            Worker(
+                Outbox(
+                    self.sent.states[number * each * words : (number + 1) * each * words],
+                    self.sent.marks[number * each : (number + 1) * each],
+                    self.sent.count[number * PARTITIONS : (number + 1) * PARTITIONS],
+                ),
+                Notes(
+                    live=tables.live(),
+                    flags=np.zeros(len(tables.all) + 1, np.uint8),
+                    enabled=np.zeros(actions, np.int64),
+                    taken=np.zeros(actions, np.int64),
+                    missing=np.zeros((PATIENCE + len(tables.all)) * self.reach, np.uint64),
+                    put_off=np.zeros(2 * PATIENCE, np.int64),
+                    cursor=np.zeros(5, np.int64),
+                ),
+                Scratch.of(words, len(tables.all)),
+                tables.program(),
+            )
+            for number in range(workers)
+        ]
+        self.blocks: deque[Array] = deque()
+        self.states = self.marks = np.zeros(0, np.uint64)
+        """What the blocks are of."""
+        self.at_work: list[Future[Any]] = []
+        self.learning, self.stopped = Lock(), False
+        self.python = 0.0
+        """Seconds that were spent in learning."""
+
+    @property
+    def enabled(self) -> Array:
+        """By action, the states in which it is enabled."""
+        counts: Array = sum(worker.notes.enabled for worker in self.workers)
+        return counts
+
+    @property
+    def taken(self) -> Array:
+        """By action, how often it was taken."""
+        counts: Array = sum(worker.notes.taken for worker in self.workers)
+        return counts
+
+    @property
+    def queue(self) -> int:
+        """States that are to be expanded yet, those of the next level included."""
+        under_way = [worker.ranges for worker in self.workers if worker.ranges is not None]
+        newest = self.visited.storage.size - self.visited.storage.level
+        return sum(map(_states_in, (*self.blocks, *under_way))) + int(newest.sum())
+
+    def load(self) -> None:
+        """Have the compiled code there, before the clock runs."""
+        worker, nothing = self.workers[0], np.zeros((0, 3), np.int64)
+        worker.ranges = nothing
+        self._expand(worker)
+        self.take_in(np.zeros(0, np.uint64))
+        self.visited.insert(0, PARTITIONS, self.sent, worker.scratch)
+        self.visited.complete(self.new_states)
+        self.visited.levels.clear()
+        self.tables.tune(np.zeros((0, self.visited.words), np.uint64))
+        few, best = np.zeros(0, np.int64), np.zeros(2 * self.visited.words, np.uint64)
+        kernels.seek(self.shape, self.visited.states, nothing, worker.program, 0, few, 0, best, best, worker.scratch)
+
+    def stop(self) -> None:
+        """Let the workers come to an end, wherever they are."""
+        self.stopped = True
+        self._halt()
+        for part in self.at_work:
+            part.cancel()
+        wait(self.at_work)
+
+    def start_over(self, tables: Tables) -> None:
+        """Throw away what was under way, and go on with these tables."""
+        self.stop()
+        self.tables, self.stopped = tables, False
+        self.blocks.clear()
+        self.sent.count[:] = 0
+        for worker in self.workers:
+            worker.ranges = None
+            worker.notes.cursor[:] = 0
+
+    def each(self, work: Callable[[Any], T], parts: Iterable[Any]) -> list[T]:
+        """Have all parts worked at, on all cores. If it fails, nobody is at work any more."""
+        self.at_work.clear()
+        try:
+            for part in parts:
+                self.at_work.append(self.pool.submit(work, part))
+            return [part.result() for part in self.at_work]
+        except BaseException:
+            self.stop()
+            raise
+
+    # A level.
+
+    def take_in(self, states: Array) -> None:
+        """Let the newest level have these states, given word after word."""
+        done, outbox = 0, self.workers[0].outbox
+        while (done := kernels.post(self.shape, states, done, outbox)) < len(states) // len(self.shape):
+            self._deliver()
+        self._deliver()
+
+    def sweep(self, ranges: Array, live: Array, watch: Callable[[], None]) -> Array:
+        """Judge the states that lie here, and let the newest level have their successors.
+
+        By table, what was met: see `Notes.flags`.
+        """
+        self._begin(self.visited.states, self.visited.marks, ranges, live)
+        while self.blocks or any(worker.ranges is not None for worker in self.workers):
+            self._together(self._expand)
+            self._deliver()
+            watch()
+        flags: Array = np.max([worker.notes.flags for worker in self.workers], axis=0)
+        return flags
+
+    def rehearse(self, states: Array, marks: Array, ranges: Array) -> None:
+        """Learn what actions do to states that were expanded elsewhere; the marks mean nothing."""
+        self._begin(states, marks, ranges, self.tables.live(range(len(self.tables.model.properties))))
+        while self.blocks or any(worker.ranges is not None for worker in self.workers):
+            self._together(self._expand)
+            self.sent.count[:] = 0
+
+    def _begin(self, states: Array, marks: Array, ranges: Array, live: Array) -> None:
+        self.states, self.marks = states, marks
+        for worker in self.workers:
+            worker.notes.live[:] = live
+            worker.notes.flags[:] = 0
+            worker.program, worker.known = self.tables.program(), self.tables.learned
+        self.blocks.extend(_blocks(ranges))
+
+    def complete(self) -> int:
+        """End the newest level; how many states it has."""
+        return self.visited.complete(self.new_states)
+
+    def _together(self, work: Callable[[Worker], None]) -> None:
+        """Let all workers work; or one, if there is not enough to do."""
+        for worker in self.workers:
+            worker.notes.cursor[4] = self.stopped
+        busy = [worker for worker in self.workers if worker.ranges is not None]
+        idle = [worker for worker in self.workers if worker.ranges is None]
+        busy += idle[: len(self.blocks)]
+        if len(busy) == 1:
+            work(busy[0])
+        else:
+            self.each(work, busy)
+
+    def _expand(self, worker: Worker) -> None:
+        """Expand block after block, until nothing is left or an outbox is full."""
+        try:
+            while worker.ranges is not None or self._take_block(worker) or self._learn(worker):
+                if worker.ranges is None:
+                    continue
+                status = kernels.expand(
+                    self.shape,
+                    self.states,
+                    self.marks,
+                    worker.ranges,
+                    worker.program,
+                    worker.outbox,
+                    worker.notes,
+                    worker.scratch,
+                    PATIENCE,
+                )
+                if status == kernels.ASKS:
+                    self._learn(worker)
+                elif status != kernels.DONE:
+                    break
+                else:
+                    worker.ranges = None
+            else:
+                return
+        finally:
+            if worker.ranges is not None:
+                self._halt()
+
+    def _take_block(self, worker: Worker) -> bool:
+        try:
+            worker.ranges = self.blocks.popleft()
+        except IndexError:
+            return False
+        worker.notes.cursor[:2] = 0
+        if worker.known != self.tables.learned:
+            with self.learning:
+                worker.program, worker.known = self.tables.program(), self.tables.learned
+        return True
+
+    def _halt(self) -> None:
+        for worker in self.workers:
+            worker.notes.cursor[4] = 1
+
+    def _learn(self, worker: Worker) -> bool:
+        """Learn what a worker did not know, and hand back the states that wait for it; whether there were any."""
+        cursor, notes = worker.notes.cursor, worker.notes
+        missing, waiting = int(cursor[2]), int(cursor[3])
+        if not waiting:
+            return False
+        with self.learning:
+            began = time.perf_counter()
+            for row in notes.missing[: missing * self.reach].reshape(-1, self.reach).tolist():
+                self.tables.learn(row[0], row[1:])
+            worker.program, worker.known = self.tables.program(), self.tables.learned
+            self.python += time.perf_counter() - began
+        put_off = notes.put_off[: 2 * waiting].reshape(-1, 2)
+        self.blocks.append(np.stack([put_off[:, 0], put_off[:, 0] + 1, put_off[:, 1]], axis=1))
+        cursor[2:4] = 0
+        return True
+
+    def _deliver(self) -> None:
+        """Let every partition take in what is on its way to it."""
+        total = int(self.sent.count.sum())
+        if not total:
+            return
+        parts = len(self.workers) if total > BLOCK else 1
+        bounds = [PARTITIONS * part // parts for part in range(parts + 1)]
+
+        def deliver(part: int) -> None:
+            self.visited.insert(bounds[part], bounds[part + 1], self.sent, self.workers[part].scratch)
+
+        if parts == 1:
+            deliver(0)
+        else:
+            self.each(deliver, range(parts))
+
+
+def _states_in(ranges: Array) -> int:
+    return int((ranges[:, 1] - ranges[:, 0]).sum())
+
+
+def _blocks(ranges: Array) -> list[Array]:
+    """A level in pieces that are worth a call."""
+    pieces = max(1, min(len(ranges), _states_in(ranges) // BLOCK))
+    return [part for part in np.array_split(ranges, pieces) if len(part)]

@@ -1,0 +1,333 @@
+"""The local engine finds what the reference engine finds, with one worker and with two."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from spec.checking import EvaluationFailed, Figures, check
+from spec.checking.exploration import Exploration, Question
+from spec.checking.local import LocalEngine, crew
+from spec.checking.model import Model
+from spec.checking.reference import ReferenceEngine
+from spec.language import (
+    Domain,
+    MappingDomain,
+    Specification,
+    SpecificationError,
+    State,
+    Step,
+    UsageError,
+    action,
+    initial,
+    integers,
+    invariant,
+    mapping,
+    require,
+    transition_invariant,
+    variable,
+)
+from tests.spec.checking import toys
+from tests.spec.checking.local.comparing import agreed, explored, new_states
+from tests.spec.checking.local.systems import systems
+from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop
+from tests.spec.checking.test_reference import PROPERTIES as OF_TABLES
+from tests.spec.checking.test_reference import tables
+from tests.spec.toys import TOYS, RaisingAction, RaisingProperty, WrongStart
+
+BOUNDS: list[dict[str, Any]] = [
+    {},
+    {"keep_going": True},
+    {"max_depth": 1},
+    {"max_depth": 4},
+    {"max_states": 20},
+    {"max_states": 20, "keep_going": True},
+]
+
+KNOWN: dict[str, Specification] = {
+    **TOYS,
+    "a clock": toys.Clock(),
+    "counters": toys.Counters(counters=3, top=3),
+    "counters, with a limit": toys.Counters(counters=3, top=3, at_most=4),
+    "counters, with a bound": toys.Counters(counters=3, top=3, closed_at=5),
+    "many counters": toys.Counters(counters=40, top=1, closed_at=2),
+    "very many counters": toys.Counters(counters=150, top=1, closed_at=1),
+    "jugs that do not stop": toys.Jugs(),
+    "philosophers": toys.Philosophers(philosophers=4),
+    "a ring from everywhere": toys.Ring(machines=4, values=3),
+    "a bank": toys.Bank(),
+    "a bank with somebody rich": toys.Bank(rich=3),
+}
+"""One for each thing that can happen; states of one word, of two, of three."""
+
+
+@pytest.fixture(autouse=True, scope="module", params=["as it is", "in small pieces"])
+def pieces(request: pytest.FixtureRequest) -> Any:
+    """Blocks of a few states, and few unknown paths at once: what large systems meet, small ones meet too."""
+    with pytest.MonkeyPatch.context() as changed:
+        if request.param == "in small pieces":
+            changed.setattr(crew, "BLOCK", 3)
+            changed.setattr(crew, "PATIENCE", 2)
+            changed.setattr(crew, "ROOM", 4)
+        yield
+
+
+# Everything is the same.
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@pytest.mark.parametrize("toy", KNOWN)
+def test_it_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
+    """How it ended, all figures, coverage, and every finding step by step."""
+    agreed(KNOWN[toy], **bounds)
+
+
+@pytest.mark.parametrize("toy", KNOWN)
+def test_it_agrees_about_each_property_by_itself(toy: str) -> None:
+    """Also about a witness, and about a deadlock that nobody else asks for."""
+    for judged in Model(KNOWN[toy]).properties:
+        agreed(KNOWN[toy], "type_ok", judged.name)
+
+
+@given(tables(), st.sets(st.sampled_from(OF_TABLES)), st.booleans())
+def test_it_agrees_about_random_tables(table: toys.Table, asked: set[str], keep_going: bool) -> None:
+    """Of which the reference engine is compared with all paths written down."""
+    agreed(table, "type_ok", *asked, keep_going=keep_going)
+
+
+@given(st.data())
+def test_it_agrees_about_random_systems(data: st.DataObject) -> None:
+    """With values of every kind; what raises, raises the same in the same state."""
+    system = data.draw(systems())
+    note(str(system))
+    agreed(system, **data.draw(st.sampled_from(BOUNDS)))
+
+
+@pytest.mark.parametrize("toy", KNOWN)
+def test_a_state_is_credited_whoever_is_at_work(toy: str) -> None:
+    """To the same action, with one worker and with two."""
+    assert new_states(KNOWN[toy], 1) == new_states(KNOWN[toy], 2)
+
+
+@pytest.mark.parametrize(
+    ("specification", "asked"),
+    [
+        (toys.Jugs(), {}),
+        (toys.Philosophers(), {"deadlock": True}),
+        (toys.Bank(rich=3), {"keep_going": True}),
+        (toys.Counters(), {"max_depth": 3}),
+        (TOYS["several broken"], {"keep_going": True}),
+        (TOYS["a domain left"], {}),
+    ],
+    ids=repr,
+)
+def test_a_result_is_the_same(specification: Specification, asked: dict[str, Any]) -> None:
+    """Verdict, why, every property, and the counterexample with all that it tells."""
+    expected = check(specification, engine="reference", **asked)
+    for workers in (1, 2):
+        found = check(specification, engine=LocalEngine(workers), **asked)
+        assert (found.verdict, found.why, found.properties, found.counterexample) == (
+            expected.verdict,
+            expected.why,
+            expected.properties,
+            expected.counterexample,
+        )
+        assert found.engine == "local"
+        assert found.bytes_per_state
+
+
+# What goes wrong.
+
+
+@pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
+def test_of_all_that_raises_the_lowest_is_told(toy: Specification) -> None:
+    """As the reference engine does, which comes to it first."""
+    assert "ZeroDivisionError" in agreed(toy)["failed"]
+
+
+CHANCE = "it is not deterministic"
+
+
+@pytest.mark.parametrize(("mistake", "cause"), [row[1:] for row in ACTIONS], ids=[row[0] for row in ACTIONS])
+def test_a_mistake_in_an_action_is_told(mistake: Any, cause: str) -> None:
+    """In the same words, and with the same state; what is a matter of chance may be told otherwise."""
+    random.seed(5)
+    shop = type("Mistaken", (Shop,), {"mistake": mistake})()
+    found = explored(LocalEngine(2), shop)
+    assert found["failed"].startswith("err(n=8): ")
+    assert "day = 2" in found["in the state"]
+    if CHANCE in cause:
+        assert CHANCE in found["failed"]
+    else:
+        assert found == explored(ReferenceEngine(), shop)
+
+
+@pytest.mark.parametrize("judged", [row[1] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
+def test_a_mistake_in_a_property_is_told(judged: Any) -> None:
+    """In the same words, and with the same state."""
+    shop = type("Mistaken", (Shop,), {"judged": judged})()
+    assert "failed" in agreed(shop)
+
+
+def test_an_initial_state_outside_its_domain_is_refused() -> None:
+    """In the words of the reference engine."""
+    with pytest.raises(SpecificationError, match="the initial state is outside its domain: number: 7 is not"):
+        explored(LocalEngine(), WrongStart())
+
+
+class Wide(Specification):
+    """More than there is room for."""
+
+    @variable
+    def bits(self) -> MappingDomain:
+        return mapping(range(1100), integers(0, 1))
+
+    @action
+    def act(self, s: State) -> None:
+        s.bits[0] = 1
+
+
+class Fine(Specification):
+    """A number with more values than a table has room for."""
+
+    @variable
+    def number(self) -> Domain[int]:
+        return integers(0, 2**40)
+
+    @action
+    def act(self, s: State) -> None:
+        s.number = 1
+
+
+class Many(Specification):
+    """An action in very many forms."""
+
+    @variable
+    def number(self) -> Domain[int]:
+        return integers(0, 3)
+
+    @action(n=range(70_000))
+    def act(self, s: State, n: int) -> None:
+        require(n == 7)
+
+
+@pytest.mark.parametrize("specification", [Wide(), Fine(), Many()], ids=repr)
+def test_what_is_too_large_is_said(specification: Specification) -> None:
+    """On one line, with another engine to ask."""
+    with pytest.raises(UsageError, match="the local engine .*--engine reference"):
+        explored(LocalEngine(), specification)
+
+
+# Nothing else is in the way.
+
+
+def interrupted(engine: Any, specification: Specification, depth: int) -> Exploration:
+    """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
+
+    def watch(figures: Figures) -> None:
+        if figures.depth == depth:
+            raise KeyboardInterrupt
+
+    model = Model(specification)
+    found: Exploration = engine.explore(model, Question(tuple(range(len(model.properties))), keep_going=True), watch)
+    return found
+
+
+@pytest.mark.parametrize("depth", [1, 2, 6])
+def test_an_interrupted_run_tells_of_the_last_whole_level(depth: int) -> None:
+    """With the figures and the findings that the reference engine has there."""
+    toy = TOYS["several broken"]
+    expected = interrupted(ReferenceEngine(), toy, depth)
+    for workers in (1, 2):
+        found = interrupted(LocalEngine(workers), toy, depth)
+        assert (found.ended, found.figures[:4]) == ("interrupted", expected.figures[:4])
+        assert found.findings == expected.findings
+
+
+def test_the_watch_is_told_of_every_level() -> None:
+    """With bytes for each state, and the share of the time that was spent in Python."""
+    told: list[Figures] = []
+    model = Model(TOYS["walkers"])
+    found = LocalEngine(2).explore(model, Question((0, 1)), told.append)
+    assert {figures.depth for figures in told} == set(range(1, found.figures.depth + 1))
+    assert all(figures.bytes_per_state for figures in told)
+    assert all(figures.in_python is not None and 0 <= figures.in_python <= 1 for figures in told)
+    assert all(0 <= figures.queue <= figures.distinct for figures in told)
+    assert found.figures.queue == 0
+
+
+def test_an_engine_can_be_asked_again() -> None:
+    """It keeps nothing of what it explored."""
+    engine = LocalEngine(2)
+    for toy in ("jugs", "a domain left", "jugs"):
+        assert explored(engine, TOYS[toy]) == explored(ReferenceEngine(), TOYS[toy])
+
+
+class Beyond(Specification):
+    """What lies beyond a step that leaves a domain is explored all the same."""
+
+    ways: Callable[[Any], Any] = staticmethod(lambda s: s.left)
+
+    @variable
+    def left(self) -> Domain[int]:
+        return integers(0, 4)
+
+    @variable
+    def right(self) -> Domain[int]:
+        return integers(0, 4)
+
+    @initial(right=range(3))
+    def begin(self, s: State, right: int) -> None:
+        s.right = right
+
+    @action
+    def more(self, s: State) -> None:
+        """At the end of the line it leaves the domain."""
+        s.left += 1
+
+    @action(by=(1, 2))
+    def other(self, s: State, by: int) -> None:
+        s.right = (s.right + by) % 5
+
+    @invariant
+    def apart(self, s: State) -> bool:
+        return bool(s.left != 4 or s.right != 3)
+
+    @transition_invariant
+    def near(self, before: State, step: Step, after: State) -> bool:
+        return bool(abs(before.right - after.right) < 4 or step.parameters["by"] == 1)
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_it_goes_on_beyond_a_domain(bounds: dict[str, Any]) -> None:
+    """From several initial states, with all that is found on the way."""
+    found = agreed(Beyond(), **bounds)
+    if bounds == {"keep_going": True}:
+        assert set(found["findings"]) == {0, 1, 2}
+        assert found["figures"][2] == 25
+
+
+class Whim(Specification):
+    """It goes on or not, as it likes."""
+
+    @variable
+    def x(self) -> Domain[int]:
+        return integers(0, 9)
+
+    @action
+    def up(self, s: State) -> None:
+        require(s.x < 9)
+        if random.random() < 0.5:
+            s.x += 1
+
+
+def test_chance_is_caught() -> None:
+    """Each evaluation stands for many states, so one that is a matter of chance is told and not believed."""
+    random.seed(7)
+    with pytest.raises(EvaluationFailed, match=CHANCE):
+        check(Whim(), engine=LocalEngine())

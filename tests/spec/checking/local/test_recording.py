@@ -1,0 +1,661 @@
+"""An evaluation is recorded with all that it depends on, and comes out as on plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import pytest
+
+from spec.checking.local.lazy import Copy, lazy_record
+from spec.checking.local.recording import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL, Recorded, Recorder
+from spec.checking.model import EvaluationFailed, Model
+from spec.language import (
+    Domain,
+    MappingDomain,
+    Specification,
+    State,
+    Step,
+    action,
+    bound,
+    integers,
+    invariant,
+    left_out,
+    mapping,
+    optional,
+    record,
+    require,
+    sequence_of,
+    sometimes,
+    subset_of,
+    transition_invariant,
+    variable,
+)
+
+T = TypeVar("T")
+
+
+class Entry(NamedTuple):
+    """What stands in a log, with methods of every kind."""
+
+    epoch: int = 0
+    leader: int | None = None
+    isr: frozenset[int] = frozenset()
+
+    @property
+    def led(self) -> bool:
+        """Whether somebody leads."""
+        return self.leader is not None
+
+    @classmethod
+    def of(cls, epoch: int) -> Entry:
+        """One that nobody leads."""
+        return cls(epoch)
+
+    @staticmethod
+    def next_to(epoch: int) -> int:
+        """The epoch behind."""
+        return epoch + 1
+
+    def _is_at(self, epoch: int) -> bool:
+        return self.epoch == epoch
+
+    def later(self) -> Entry:
+        """The same at the next epoch."""
+        return self._replace(epoch=self.next_to(self.epoch)) if not self._is_at(3) else self.of(0)
+
+    def __str__(self) -> str:
+        return f"epoch {self.epoch}"
+
+
+class Logs(Specification):
+    """A bit of everything, and actions to be written in by a test."""
+
+    @variable
+    def entry(self) -> MappingDomain:
+        return mapping("ab", record(Entry, epoch=integers(0, 3), leader=optional(range(3)), isr=subset_of(range(3))))
+
+    @variable
+    def queue(self) -> Domain[Any]:
+        return sequence_of(record(Entry, epoch=integers(0, 3), leader=optional(range(3)), isr=subset_of(range(3))), 2)
+
+    @variable
+    def number(self) -> Domain[int]:
+        return integers(0, 3)
+
+    @variable
+    def ignored(self) -> Domain[Any]:
+        return left_out()
+
+    @action(n=range(3))
+    def act(self, s: State, n: int) -> object:
+        """Whatever a test wants."""
+        return self.do(s, n)
+
+    do = staticmethod(lambda s, n: None)
+
+    @invariant
+    def judge(self, s: State) -> bool:
+        return self.judged(s)
+
+    judged = staticmethod(lambda s: True)
+
+    @transition_invariant
+    def judge_step(self, before: State, step: Step, after: State) -> bool:
+        return self.judged_step(before, step, after)
+
+    judged_step = staticmethod(lambda before, step, after: True)
+
+
+START: dict[str, Any] = {
+    "entry[a]": Entry(1, None, frozenset({0, 2})),
+    "entry[b]": Entry(2, 1, frozenset({1})),
+    "queue": (Entry(3, 2, frozenset({0})),),
+    "number": 2,
+}
+
+
+class Told(NamedTuple):
+    """What was recorded, in the names of slots."""
+
+    outcome: int
+    reads: list[str]
+    writes: dict[str, Any]
+
+
+class Recording:
+    """A recorder, and states to evaluate on."""
+
+    def __init__(self, **members: Callable[..., Any]):
+        cls = type("Recording", (Logs,), {name: staticmethod(member) for name, member in members.items()})
+        self.model = Model(cls())
+        self.recorder = Recorder(self.model)
+        places = [place.name for place in self.model.layout.slots]
+        self.names = [*places, *(f"before {name}" for name in places), "step", "instance"]
+
+    def registers(self, state: dict[str, Any], before: dict[str, Any] | None = None, step: int = -1) -> list[int]:
+        """A state, the one before, and the instance of `act` between them."""
+        words = []
+        for values in (state, before or state):
+            packed = self.model.layout.pack(
+                tuple(
+                    values.get(cell.name, first)
+                    for cell, first in zip(self.model.layout.cells, self.model.layout.first(), strict=True)
+                )
+            )
+            words += [packed >> 64 * n & (1 << 64) - 1 for n in reversed(range(self.model.layout.words))]
+        return [*words, self.recorder.no_step if step < 0 else step << 16]
+
+    def told(self, found: Recorded) -> Told:
+        return Told(
+            found.outcome,
+            [self.names[slot] for slot, _ in found.reads],
+            {
+                self.names[slot]: self.names[code.slot] if isinstance(code, Copy) else code
+                for slot, code in found.writes.items()
+            },
+        )
+
+    def act(self, n: int = 0, /, **changes: Any) -> Told:
+        return self.told(self.recorder.action(0, n, self.registers(START | changes)))
+
+    def judge(self, **changes: Any) -> Told:
+        instance = self.model.properties[1].instances[0]
+        return self.told(self.recorder.of_state(instance, False, self.registers(START | changes)))
+
+    def judge_step(self, step: int = -1, **changes: Any) -> Told:
+        instance = self.model.properties[2].instances[0]
+        return self.told(self.recorder.of_step(instance, False, self.registers(START | changes, START, step)))
+
+
+def acting(do: Callable[[State, int], Any], **changes: Any) -> Told:
+    """What is recorded of one evaluation."""
+    return Recording(do=do).act(**changes)
+
+
+# What is read and written.
+
+
+def test_what_is_looked_at_is_read_in_order() -> None:
+    """Each slot once, up to where it is decided."""
+
+    def do(s: State, n: int) -> None:
+        require(s.entry["b"].epoch == 2 and s.number == 2 and s.entry["b"].epoch == 2 and s.entry["a"].leader == 1)
+
+    assert acting(do) == (USUAL, ["entry[b].epoch", "number", "entry[a].leader"], {})
+
+
+def test_what_is_carried_along_is_copied() -> None:
+    """A record that goes elsewhere is not read; what was read of it before is written as it is."""
+
+    def do(s: State, n: int) -> None:
+        require(s.entry["a"].epoch == 1)
+        s.entry["b"] = s.entry["a"]._replace(leader=2)
+
+    writes = {"entry[b].epoch": 1, "entry[b].leader": 3} | {
+        f"entry[b].isr{{{n}}}": f"entry[a].isr{{{n}}}" for n in (2, 1, 0)
+    }
+    assert acting(do) == (ENABLED, ["entry[a].epoch"], writes)
+
+
+def test_what_is_put_behind_a_queue_needs_its_length() -> None:
+    """And no more."""
+
+    def do(s: State, n: int) -> None:
+        s.queue += (s.entry["b"],)
+
+    assert acting(do).reads == ["queue.length"]
+    assert acting(do).writes["queue[1].epoch"] == "entry[b].epoch"
+    assert acting(do, queue=()).writes["queue[0].epoch"] == "entry[b].epoch"
+
+
+def test_a_queue_whose_head_is_taken_moves_up() -> None:
+    """What stands behind the last one goes back to the first value."""
+
+    def do(s: State, n: int) -> None:
+        s.queue = s.queue[1:]
+
+    told = acting(do, queue=(Entry(1), Entry(2)))
+    assert told.reads == ["queue.length"]
+    assert told.writes["queue[0].epoch"] == "queue[1].epoch"
+    assert (told.writes["queue.length"], told.writes["queue[1].epoch"]) == (1, 0)
+
+
+def test_nothing_is_written_where_nothing_changes() -> None:
+    """Neither by assigning what is there, nor what is known to be there."""
+
+    def do(s: State, n: int) -> None:
+        s.entry["a"] = s.entry["a"]
+        s.number = s.number + 0
+        s.queue = s.queue
+        s.entry["b"] = s.entry["b"]._replace(isr=s.entry["b"].isr)
+
+    assert acting(do) == (ENABLED, ["number"], {})
+
+
+def test_an_element_is_added_to_a_set_unread() -> None:
+    """Only its own slot is written."""
+
+    def do(s: State, n: int) -> None:
+        s.entry["a"] = s.entry["a"]._replace(isr=s.entry["a"].isr | {1})
+
+    assert acting(do) == (ENABLED, [], {"entry[a].isr{1}": 1})
+
+
+def test_a_value_is_the_one_before_it_was_assigned_to() -> None:
+    """Two that change places, and one that was taken before."""
+
+    def do(s: State, n: int) -> None:
+        old = s.entry["a"]
+        s.entry["a"], s.entry["b"] = s.entry["b"], old
+        s.number = s.entry["b"].epoch + old.epoch
+
+    told = acting(do)
+    assert (told.outcome, told.reads) == (ENABLED, ["entry[a].epoch"])
+    assert (told.writes["entry[a].epoch"], told.writes["entry[b].epoch"]) == ("entry[b].epoch", 1)
+    assert "number" not in told.writes or told.writes["number"] == 2
+
+
+# Outcomes.
+
+
+def leave(s: State, n: int) -> None:
+    s.entry["a"] = s.entry["a"]._replace(epoch=4)
+
+
+def leave_and_answer(s: State, n: int) -> int:
+    leave(s, n)
+    return 1
+
+
+def leave_and_list(s: State, n: int) -> None:
+    s.number = 9
+    s.queue = []
+
+
+def list_and_leave(s: State, n: int) -> None:
+    s.queue = []
+    s.number = 9
+
+
+OUTCOMES: dict[str, tuple[Callable[[State, int], Any], int]] = {
+    "disabled": (lambda s, n: require(s.number == 1), USUAL),
+    "closed": (lambda s, n: bound(s.number == 1), CLOSED),
+    "a domain left": (leave, LEFT),
+    "an unknown key": (lambda s, n: s.entry.__setitem__("c", 1), LEFT),
+    "an answer": (lambda s, n: 0, FAILED),
+    "an answer, and a domain left": (leave_and_answer, LEFT),
+    "an unknown variable": (lambda s, n: s.nobody, FAILED),
+    "a division": (lambda s, n: 1 // (s.number - 2), FAILED),
+    "a list": (lambda s, n: setattr(s, "queue", [Entry()]), FAILED),
+    "a list in a record": (lambda s, n: s.entry.__setitem__("a", s.entry["a"]._replace(epoch=[])), FAILED),
+    "a set": (lambda s, n: s.entry.__setitem__("a", s.entry["a"]._replace(isr={1})), FAILED),
+    "a list that is left out": (lambda s, n: setattr(s, "ignored", [1]), FAILED),
+    "what is left out is read": (lambda s, n: require(s.ignored), FAILED),
+    "something that is left out": (lambda s, n: setattr(s, "ignored", s.queue), ENABLED),
+    "a wrong field": (lambda s, n: s.entry["a"]._replace(epoc=1) and None, FAILED),
+    "a field assigned to": (lambda s, n: setattr(s.entry["a"], "epoch", 1), FAILED),
+    "an equal tuple": (lambda s, n: s.entry.__setitem__("a", (1, None, frozenset())), LEFT),
+    "a bool": (lambda s, n: setattr(s, "number", True), LEFT),
+    "a variable and a list": (leave_and_list, LEFT),
+    "a list and a variable": (list_and_leave, FAILED),
+}
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_an_outcome_is_that_of_plain_values(name: str) -> None:
+    """Whichever it is; the model says the same."""
+    do, expected = OUTCOMES[name]
+    recording = Recording(do=do)
+    assert recording.act().outcome == expected
+    state = tuple(
+        START.get(cell.name, first)
+        for cell, first in zip(recording.model.layout.cells, recording.model.layout.first(), strict=True)
+    )
+    if expected == FAILED:
+        with pytest.raises(EvaluationFailed):
+            recording.model.expand(state)
+    else:
+        expansion = recording.model.expand(state)
+        assert (len(expansion.steps) == 3) == (expected in (ENABLED, LEFT))
+        assert all((step.after is None) == (expected == LEFT) for step in expansion.steps)
+        assert expansion.closed == (expected == CLOSED)
+
+
+def test_a_property_answers_as_it_does_on_plain_values() -> None:
+    """It holds, it is broken, or it does what it must not."""
+    assert Recording(judged=lambda s: s.number == 2).judge() == (USUAL, ["number"], {})
+    assert Recording(judged=lambda s: s.number == 1).judge() == (FOUND, ["number"], {})
+    for wrong in (lambda s: 1, lambda s: s.queue, lambda s: require(False), lambda s: setattr(s, "number", 1)):
+        assert Recording(judged=wrong).judge().outcome == FAILED
+
+
+# Steps.
+
+
+def matched(step: Any) -> bool:
+    match step:
+        case Step("act", {"n": n}):
+            return bool(n == 1)
+    return False
+
+
+STEPS: dict[str, Callable[[Any], Any]] = {
+    "its action": lambda step: step.action == "act",
+    "its parameters": lambda step: step.parameters == {"n": 1},
+    "one parameter": lambda step: step.parameters["n"] == 1,
+    "both": lambda step: tuple(step) == ("act", {"n": 1}),
+    "unpacked": lambda step: [action for action, parameters in [step]] == ["act"],
+    "in words": lambda step: str(step) == f"{step}" == "act(n=1)",
+    "as it is written": lambda step: repr(step) == "Step(action='act', parameters={'n': 1})",
+    "another one": lambda step: step == Step("act", {"n": 1}) and Step("act", {"n": 1}) == step,
+    "its class": lambda step: isinstance(step, Step) and isinstance(step, tuple) and step.__class__ is Step,
+    "its first part": lambda step: step[0] == "act" and step[1:] == ({"n": 1},),
+    "a pattern": lambda step: matched(step),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_is_what_it_is(name: str) -> None:
+    """In every form in which it can be asked for."""
+    asked = STEPS[name]
+    recording = Recording(judged_step=lambda before, step, after: asked(step))
+    assert recording.judge_step(1).outcome == USUAL
+    assert recording.judge_step(2).outcome == (USUAL if name in {"its action", "unpacked", "its class"} else FOUND)
+    assert set(recording.judge_step(1).reads) <= {"step", "instance"}
+
+
+def test_a_property_that_asks_for_the_step_may_find_anything() -> None:
+    """Where there is none. Whoever does not ask answers for every step."""
+    recording = Recording(judged_step=lambda before, step, after: after.number != 2 or step.action == "act")
+    assert recording.judge_step() == (FOUND, ["number", "step"], {})
+    assert recording.judge_step(number=1) == (USUAL, ["number"], {})
+    assert recording.judge_step(0) == (USUAL, ["number", "step"], {})
+
+
+def test_nobody_gets_past_a_missing_step() -> None:
+    """Not even by catching everything."""
+
+    def judged(before: State, step: Step, after: State) -> bool:
+        try:
+            return step.action != ""
+        except BaseException:
+            return True
+
+    assert Recording(judged_step=judged).judge_step().outcome == FOUND
+
+
+def test_before_and_after_are_told_apart() -> None:
+    """Also where they are compared whole."""
+    recording = Recording(judged_step=lambda before, step, after: before.entry["b"] == after.entry["b"])
+    assert recording.judge_step(0).outcome == USUAL
+    assert recording.judge_step(0, **{"entry[b]": Entry(2, 2)}) == (
+        FOUND,
+        ["before entry[b].epoch", "entry[b].epoch", "before entry[b].leader", "entry[b].leader"],
+        {},
+    )
+
+
+def test_what_was_read_of_one_state() -> None:
+    """Slots of both states are one; where they differ it is none, and the step is none."""
+    recorder = Recording().recorder
+    n = recorder.n_slots
+    assert recorder.of_one_state([(1, 2), (n + 1, 2), (n + 3, 0)]) == {1: 2, 3: 0}
+    assert recorder.of_one_state([(1, 2), (n + 1, 1)]) is None
+    assert recorder.of_one_state([(2 * n, 0)]) is None
+
+
+# Values with a will of their own.
+
+
+def test_methods_of_a_record_are_its_own() -> None:
+    """Properties, class methods, static ones, private ones; and nothing more is read than they read."""
+
+    def do(s: State, n: int) -> None:
+        entry = s.entry["a"]
+        require(
+            not entry.led and entry._is_at(1) and str(entry) == "epoch 1" and entry.of(2) == (2, None, frozenset())
+        )
+        require(type(entry)(3) == Entry(3) and type(entry).of(1) == Entry(1) and Entry.later(entry).epoch == 2)
+        s.entry["b"] = entry.later()
+
+    told = acting(do)
+    assert (told.outcome, told.reads) == (ENABLED, ["entry[a].leader", "entry[a].epoch"])
+    assert (told.writes["entry[b].epoch"], told.writes["entry[b].isr{0}"]) == (2, "entry[a].isr{0}")
+
+
+ONLY_TUPLES: dict[str, Callable[[Any], Any]] = {
+    "super": lambda entry: super(Entry, entry).__add__((1,)) == (1, None, frozenset({0, 2}), 1),
+    "a method of tuple": lambda entry: tuple.__len__(entry) == 3,
+    "json": lambda entry: json.dumps(entry._replace(isr=None)) == "[1, null, null]",
+    "formatting": lambda entry: "%s %s %s" % entry == "1 None {0, 2}",  # noqa: UP031
+    "startswith": lambda entry: "abc".startswith(("a", *map(str, entry))),
+    "copy of a set": lambda entry: entry.isr.copy() == {0, 2},
+    "hash": lambda entry: hash(entry) == hash((1, None, frozenset({0, 2}))),
+}
+
+
+@pytest.mark.parametrize("name", ONLY_TUPLES)
+def test_what_only_plain_values_can_do_is_done_on_them(name: str) -> None:
+    """The cell is read whole then; what had been read before stays where it was."""
+    asked = ONLY_TUPLES[name]
+
+    def do(s: State, n: int) -> None:
+        require(s.entry["a"].epoch == 1 and s.number == 2 and asked(s.entry["a"]))
+
+    told = acting(do)
+    assert told.outcome == ENABLED
+    assert told.reads[:2] == ["entry[a].epoch", "number"]
+    assert set(told.reads[2:]) <= {f"entry[a].{part}" for part in ("leader", "isr{0}", "isr{1}", "isr{2}")}
+
+
+class Ordered(NamedTuple):
+    """It compares in its own way."""
+
+    left: int
+    right: int
+
+    def __lt__(self, other: tuple[Any, ...]) -> bool:
+        return bool(self.right < other[1])
+
+
+class Shy(NamedTuple):
+    """It has a field that its class hides."""
+
+    left: int
+    right: int
+
+
+class Hiding(Shy):
+    """It does."""
+
+    @property
+    def left(self) -> int:
+        return 7
+
+
+class Remembering(Shy):
+    """It keeps what it has computed."""
+
+    @cached_property
+    def total(self) -> int:
+        """Both."""
+        return self.left + self.right
+
+
+class Of(NamedTuple, Generic[T]):
+    """One of anything."""
+
+    left: T
+    right: T
+    count: int = 0  # type: ignore[assignment]
+
+
+class Counted(NamedTuple):
+    """Fields that are called as methods of tuples are."""
+
+    index: int  # type: ignore[assignment]
+    count: int  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("cls", [Ordered, Hiding])
+def test_a_record_too_much_of_its_own_is_read_whole(cls: Any) -> None:
+    """Whatever it does then, it does on plain values."""
+    assert lazy_record(cls) is None
+
+
+@pytest.mark.parametrize("cls", [Entry, Shy, Remembering, Of, Counted, Step])
+def test_other_records_are_lazy(cls: Any) -> None:
+    """They are instances of their class and tuples, as far as anybody can see."""
+    lazy = lazy_record(cls)
+    assert lazy is not None
+    made = object.__new__(lazy)
+    assert isinstance(made, cls)
+    assert isinstance(made, tuple)
+    assert made.__class__ is cls
+
+
+def pairs(cls: Any, do: Callable[[Any], Any]) -> Specification:
+    """A system with one record."""
+
+    class Pairs(Specification):
+        @variable
+        def pair(self) -> Domain[Any]:
+            rest = {"count": integers(0, 1)} if cls is Of else {}
+            return record(cls, **dict.fromkeys(cls._fields[:2], integers(0, 2)), **rest)
+
+        @action
+        def act(self, s: State) -> None:
+            s.pair = do(s.pair)
+
+    return Pairs()
+
+
+SELF_WILLED: list[tuple[Any, Callable[[Any], Any]]] = [
+    (Ordered, lambda pair: Ordered(pair < (5, 2) and 1, 0)),
+    (Hiding, lambda pair: Hiding(pair.left - 6, pair[1])),
+    (Remembering, lambda pair: pair._replace(left=(pair.total, pair._replace(right=2).total)[1] % 3)),
+    (Of, lambda pair: pair._replace(left=pair.right, count=pair.count)),
+    (Counted, lambda pair: pair._replace(count=pair.index, index=(pair.count + 1) % 3)),
+]
+
+
+@pytest.mark.parametrize(("cls", "do"), SELF_WILLED, ids=[cls.__name__ for cls, _ in SELF_WILLED])
+def test_a_record_of_any_kind_gives_what_plain_ones_give(cls: Any, do: Callable[[Any], Any]) -> None:
+    """In every state."""
+    model = Model(pairs(cls, do))
+    recorder, layout = Recorder(model), model.layout
+    for left in range(3):
+        for right in range(3):
+            packed = layout.pack((cls(left, right),))
+            found = recorder.action(0, 0, [packed, packed, recorder.no_step])
+            after = model.expand(layout.unpack(packed)).steps[0].after
+            assert after is not None
+            before = layout.cells[0].domain.codes(cls(left, right))
+            codes = dict(enumerate(before))
+            for slot, code in found.writes.items():
+                codes[slot] = before[code.slot] if isinstance(code, Copy) else code
+            assert tuple(codes.values()) == layout.cells[0].domain.codes(after[0])
+
+
+def test_a_value_that_somebody_kept_is_what_it_was() -> None:
+    """A state that was, and not what now stands in its place."""
+    kept: list[Any] = []
+
+    def do(s: State, n: int) -> None:
+        kept.append(s.queue + (s.entry["b"],))
+        require(s.number == 2)
+
+    recording = Recording(do=do)
+    recording.act()
+    recording.act(0, queue=(), **{"entry[b]": Entry(0)})
+    first, second = (each for each in kept if type(each) is not tuple)
+    assert tuple(first) == (Entry(3, 2, frozenset({0})), Entry(2, 1, frozenset({1})))
+    assert tuple(second) == (Entry(0),)
+
+
+# What is noticed.
+
+
+def alternating() -> Callable[[State, int], None]:
+    """An action that does something else every other time."""
+    calls = [0]
+
+    def do(s: State, n: int) -> None:
+        calls[0] += 1
+        s.number = calls[0] % 2
+
+    return do
+
+
+def test_who_is_not_deterministic_is_caught() -> None:
+    """Done again with the same values it does something else; the state is told."""
+    with pytest.raises(EvaluationFailed, match=r"^act\(n=0\): done again with the same values it does not") as caught:
+        acting(alternating())
+    assert "number = 2" in caught.value.state
+
+
+def test_who_remembers_what_it_did_is_caught() -> None:
+    """It says yes once, and then no."""
+    calls: list[int] = []
+
+    def do(s: State, n: int) -> None:
+        calls.append(n)
+        require(len(calls) == 1)
+
+    with pytest.raises(EvaluationFailed, match="not deterministic"):
+        acting(do)
+
+
+def test_a_property_that_is_not_deterministic_is_caught() -> None:
+    """By its name."""
+    calls = iter(range(99))
+    with pytest.raises(EvaluationFailed, match=r"^judge: done again"):
+        Recording(judged=lambda s: next(calls) % 2 == 0).judge()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda s: type(s.entry["a"]) is Entry,
+        lambda s: type(s.queue) is tuple,
+        lambda s: "%s" % s.entry["a"][:1] == "1",  # noqa: UP031
+    ],
+    ids=["the type of a record", "the type of a sequence", "a percent sign"],
+)
+def test_who_asks_what_lazy_values_cannot_answer_is_caught(asked: Callable[[Any], bool]) -> None:
+    """It would come out otherwise than on plain values, and that is said."""
+    with pytest.raises(EvaluationFailed, match="only the reference engine can tell"):
+        acting(lambda s, n: require(asked(s)))
+
+
+def test_who_peeks_is_caught() -> None:
+    """Whoever knows the state from elsewhere does not do the same in a state that agrees in what he reads."""
+
+    def do(s: State, n: int) -> None:
+        require(s._row.values.seen.registers[0].bit_count() % 2)
+
+    recording = Recording(do=do)
+
+    def look_around() -> None:
+        for number in range(4):
+            recording.act(number=number)
+
+    with pytest.raises(EvaluationFailed, match="not deterministic"):
+        look_around()
+
+
+def test_a_witness_is_recorded_as_found() -> None:
+    """Where it answers what is sought."""
+
+    class Seeing(Logs):
+        @sometimes
+        def seen(self, s: State) -> bool:
+            return bool(s.number == 0)
+
+    model = Model(Seeing())
+    recorder = Recorder(model)
+    registers = [0] * (2 * model.layout.words) + [recorder.no_step]
+    assert recorder.of_state(model.properties[3].instances[0], True, registers).outcome == FOUND

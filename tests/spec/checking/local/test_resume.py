@@ -1,0 +1,393 @@
+"""A run of the local engine that died anywhere, resumed by whichever engine, ends as if it had not."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spec.checking import check
+from spec.checking.auto import AutoEngine
+from spec.checking.exploration import Engine, Exploration, Figures, Question
+from spec.checking.local import LocalEngine
+from spec.checking.local.crew import Crew
+from spec.checking.local.visited import OutOfMemory, Visited
+from spec.checking.model import Model
+from spec.checking.reference import ReferenceEngine
+from spec.checking.spark import SparkEngine
+from spec.language import Specification, SpecificationError, UsageError
+from tests.spec.test_rundir import tree
+from tests.spec.toys import TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
+
+TOY = "several broken"
+"""It has findings of every kind on the way, and most of its levels after them."""
+POINTS = ["before files", "after files", "before commit", "after commit"]
+BOUNDS: list[dict[str, Any]] = [{}, {"keep_going": True}, {"max_depth": 4}, {"max_states": 20}]
+MANY = Walkers(walkers=4, length=7, far=20, apart=5)
+"""2,401 states in 25 levels, with findings."""
+
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from spec.checking import rundir
+from spec.checking.exploration import Question
+from spec.checking.local import LocalEngine
+from spec.checking.model import Model
+from tests.spec.checking.local.test_resume import MANY
+from tests.spec.toys import TOYS
+
+toy, path, point, level = sys.argv[1:]
+levels = 0
+
+def reached(where):
+    global levels
+    levels += where == "before files"
+    if (where, levels) == (point, int(level)):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+rundir.reached = reached
+model = Model(TOYS.get(toy, MANY))
+question = Question(tuple(range(len(model.properties))), keep_going=True)
+engine = LocalEngine(run_dir=Path(path), resume=Path(path, "_run.json").exists())
+print("begins", flush=True)
+engine.explore(model, question, lambda figures: None)
+"""
+
+
+def kill(path: Path, point: str, level: int) -> None:
+    """Explore in another process, which is killed when it has come to a point of a level."""
+    command = [sys.executable, "-c", DYING, TOY, str(path), point, str(level)]
+    assert subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == -signal.SIGKILL
+
+
+def answer(engine: Engine, specification: Specification, **bounds: Any) -> Exploration:
+    """What an engine finds; on the way it must tell of every level."""
+    model, told = Model(specification), list[Figures]()
+    found = engine.explore(model, Question(tuple(range(len(model.properties))), **bounds), told.append)
+    assert {figures.depth for figures in told} == set(range(1, found.figures.depth + 1))
+    return found
+
+
+def outcome(found: Exploration, by_action: bool = True) -> dict[str, Any]:
+    """All that must be equal whatever the engine; the reference goes by another order to credit new states."""
+    new_states = [each.new_states for each in found.coverage]
+    return {
+        "ended": found.ended,
+        "figures": found.figures[:4],
+        "coverage": [(each.enabled, each.taken) for each in found.coverage],
+        "new states": new_states if by_action else sum(new_states),
+        "findings": {
+            number: (each.length, each.path[0], list(each.path[1])) for number, each in found.findings.items()
+        },
+    }
+
+
+def explored(engine: Engine, specification: Specification, **bounds: Any) -> dict[str, Any]:
+    return outcome(answer(engine, specification, **bounds))
+
+
+def expected(specification: Specification, **bounds: Any) -> dict[str, Any]:
+    """What is found by a run that is not kept, and agrees with the reference engine."""
+    found = answer(LocalEngine(), specification, **bounds)
+    reference = answer(ReferenceEngine(), specification, **bounds)
+    assert outcome(found, by_action=False) == outcome(reference, by_action=False)
+    return outcome(found)
+
+
+def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
+    """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
+
+    def watch(figures: Figures) -> None:
+        if figures.depth == depth:
+            raise KeyboardInterrupt
+
+    model = Model(specification)
+    question = Question(tuple(range(len(model.properties))), keep_going=True)
+    return engine.explore(model, question, watch)
+
+
+def content(path: Path) -> dict[str, str]:
+    """The levels of a run, file by file, and its commits by name."""
+    return {
+        name: digest if name.startswith("level=") else ""
+        for name, digest in tree(path).items()
+        if not name.startswith("_spark")
+    }
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine does not die here, so nobody waits for its disk."""
+    monkeypatch.setattr("spec.checking.rundir._sync", lambda path: None)
+
+
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The visited set has room for a hundred states and what comes at once."""
+    insert = Visited.insert
+
+    def insert_if_there_is_room(self: Visited, *sent: Any) -> None:
+        insert(self, *sent)
+        if self.size > 100:
+            raise OutOfMemory
+
+    monkeypatch.setattr(Visited, "insert", insert_if_there_is_room)
+
+
+# Kept, killed, resumed.
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@pytest.mark.parametrize("toy", TOYS)
+def test_a_run_that_is_kept_is_like_one_that_is_not(toy: str, bounds: dict[str, Any], tmp_path: Path) -> None:
+    """Asked again it says the same, and writes nothing; and Spark's files are the same."""
+    wanted = expected(TOYS[toy], **bounds)
+    assert explored(LocalEngine(run_dir=tmp_path / "local"), TOYS[toy], **bounds) == wanted
+    before = tree(tmp_path)
+    assert explored(LocalEngine(run_dir=tmp_path / "local", resume=True), TOYS[toy], **bounds) == wanted
+    assert tree(tmp_path) == before
+    assert explored(SparkEngine(tmp_path / "spark"), TOYS[toy], **bounds) == wanted
+    assert content(tmp_path / "local") == content(tmp_path / "spark")
+
+
+@pytest.mark.parametrize("level", [1, 6])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
+    """Figures, coverage, findings, paths and files are those of a run that nobody killed."""
+    kill(tmp_path / "killed", point, level)
+    assert explored(LocalEngine(run_dir=tmp_path / "killed", resume=True), TOYS[TOY], keep_going=True) == expected(
+        TOYS[TOY], keep_going=True
+    )
+    explored(LocalEngine(run_dir=tmp_path / "undisturbed"), TOYS[TOY], keep_going=True)
+    assert content(tmp_path / "killed") == content(tmp_path / "undisturbed")
+
+
+def test_a_run_killed_at_random_moments_is_resumed(tmp_path: Path) -> None:
+    """Again and again, wherever it is."""
+    chance = random.Random(11)
+    for _ in range(4):
+        command = [sys.executable, "-c", DYING, "many", str(tmp_path / "run"), "never", "0"]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(chance.uniform(0.2, 1.0))
+        child.kill()
+        child.communicate()
+    resume = (tmp_path / "run" / "_run.json").exists()
+    found = explored(LocalEngine(run_dir=tmp_path / "run", resume=resume), MANY, keep_going=True)
+    assert found == expected(MANY, keep_going=True)
+
+
+def test_bounds_may_change_when_a_run_is_resumed(tmp_path: Path) -> None:
+    """With each of them the answer is that of a run which had them from the beginning."""
+    explored(LocalEngine(run_dir=tmp_path), Walkers(far=6), max_depth=4)
+    for bounds in ({"max_states": 50}, {}, {"keep_going": True}, {"max_depth": 3}, {"max_states": 10}):
+        found = explored(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=6), **bounds)
+        assert found == expected(Walkers(far=6), **bounds)
+
+
+def test_a_failed_evaluation_is_met_again(tmp_path: Path) -> None:
+    """The levels before it are kept."""
+    said = set()
+    for resume in (False, True):
+        with pytest.raises(Exception, match="divide") as failed:
+            explored(LocalEngine(run_dir=tmp_path, resume=resume), RaisingAction())
+        said.add(str(failed.value))
+    assert len(said) == 1
+
+
+# From engine to engine.
+
+
+@pytest.mark.parametrize("depth", [1, 3, 7])
+@pytest.mark.parametrize("toy", ["several broken", "a deadlock", "a domain left", "several starts"])
+def test_engines_go_on_with_each_others_runs(toy: str, depth: int, tmp_path: Path) -> None:
+    """Whoever began, and whoever ends."""
+    wanted, subject = expected(TOYS[toy], keep_going=True), TOYS[toy]
+    explored(SparkEngine(tmp_path / "one"), subject, max_depth=depth, keep_going=True)
+    assert explored(LocalEngine(run_dir=tmp_path / "one", resume=True), subject, keep_going=True) == wanted
+    explored(LocalEngine(run_dir=tmp_path / "other", buckets=3), subject, max_depth=depth, keep_going=True)
+    assert explored(SparkEngine(tmp_path / "other", resume=True), subject, keep_going=True) == wanted
+
+
+@pytest.mark.spark
+def test_jobs_go_on_with_a_run_of_the_local_engine_and_back(tmp_path: Path) -> None:
+    """Where every level is a job."""
+    toy = TOYS[TOY]
+    explored(LocalEngine(run_dir=tmp_path), toy, keep_going=True, max_depth=4)
+    jobs = SparkEngine(tmp_path, resume=True, driver_level=0, workers=2)
+    explored(jobs, toy, keep_going=True, max_depth=6)
+    assert jobs.jobs
+    found = explored(LocalEngine(run_dir=tmp_path, resume=True), toy, keep_going=True)
+    assert found == expected(toy, keep_going=True)
+
+
+# Interrupted.
+
+
+def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
+    """Also twice; the level under way is thrown away, and the seconds of all its parts are added up."""
+    first = interrupted(LocalEngine(run_dir=tmp_path), Walkers(far=4), 3)
+    second = interrupted(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=4), 6)
+    assert first.kept == second.kept == f"the run can be resumed from {tmp_path}"
+    assert [each.figures.depth for each in (first, second)] == [2, 5]
+    before = answer(ReferenceEngine(), Walkers(far=4), keep_going=True, max_depth=5)
+    assert outcome(second, False) == {**outcome(before, False), "ended": "interrupted"}
+    found = answer(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=4), keep_going=True)
+    assert outcome(found) == expected(Walkers(far=4), keep_going=True)
+    assert first.figures.seconds < second.figures.seconds < found.figures.seconds
+    assert interrupted(LocalEngine(), Walkers(), 3).kept == ""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
+    """Nothing hangs, and what it tells of is a whole level, with paths."""
+    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    chance = random.Random(seed)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3 + chance.random())
+        model = Model(MANY)
+        question = Question(tuple(range(len(model.properties))), keep_going=True)
+        try:
+            found = LocalEngine(run_dir=tmp_path / "run").explore(model, question, lambda _: None)
+        except KeyboardInterrupt:  # it had not begun
+            return
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    if found.ended == "interrupted" and found.figures.depth:
+        bounded = answer(LocalEngine(), MANY, keep_going=True, max_depth=found.figures.depth)
+        assert outcome(found) == {**outcome(bounded), "ended": "interrupted"}
+    resumed = explored(LocalEngine(run_dir=tmp_path / "run", resume=True), MANY, keep_going=True)
+    assert resumed == explored(LocalEngine(), MANY, keep_going=True)
+
+
+def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The figures are told nevertheless."""
+
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Crew, "rehearse", press)
+    found = interrupted(LocalEngine(run_dir=tmp_path), Walkers(far=4), 6)
+    assert (found.ended, found.figures.depth, found.findings) == ("interrupted", 5, {})
+
+
+def test_sigterm_writes_a_checkpoint(tmp_path: Path) -> None:
+    """The command says so, exits 130, and goes on from there."""
+    run = str(tmp_path / "run")
+    command = [sys.executable, "-m", "spec.cli", "check", "replication", "--set", "max_leader_epoch=2", "--json"]
+    child = subprocess.Popen([*command, "--run-dir", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not Path(run, "_commits", "0003.json").exists():
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.send_signal(signal.SIGTERM)
+    said, error = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert json.loads(said)["verdict"] == "interrupted"
+    assert f"Interrupted: the run can be resumed from {run}" in error
+    resumed = subprocess.run([*command, "--max-depth", "12", "--resume", run], capture_output=True, check=False)
+    plain = subprocess.run([*command, "--max-depth", "12", "--engine", "local"], capture_output=True, check=False)
+    for name in ("distinct_states", "generated_states", "depth", "properties", "actions"):
+        assert json.loads(resumed.stdout)[name] == json.loads(plain.stdout)[name]
+
+
+# Out of memory.
+
+
+def test_a_run_that_reached_the_memory_can_go_on_with_spark(small_memory: None, tmp_path: Path) -> None:
+    """It is bounded, its last whole level is kept, and it says so."""
+    subject = Walkers(walkers=4, apart=3)
+    result = check(subject, engine=LocalEngine(run_dir=tmp_path), keep_going=True, properties=["not_too_far"])
+    assert (result.verdict, result.exit_code) == ("bounded", 20)
+    assert result.why == (
+        f"the bound on memory was reached; --engine spark --resume {tmp_path} keeps its states on disk and can go on"
+    )
+    found = check(subject, engine=SparkEngine(tmp_path, resume=True), keep_going=True, properties=["not_too_far"])
+    assert (found.verdict, found.distinct_states) == ("holds", 4**4)
+    assert check(Walkers(walkers=4), engine=LocalEngine()).why.endswith(
+        "--run-dir DIR, keeps its states on disk and can go on"
+    )
+
+
+def test_a_run_that_does_not_fit_is_not_resumed_here(small_memory: None, tmp_path: Path) -> None:
+    """It tells of the last level that is there, with the paths of what was found."""
+    subject = Walkers(walkers=4, apart=3)
+    explored(SparkEngine(tmp_path), subject, keep_going=True, max_depth=8)
+    found = explored(LocalEngine(run_dir=tmp_path, resume=True), subject, keep_going=True)
+    bounded = explored(SparkEngine(), subject, keep_going=True, max_depth=8)
+    assert found == {**bounded, "ended": "memory"}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_auto_hands_over_to_spark(kept: bool, small_memory: None, tmp_path: Path, monkeypatch: Any) -> None:
+    """And ends as if memory had lasted; without a run directory nothing is left behind."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    subject = Walkers(walkers=4, apart=3, far=11)
+    engine = AutoEngine(run_dir=tmp_path / "run" if kept else None)
+    assert engine.name == "local"
+    found = explored(engine, subject, keep_going=True)
+    assert engine.name == "spark"
+    assert found == explored(SparkEngine(), subject, keep_going=True)
+    assert {name.partition("/")[0] for name in tree(tmp_path)} == ({"run"} if kept else set())
+
+
+def test_auto_is_local_while_memory_lasts(tmp_path: Path) -> None:
+    """Kept or not."""
+    for engine in (AutoEngine(), AutoEngine(run_dir=tmp_path), AutoEngine(run_dir=tmp_path, resume=True)):
+        assert explored(engine, Jugs()) == expected(Jugs())
+        assert engine.name == "local"
+
+
+def test_auto_is_bounded_without_java(small_memory: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whether none is there, or none that Spark runs on."""
+    for place in (None, str(tmp_path)):
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        if place:
+            monkeypatch.setenv("JAVA_HOME", place)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        found = answer(AutoEngine(), Walkers(walkers=4), keep_going=True)
+        assert (found.ended, found.kept) == ("memory", "")
+
+
+def test_what_is_found_in_the_last_level_is_told_when_memory_ends(small_memory: None) -> None:
+    """A violation counts more than that memory was reached."""
+    subject = Walkers(walkers=4)
+    depth = answer(LocalEngine(), subject).figures.depth
+    assert depth < 8
+    last = Walkers(walkers=4, far=depth - 1)  # so far one is only in that level
+    assert answer(LocalEngine(), last).ended == "found"
+
+
+# What is refused.
+
+
+def test_another_specification_is_refused(tmp_path: Path) -> None:
+    """One line says what differs, and the directory is as it was."""
+    explored(LocalEngine(run_dir=tmp_path), Walkers(), max_depth=3)
+    before = tree(tmp_path)
+    with pytest.raises(UsageError, match="holds another run: constants far was 1000, and is 9 now"):
+        explored(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=9))
+    with pytest.raises(UsageError, match="is not empty"):
+        explored(LocalEngine(run_dir=tmp_path), Walkers())
+    assert tree(tmp_path) == before
+
+
+def test_nothing_is_made_for_what_cannot_be_explored(tmp_path: Path) -> None:
+    """Neither for a wrong start, nor to resume what is not there."""
+    with pytest.raises(SpecificationError, match="outside its domain"):
+        explored(LocalEngine(run_dir=tmp_path / "run"), WrongStart())
+    with pytest.raises(UsageError, match="cannot be a run directory"):
+        explored(LocalEngine(run_dir=tmp_path / "run", resume=True), OneWay())
+    assert os.listdir(tmp_path) == []
+    for made in (LocalEngine, AutoEngine):
+        with pytest.raises(UsageError, match="nothing to resume without a run directory"):
+            made(resume=True)
