@@ -41,7 +41,7 @@ ENGINE = click.option(
     type=click.Choice(["auto", "local", "spark", "reference"]),
     default="auto",
     help="Who explores: `local` on all cores of this machine, `spark` also on many, `reference` slowly; "
-    "`auto` is `local`.",
+    "`auto` is `local` as long as memory lasts, then `spark`.",
 )
 WORKERS = click.option("--workers", type=COUNT, metavar="N", help="Cores to use; else all of them.")
 MEMORY = click.option(
@@ -90,14 +90,14 @@ def list_systems() -> None:
 @click.option("--without", "switched_off", multiple=True, metavar="SWITCH", help="Turn a fix off.")
 @ENGINE
 @WORKERS
-@click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers (not built yet).")
+@click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers, which may exchange names.")
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this one; may be repeated.")
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything, whatever is found.")
 @click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
-@click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run here (engine spark).")
+@click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run here.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the run kept here.")
 @AS_JSON
 @click.option("--trace", metavar="FILE", help="Write the counterexample as ITF (not built yet).")
@@ -129,9 +129,8 @@ def check(
     from spec.releases import release_named
     from spec.report import report
 
-    for option, value in (("--symmetry", symmetry), ("--trace", trace)):
-        if value:
-            raise click.UsageError(f"{option} is not built yet")
+    if trace:
+        raise click.UsageError("--trace is not built yet")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     cls = system_named(system)
     with answering_for(cls):
@@ -144,6 +143,7 @@ def check(
         deadlock=deadlock,
         max_states=max_states,
         max_depth=max_depth,
+        symmetry=symmetry,
         release=None if release is None else release_named(release, cls.releases),
     )
     click.echo(json.dumps(result.to_json()) if as_json else report(result))
@@ -185,18 +185,20 @@ def _engine(
         if memory is not None:
             raise click.UsageError("--memory: the engine spark keeps its states on disk; ask for --engine local")
         return SparkEngine(run_dir=resume or run_dir, resume=resume is not None, workers=workers)
-    for option, value in (("--run-dir", run_dir), ("--resume", resume)):
-        if value is not None:
-            raise click.UsageError(f"{option}: only the engine spark keeps a run; ask for --engine spark")
     if name == "reference":
+        for option, value in (("--run-dir", run_dir), ("--resume", resume)):
+            if value is not None:
+                raise click.UsageError(f"{option}: the reference engine keeps no run; ask for --engine local")
         if workers not in (None, 1):
             raise click.UsageError("--workers: the reference engine is one process; ask for --engine local")
         if memory is not None:
             raise click.UsageError("--memory: the reference engine does not count bytes; ask for --engine local")
         return name
+    from spec.checking.auto import AutoEngine
     from spec.checking.local import LocalEngine
 
-    return LocalEngine(workers, memory)
+    chosen = LocalEngine if name == "local" else AutoEngine
+    return chosen(workers, memory, resume or run_dir, resume=resume is not None)
 
 
 @kafkaspec.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")

@@ -65,7 +65,7 @@ def test_imports_are_light(modules: list[str]) -> None:
         "list",
         "elect offline --replicas 1,2 --isr 1,2 --live 2",
         "diagram partition",
-        "check controller-election --max-depth 2",
+        "check controller-election --engine reference --max-depth 2",
     ],
 )
 def test_commands_are_light(command: str) -> None:

@@ -13,11 +13,13 @@ from spec.checking.trace import trace
 from spec.language.errors import UsageError
 from spec.language.specification import Specification
 
-
 WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
     "memory": "; --engine spark with a run directory, --run-dir DIR, keeps its states on disk and can go on",
 }
 """For bounds that another engine does not have."""
+
+REDUCING: Final = ("reference",)
+"""The engines that know symmetry."""
 
 
 def silent(figures: Figures) -> None:
@@ -33,6 +35,7 @@ def check(
     deadlock: bool = False,
     max_states: int | None = None,
     max_depth: int | None = None,
+    symmetry: bool = False,
     watch: Watch = silent,
     release: str | None = None,
 ) -> Result:
@@ -46,18 +49,21 @@ def check(
         deadlock: look for states without an enabled action; a state closed by a bound is none.
         max_states: stop after the level with which this many states are reached.
         max_depth: do not go beyond this depth.
+        symmetry: go through one state of each orbit of the interchangeable values.
         watch: told now and then how far it is, and what it came to unless it was interrupted.
         release: what to write into the result.
 
     Raises:
-        UsageError: an unknown property, an engine that cannot be had.
+        UsageError: an unknown property, an engine that cannot be had, an action or property without the symmetry.
         EvaluationFailed: an action or property raised, or did what it must not.
         SpecificationError: the specification is not well made.
     """
     model = Model(specification)
     named = tuple(properties)
-    question = Question(_asked(model, named, deadlock), keep_going, max_states, max_depth)
+    question = Question(_asked(model, named, deadlock), keep_going, max_states, max_depth, symmetry)
     chosen = engine_named(engine) if isinstance(engine, str) else engine
+    if symmetry and chosen.name not in REDUCING:
+        raise UsageError(f"the {chosen.name} engine does not know --symmetry; {', '.join(REDUCING)} does")
     found = chosen.explore(model, question, watch)
     if found.ended != "interrupted":
         watch(found.figures)
@@ -72,7 +78,11 @@ def engine_named(name: str) -> Engine:
     """
     if name == "reference":
         return ReferenceEngine()
-    if name in {"auto", "local"}:
+    if name == "auto":
+        from spec.checking.auto import AutoEngine
+
+        return AutoEngine()
+    if name == "local":
         from spec.checking.local import LocalEngine
 
         return LocalEngine()
@@ -153,7 +163,8 @@ def _verdict(
     if shortest is not None:
         return ("deadlock" if model.properties[shortest].name == DEADLOCK else "violated"), ""
     if found.ended != "complete":
-        return "bounded", f"the bound on {found.ended} was reached" + WHERE_TO_GO_ON.get(found.ended, "")
+        going_on = f"; {found.kept}" if found.kept else WHERE_TO_GO_ON.get(found.ended, "")
+        return "bounded", f"the bound on {found.ended} was reached{going_on}"
     never = [f"{each.name} is never witnessed" for each in properties if each.verdict == "unwitnessed"]
     if not named:
         never = [f"action {each.name} is never taken" for each in actions if not each.taken] + never

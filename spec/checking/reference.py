@@ -19,6 +19,7 @@ from spec.checking.exploration import (
     split,
 )
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.symmetry import Symmetry
 from spec.checking.trace import Path
 from spec.language.errors import SpecificationError
 from spec.language.state import Values
@@ -52,6 +53,8 @@ class _Search:
         self.pack = model.layout.pack
         self.in_states, self.in_steps = split(model, question.properties)
         self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
+        self.symmetry = Symmetry(model, question.properties) if question.symmetry else None
+        self.least = self.symmetry.least if self.symmetry else lambda state: state
         self.reached: dict[Values, Arrival | None] = {}
         self.depth = self.generated = 0
         self.coverage = tuple(Coverage() for _ in model.actions)
@@ -63,6 +66,8 @@ class _Search:
         level = self.first_level()
         while True:
             self.depth += 1
+            if self.symmetry:
+                self.symmetry.examine(level)
             self.judge_states(level)
             self.whole = self.report("interrupted", len(level))
             self.watch(self.whole.figures)
@@ -77,7 +82,7 @@ class _Search:
             self.generated += 1
             if state is None:
                 raise SpecificationError(f"the initial state is outside its domain: {wrong}")
-            self.reached[state] = None
+            self.reached[self.least(state)] = None
         return sorted(self.reached, key=self.pack)
 
     def ended(self, level: list[Values]) -> str:
@@ -120,33 +125,45 @@ class _Search:
                 if taken.after is None:
                     lowest.setdefault(self.type_ok, (0, arrival))
                     continue
+                after = self.least(taken.after)
                 for number in taken.found:
-                    end = self.pack(taken.after)
+                    end = self.pack(after)
                     if number not in lowest or end < lowest[number][0]:
                         lowest[number] = end, arrival
-                if taken.after not in self.reached:
-                    self.reached[taken.after] = arrival
+                if after not in self.reached:
+                    self.reached[after] = arrival
                     coverage.new_states += 1
-                    following.append(taken.after)
+                    following.append(after)
             for action in enabled:
                 self.coverage[action].enabled += 1
             if not steps and not closed and self.deadlock in self.question.properties:
                 self.findings.setdefault(self.deadlock, Finding(self.depth, self.path_to(state)))
             if not done % 256:
                 self.watch(self.figures(len(level) - done + len(following)))
-        for number, (_, arrival) in lowest.items():
+        for number, (end, arrival) in lowest.items():
             if number not in self.findings:
-                initial, choices = self.path_to(arrival.before)
-                path = initial, [*choices, (arrival.action, arrival.instance)]
-                self.findings[number] = Finding(self.depth + 1, path)
+                self.findings[number] = Finding(self.depth + 1, self.path_over(arrival, number, end))
         return sorted(following, key=self.pack)
 
     def path_to(self, state: Values) -> Path:
-        choices: list[tuple[int, int]] = []
+        states, choices = self.way_to(state)
+        return self.symmetry.concrete(states) if self.symmetry else (states[0], choices)
+
+    def path_over(self, last: Arrival, number: int, end: int) -> Path:
+        """The path whose last step is this one, where the property with this number is decided."""
+        states, choices = self.way_to(last.before)
+        if self.symmetry:
+            return self.symmetry.concrete(states, number, end)
+        return states[0], [*choices, (last.action, last.instance)]
+
+    def way_to(self, state: Values) -> tuple[list[Values], list[tuple[int, int]]]:
+        """The states through which this one was reached, itself the last, and the steps between them."""
+        states, choices = [state], list[tuple[int, int]]()
         while (arrival := self.reached[state]) is not None:
             choices.append((arrival.action, arrival.instance))
             state = arrival.before
-        return state, choices[::-1]
+            states.append(state)
+        return states[::-1], choices[::-1]
 
     def figures(self, queue: int) -> Figures:
         seconds = time.perf_counter() - self.started

@@ -51,6 +51,7 @@ from spec.language.errors import (
 )
 from spec.language.specification import Specification
 from spec.language.state import State
+from spec.language.symmetry import either, every, interchangeable, part_of
 from spec.language.words import (
     Step,
     action,
@@ -87,13 +88,17 @@ __all__ = [
     "booleans",
     "bound",
     "constant",
+    "either",
+    "every",
     "initial",
     "integers",
+    "interchangeable",
     "invariant",
     "left_out",
     "mapping",
     "one_of",
     "optional",
+    "part_of",
     "partial_mapping",
     "record",
     "require",

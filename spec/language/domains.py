@@ -32,6 +32,8 @@ from spec.language.errors import OutOfDomain, SpecificationError
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+    from spec.language.symmetry import Moving
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -55,6 +57,9 @@ class Domain(ABC, Generic[T]):
 
     size: int
     """How many values it holds."""
+
+    moving: Moving | None = None
+    """How permutations of interchangeable values move its own, which lie in one slot; None: part by part."""
 
     @abstractmethod
     def rank(self, value: Any) -> int:
@@ -153,7 +158,7 @@ class EnumerationDomain(Domain[T]):
         except (KeyError, TypeError):
             raise OutOfDomain(value, str(self)) from None
         # True equals 1 and a NamedTuple a tuple; but a frozenset is one however it is walked.
-        if type(value) is not type(self.values[code]) and not isinstance(value, frozenset):
+        if value.__class__ is not type(self.values[code]) and not isinstance(value, frozenset):
             raise OutOfDomain(value, str(self))
         return code
 
@@ -363,7 +368,7 @@ class SequenceDomain(Domain[tuple[T, ...]]):
         return tuple(self.elements.value(codes[1 + each * at : 1 + each * (at + 1)]) for at in range(length))
 
     def _check(self, value: Any) -> None:
-        if type(value) is not tuple or len(value) > self.longest:
+        if value.__class__ is not tuple or len(value) > self.longest:
             raise OutOfDomain(value, str(self))
 
     def __str__(self) -> str:
@@ -437,7 +442,7 @@ class RecordDomain(_Product[T]):
         return (f".{name}" for name in self.fields)
 
     def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
-        if type(value) is not self.cls:
+        if value.__class__ is not self.cls:
             raise OutOfDomain(value, str(self))
         answers = []
         for (name, domain), part in zip(self.fields.items(), value, strict=True):
@@ -461,7 +466,7 @@ class TupleDomain(_Product[tuple[Any, ...]]):
         return (f"[{at}]" for at in range(len(self.parts)))
 
     def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
-        if type(value) is not tuple or len(value) != len(self.parts):
+        if value.__class__ is not tuple or len(value) != len(self.parts):
             raise OutOfDomain(value, str(self))
         return [ask(domain, part) for domain, part in zip(self.parts, value, strict=True)]
 
@@ -536,8 +541,10 @@ class PossiblyDomain(_OrNothing[Any]):
 class MappingDomain:
     """How a variable that is a mapping is laid out: a domain for each of its keys, in their order."""
 
-    def __init__(self, cells: Mapping[Any, Domain[Any]], partial: bool):
+    def __init__(self, cells: Mapping[Any, Domain[Any]], partial: bool, keys: Iterable[Hashable] = ()):
         self.cells, self.partial = cells, partial
+        self.keys = keys if isinstance(keys, Domain) else EnumerationDomain(cells)
+        """The keys in their order; permutations move the cells of those that come from a domain of such values."""
 
 
 # The words. Each makes a domain.
@@ -600,14 +607,15 @@ def mapping(
     keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
 ) -> MappingDomain:
     """A variable that is a mapping with fixed keys, each always there; a function gives each key its domain."""
-    return MappingDomain(_cells(keys, domain), partial=False)
+    return MappingDomain(_cells(keys, domain), partial=False, keys=keys)
 
 
 def partial_mapping(
     keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
 ) -> MappingDomain:
     """A variable that is a mapping in which each of the keys may be there or not; at first none is."""
-    return MappingDomain({key: PossiblyDomain(cell) for key, cell in _cells(keys, domain).items()}, partial=True)
+    cells = {key: PossiblyDomain(cell) for key, cell in _cells(keys, domain).items()}
+    return MappingDomain(cells, partial=True, keys=keys)
 
 
 def _cells(keys: Iterable[Hashable], domain: Any) -> dict[Any, Domain[Any]]:

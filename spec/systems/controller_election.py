@@ -14,12 +14,17 @@ from spec.language import (
     booleans,
     bound,
     constant,
+    either,
+    every,
     initial,
     integers,
+    interchangeable,
     invariant,
     left_out,
     mapping,
     one_of,
+    optional,
+    part_of,
     partial_mapping,
     record,
     require,
@@ -42,7 +47,7 @@ from statemachines.controller import (
     Election,
     PartitionState,
 )
-from statemachines.zookeeper import Event, EventType, Node, ZooKeeper
+from statemachines.zookeeper import Event, EventType, Node, Table, ZooKeeper
 
 PARTITION_STATE = "/brokers/topics/t/partitions/0/state"
 
@@ -62,6 +67,19 @@ class Session(NamedTuple):
         return f"session-{self.broker}.{self.number}"
 
 
+class Servers(ZooKeeper):
+    """ZooKeeper, but that watchers are not put in order before they are told: to put in order is to tell apart.
+
+    They are told in one step, each in its own queue, and a set of the state is walked in one order anyway.
+    """
+
+    def _disarm(self, table: Table, path: str) -> list[Any]:
+        watches = self._watches(table)
+        watchers = list(watches[path])
+        watches[path] = frozenset()
+        return watchers
+
+
 class Failover(NamedTuple):
     """A failover that went through: who became controller, and the epoch it ran under."""
 
@@ -69,14 +87,19 @@ class Failover(NamedTuple):
     epoch: int
 
 
-def each_broker(self: ControllerElection) -> range:
-    """The brokers' ids."""
-    return range(self.brokers)
+def each_broker(self: ControllerElection) -> Domain[int]:
+    """The brokers' ids. None is special."""
+    return interchangeable("broker", range(self.brokers))
 
 
-def each_session(self: ControllerElection) -> tuple[Session, ...]:
+def each_session(self: ControllerElection) -> Domain[Session]:
     """Every session that may be, broker by broker."""
-    return tuple(session for broker in range(self.brokers) for session in self.sessions_of(broker))
+    return every(Session, broker=each_broker(self), number=range(self.sessions_per_broker))
+
+
+def each_registration(self: ControllerElection) -> Domain[str]:
+    """The path of each broker's own node."""
+    return every(registration, broker=each_broker(self))
 
 
 class ControllerElection(Specification):
@@ -124,17 +147,16 @@ class ControllerElection(Specification):
     )
 
     election: ClassVar[Election] = Election.multi
-    zookeeper: ClassVar[type[ZooKeeper]] = ZooKeeper
+    zookeeper: ClassVar[type[ZooKeeper]] = Servers
 
     def sessions_of(self, broker: int) -> list[Session]:
         """The sessions that a broker may have."""
         return [Session(broker, number) for number in range(self.sessions_per_broker)]
 
     @property
-    def paths(self) -> list[str]:
+    def paths(self) -> Domain[str]:
         """The nodes that there may be."""
-        fixed = ["/", BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE]
-        return fixed + [registration(broker) for broker in each_broker(self)]
+        return either(["/", BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE], each_registration(self))
 
     @property
     def kinds_of_event(self) -> Domain[EventType]:
@@ -176,29 +198,31 @@ class ControllerElection(Specification):
             fields[registration(broker)] = {
                 "data": nothing,
                 "version": unversioned,
-                "owner": self.sessions_of(broker),
+                "owner": part_of(each_session(self), *self.sessions_of(broker)),
                 "children": childless,
             }
-        return partial_mapping(fields, lambda path: record(Node, **fields[path], **counters))
+        return partial_mapping(self.paths, lambda path: record(Node, **fields[path], **counters))
 
     @variable
     def sessions(self) -> MappingDomain:
         """The sessions that the servers keep alive, with their ephemerals."""
+        registrations = each_registration(self)
         return partial_mapping(
-            each_session(self), lambda session: subset_of([CONTROLLER, registration(session.broker)])
+            each_session(self),
+            lambda session: subset_of(either([CONTROLLER], part_of(registrations, registration(session.broker)))),
         )
 
     @variable
     def data_watches(self) -> MappingDomain:
         """Who watches which of the nodes that come, go or change. Only /controller is watched."""
         nobody: Domain[Any] = subset_of(())
-        paths = [path for path in self.paths if path not in ("/", BROKER_IDS)]
+        paths = either([CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE], each_registration(self))
         return mapping(paths, lambda path: subset_of(each_session(self)) if path == CONTROLLER else nobody)
 
     @variable
     def child_watches(self) -> MappingDomain:
         """Nobody watches children here."""
-        paths = [path for path in self.paths if path not in (CONTROLLER_EPOCH, PARTITION_STATE)]
+        paths = either(["/", BROKER_IDS, CONTROLLER], each_registration(self))
         return mapping(paths, subset_of(()))
 
     @variable
@@ -221,7 +245,7 @@ class ControllerElection(Specification):
             lambda broker: record(
                 Controller,
                 doing=Doing,
-                session=(None, *self.sessions_of(broker)),
+                session=optional(part_of(each_session(self), *self.sessions_of(broker))),
                 fresh=(True, False),
                 active=booleans(),
                 epoch=epochs,

@@ -17,6 +17,7 @@ from spec.language import (
     constant,
     initial,
     integers,
+    interchangeable,
     invariant,
     mapping,
     one_of,
@@ -57,9 +58,9 @@ class Committed(NamedTuple):
         return f"{self.record} at {self.offset}"
 
 
-def each_broker(self: Replication) -> range:
-    """The brokers, each of which has a replica."""
-    return range(self.brokers)
+def each_broker(self: Replication) -> Domain[int]:
+    """The brokers, each of which has a replica. None is special."""
+    return interchangeable("broker", range(self.brokers))
 
 
 def each_leader_epoch(self: Replication) -> range:

@@ -244,19 +244,18 @@ def test_json_is_as_promised(ask: Ask) -> None:
         *("distinct_states", "generated_states", "depth", "seconds", "states_per_second", "bytes_per_state"),
         *("properties", "actions", "counterexample"),
     ]
-    figures = ("seconds", "states_per_second")
+    figures = ("seconds", "states_per_second", "bytes_per_state")
     assert all(isinstance(found.pop(name), int | float) for name in figures)
     assert found == {
         "system": "counter",
         "constants": {"top": 3, "names": ["a", "b"], "patient": True},
         "switches": {"stops": False, "form": "new"},
         "release": None,
-        "engine": "reference",
+        "engine": "local",
         "verdict": "violated",
         "distinct_states": 5,
         "generated_states": 8,
         "depth": 5,
-        "bytes_per_state": None,
         "properties": [
             {"name": "type_ok", "kind": "invariant", "verdict": "undecided", "length": None},
             {"name": "never_beyond", "kind": "invariant", "verdict": "violated", "length": 5},
@@ -288,7 +287,7 @@ def test_text_says_what_it_holds_for(ask: Ask) -> None:
     """Beside the verdict stand constants, switches, release, engine, and what is left out."""
     answer = ask("check", "own.py:Counter", "--release", "2.1")
     assert answer.out.splitlines()[0] == "counter: holds"
-    for part in ("top = 3", "stops = true", "form = new", "release 2.1", "engine reference", "time", "full (4)"):
+    for part in ("top = 3", "stops = true", "form = new", "release 2.1", "engine local", "time", "full (4)"):
         assert part in answer.out
 
 
@@ -311,10 +310,10 @@ def test_what_never_happened_is_named(ask: Ask) -> None:
     assert answer.code == 0
 
 
-@pytest.mark.parametrize("engine", ["auto", "local", "reference"])
-def test_engines_that_are_not_built_are_the_reference(ask: Ask, engine: str) -> None:
-    """The result names the engine that explored."""
-    assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == "reference"
+@pytest.mark.parametrize(("engine", "told"), [("auto", "local"), ("local", "local"), ("reference", "reference")])
+def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, told: str) -> None:
+    """Whoever leaves the choice learns what was chosen."""
+    assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == told
 
 
 # Constants.
@@ -515,15 +514,27 @@ TEXT_ERRORS = {
     # Options that do not fit.
     "check own.py:Counter --max-depth deep": "Invalid value for '--max-depth': 'deep' is not a valid whole number.",
     "check own.py:Counter --max-states 0": "Invalid value for '--max-states': 0 is not in the range x>=1.",
-    "check own.py:Counter --workers 2": ("--workers: the reference engine is one process; ask for --engine spark"),
-    "check own.py:Counter --run-dir kept": ("--run-dir: only the engine spark keeps a run; ask for --engine spark"),
-    "check own.py:Counter --resume kept": ("--resume: only the engine spark keeps a run; ask for --engine spark"),
+    "check own.py:Counter --engine reference --workers 2": (
+        "--workers: the reference engine is one process; ask for --engine local"
+    ),
+    "check own.py:Counter --engine reference --run-dir kept": (
+        "--run-dir: the reference engine keeps no run; ask for --engine local"
+    ),
+    "check own.py:Counter --engine reference --resume kept": (
+        "--resume: the reference engine keeps no run; ask for --engine local"
+    ),
+    "check own.py:Counter --engine reference --memory 2G": (
+        "--memory: the reference engine does not count bytes; ask for --engine local"
+    ),
+    "check own.py:Counter --memory much": (
+        "Invalid value for '--memory': 'much' is not a size: write bytes, or K, M, G or T behind a number, like 512M"
+        " or 8G"
+    ),
     "check own.py:Counter --run-dir kept --resume other": (
         "--run-dir and --resume name two directories; a run that goes on stays where it is"
     ),
+    "check own.py:Counter --engine reference --symmetry": "--symmetry: counter has no interchangeable values",
     # What is not built yet.
-    "check own.py:Counter --symmetry": "--symmetry is not built yet",
-    "check own.py:Counter --memory 2G": "--memory is not built yet",
     "check own.py:Counter --trace trace.itf.json": "--trace is not built yet",
     "simulate own.py:Counter --runs 3 --steps 4": "simulate is not built yet",
     "replay trace.itf.json": "replay is not built yet",
@@ -533,7 +544,9 @@ TEXT_ERRORS = {
     "anomalies --max-depth 2": "--max-depth: say which anomaly is to be explored",
     "anomalies --json --workers 2": "--workers: say which anomaly is to be explored",
     "anomalies --engine spark": "--engine: say which anomaly is to be explored",
-    "anomalies T1 --workers 2": "--workers: the reference engine is one process; ask for --engine spark",
+    "anomalies T1 --engine reference --workers 2": (
+        "--workers: the reference engine is one process; ask for --engine local"
+    ),
     "anomalies T1 --max-states 0": "Invalid value for '--max-states': 0 is not in the range x>=1.",
     # Elections and diagrams.
     "elect": ("Missing argument 'STRATEGY'. Choose from: offline, reassign, preferred, controlled-shutdown"),
@@ -650,7 +663,9 @@ def test_an_interrupted_run_says_so(number: signal.Signals, options: tuple[str, 
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert re.fullmatch(
-        r"depth \d+, [\d,]+ generated, [\d,]+ distinct, [\d,]+ queued, [\d,]+ states/s, [\d,]+ MB\n", progress
+        r"depth \d+, [\d,]+ generated, [\d,]+ distinct, [\d,]+ queued, [\d,]+ states/s, [\d.]+ bytes/state, "
+        r"\d+% in Python, [\d,]+ MB\n",
+        progress,
     )
     assert process.returncode == 130
     assert "nothing was kept" in (err if options else out)

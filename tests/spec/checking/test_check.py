@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from spec.checking import Result, check
+from spec.checking.auto import AutoEngine
 from spec.checking.check import engine_named
 from spec.checking.exploration import Exploration, Figures, Question, Watch
+from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
@@ -217,11 +219,14 @@ def test_an_unknown_property_is_a_usage_error() -> None:
     assert str(refused.value) == "counters has no property to_be; it has type_ok, not_too_many, deadlock"
 
 
-@pytest.mark.parametrize("name", ["auto", "local", "reference"])
-def test_an_engine_is_had_by_name(name: str) -> None:
-    """Until there are others, these three are one; the result says which it was."""
-    assert isinstance(engine_named(name), ReferenceEngine)
-    assert check(Clock(), engine=name).engine == "reference"
+@pytest.mark.parametrize(
+    ("name", "kind", "told"),
+    [("auto", AutoEngine, "local"), ("local", LocalEngine, "local"), ("reference", ReferenceEngine, "reference")],
+)
+def test_an_engine_is_had_by_name(name: str, kind: type, told: str) -> None:
+    """The result says which one it was that explored."""
+    assert isinstance(engine_named(name), kind)
+    assert check(Clock(), engine=name).engine == told
 
 
 def test_an_unknown_engine_is_a_usage_error() -> None:
@@ -254,7 +259,8 @@ def test_any_engine_may_be_given() -> None:
         "it can be resumed from runs/1",
         16.5,
     )
-    assert check(Clock(), engine=Reporting("memory")).why == "the bound on memory was reached"
+    why = check(Clock(), engine=Reporting("memory")).why
+    assert why.startswith("the bound on memory was reached; --engine spark")
 
 
 def test_an_interrupted_check_says_that_nothing_is_kept() -> None:

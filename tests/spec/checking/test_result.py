@@ -77,7 +77,7 @@ def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None
 
 def test_a_result_by_hand() -> None:
     """A counter that may not reach two, to the last figure."""
-    read = through_json(check(Counters(counters=2, top=2, at_most=1), release="1.0"))
+    read = through_json(check(Counters(counters=2, top=2, at_most=1), engine="reference", release="1.0"))
     assert read.pop("seconds") >= 0
     assert read.pop("states_per_second") >= 0
     assert read == {

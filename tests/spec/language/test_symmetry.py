@@ -1,0 +1,291 @@
+"""Interchangeable values: where permutations take values, and that codes go where their values go."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spec.language import (
+    ABSENT,
+    Domain,
+    OutOfDomain,
+    SpecificationError,
+    either,
+    every,
+    integers,
+    interchangeable,
+    left_out,
+    mapping,
+    one_of,
+    optional,
+    part_of,
+    partial_mapping,
+    record,
+    sequence_of,
+    subset_of,
+    tuple_of,
+)
+from spec.language.anonymous import ToldApart, anonymity
+from spec.language.domains import PossiblyDomain
+from spec.language.symmetry import Permutation, Route, moved, routes, sorts_of
+
+BROKERS = interchangeable("broker", range(3))
+TURN: Permutation = {"broker": {0: 1, 1: 2, 2: 0}}
+SWAP: Permutation = {"broker": {0: 1, 1: 0, 2: 2}}
+
+
+class Session(NamedTuple):
+    """Whose it is, and which."""
+
+    broker: int
+    number: int
+
+
+def path(broker: int) -> str:
+    """Where a broker has its node."""
+    return f"/ids/{broker}"
+
+
+SESSIONS = every(Session, broker=BROKERS, number=range(2))
+PATHS = either(["/", "/ids"], every(path, broker=BROKERS))
+
+
+# The words.
+
+
+def test_interchangeable_values_are_those_that_they_were() -> None:
+    """In their order, with their codes; the sort is known."""
+    assert list(BROKERS) == [0, 1, 2]
+    assert list(interchangeable("dish", ("soup", "stew"))) == ["soup", "stew"]
+    assert str(BROKERS) == str(integers(0, 2))
+    assert sorts_of(BROKERS) == {"broker": (0, 1, 2)}
+
+
+def test_a_plain_domain_is_not_made_interchangeable_by_the_word() -> None:
+    """The word makes a domain of its own."""
+    plain = integers(0, 2)
+    interchangeable("broker", plain)
+    assert (plain.moving, sorts_of(plain), moved(plain, 0, TURN)) == (None, {}, 0)
+
+
+def test_every_choice_of_parts_is_made_once() -> None:
+    """The first part changes slowest; a permutation moves the parts."""
+    assert list(SESSIONS) == [Session(broker, number) for broker in range(3) for number in range(2)]
+    assert moved(SESSIONS, Session(2, 1), TURN) == Session(0, 1)
+
+
+def test_of_either_only_what_is_made_of_brokers_moves() -> None:
+    """Fixed paths stay."""
+    assert list(PATHS) == ["/", "/ids", "/ids/0", "/ids/1", "/ids/2"]
+    assert [moved(PATHS, each, TURN) for each in PATHS] == ["/", "/ids", "/ids/1", "/ids/2", "/ids/0"]
+
+
+def test_a_part_moves_as_the_whole() -> None:
+    """And so it may move out of the part."""
+    part = part_of(SESSIONS, Session(0, 0), Session(0, 1))
+    assert moved(part, Session(0, 1), TURN) == Session(1, 1)
+
+
+def test_a_part_is_of_the_whole() -> None:
+    """Or the whole says what it holds."""
+    with pytest.raises(OutOfDomain):
+        part_of(SESSIONS, Session(3, 0))
+
+
+def test_a_sort_has_the_same_values_everywhere() -> None:
+    """Two sorts need two names."""
+    with pytest.raises(SpecificationError, match=r"^interchangeable 'broker': it is \(0, 1, 2\) in one place, "):
+        sorts_of(tuple_of(BROKERS, interchangeable("broker", range(2))))
+
+
+@pytest.mark.parametrize("word", [mapping, partial_mapping])
+def test_a_mapping_knows_what_its_keys_are(word: Any) -> None:
+    """Keys from a domain move as in it; others stay."""
+    assert moved(word(SESSIONS, integers(0, 1)).keys, Session(0, 0), TURN) == Session(1, 0)
+    assert moved(word(range(3), integers(0, 1)).keys, 0, TURN) == 0
+
+
+# Values and codes.
+
+
+def _leaves() -> st.SearchStrategy[Domain[Any]]:
+    return st.sampled_from(
+        [
+            BROKERS,
+            SESSIONS,
+            PATHS,
+            integers(0, 2),
+            one_of("a", "b"),
+            left_out(),
+            interchangeable("dish", ("soup", "stew")),
+        ]
+    )
+
+
+def _nested(children: st.SearchStrategy[Domain[Any]]) -> st.SearchStrategy[Domain[Any]]:
+    return st.one_of(
+        children.map(_possibly),
+        children.filter(lambda domain: 1 < domain.size < 10).map(subset_of),
+        st.builds(sequence_of, children, st.integers(0, 2)),
+        st.builds(tuple_of, children, children),
+        st.builds(lambda left, right: record(Session, broker=left, number=right), children, children),
+    )
+
+
+def _possibly(domain: Domain[Any]) -> Domain[Any]:
+    """Optional where None is free, and as in a partial mapping where it is not."""
+    if None not in domain:
+        return optional(domain)
+    return domain if ABSENT in domain else PossiblyDomain(domain)
+
+
+def domains() -> st.SearchStrategy[Domain[Any]]:
+    """Of every kind, around brokers and around others."""
+    return st.recursive(_leaves(), _nested, max_leaves=4).filter(lambda domain: domain.size < 10**9)
+
+
+def permuted() -> st.SearchStrategy[Permutation]:
+    """A permutation of the brokers and one of the dishes."""
+    return st.builds(
+        lambda brokers, dishes: {
+            "broker": dict(enumerate(brokers)),
+            "dish": dict(zip(("soup", "stew"), dishes, strict=True)),
+        },
+        st.permutations(range(3)),
+        st.permutations(("soup", "stew")),
+    )
+
+
+def through(taken: list[Route], codes: tuple[int, ...]) -> tuple[int, ...]:
+    """Codes on their routes."""
+    found = {}
+    for route, code in zip(taken, codes, strict=True):
+        in_use = route.guard is None or codes[route.guard] > route.above
+        found[route.slot] = route.codes[code] if in_use else code
+    return tuple(found[slot] for slot in range(len(codes)))
+
+
+@given(domains(), permuted(), st.data())
+def test_codes_go_where_their_values_go(domain: Domain[Any], permutation: Permutation, data: st.DataObject) -> None:
+    """The codes of a value, each on its route, are the codes of the value moved; those of no use stay 0."""
+    value = domain.unrank(data.draw(st.integers(0, domain.size - 1)))
+    taken = routes(domain, domain, permutation)
+    assert through(taken, domain.codes(value)) == domain.codes(moved(domain, value, permutation))
+
+
+@given(domains(), permuted())
+def test_routes_are_one_to_one(domain: Domain[Any], permutation: Permutation) -> None:
+    """Each slot is reached once, and each code of it."""
+    taken = routes(domain, domain, permutation)
+    assert sorted(route.slot for route in taken) == list(range(len(domain.slots)))
+    assert all(sorted(route.codes) == list(range(len(route.codes))) for route in taken)
+
+
+@given(domains(), permuted(), permuted(), st.data())
+def test_one_permutation_after_the_other_is_a_permutation(
+    domain: Domain[Any], first: Permutation, second: Permutation, data: st.DataObject
+) -> None:
+    """Permutations act on values as a group does."""
+    value = domain.unrank(data.draw(st.integers(0, domain.size - 1)))
+    both = {sort: {key: second[sort][image] for key, image in first[sort].items()} for sort in first}
+    assert moved(domain, moved(domain, value, first), second) == moved(domain, value, both)
+
+
+def test_a_domain_of_one_broker_goes_to_that_of_another() -> None:
+    """Codes are those in the other domain."""
+    mine = optional(part_of(SESSIONS, Session(0, 0), Session(0, 1)))
+    its = optional(part_of(SESSIONS, Session(1, 1), Session(1, 0)))
+    assert routes(mine, its, SWAP) == [Route(0, (0, 2, 1))]
+
+
+@pytest.mark.parametrize(
+    ("domain", "other"),
+    [
+        (part_of(BROKERS, 0), part_of(BROKERS, 0)),
+        (part_of(BROKERS, 0, 1), part_of(BROKERS, 0, 2)),
+        (tuple_of(BROKERS, BROKERS), tuple_of(BROKERS, BROKERS, BROKERS)),
+        (sequence_of(BROKERS, 3), tuple_of(integers(0, 3), BROKERS, BROKERS, BROKERS)),
+        (subset_of(part_of(BROKERS, 0, 1)), subset_of(part_of(BROKERS, 0, 2))),
+    ],
+)
+def test_a_domain_that_is_not_symmetric_is_refused(domain: Domain[Any], other: Domain[Any]) -> None:
+    """A value would go to one that is not there."""
+    with pytest.raises(OutOfDomain):
+        routes(domain, other, TURN)
+
+
+def test_what_is_not_there_stays_so() -> None:
+    """None and absent are nobody."""
+    assert moved(optional(BROKERS), None, TURN) is None
+    assert moved(PossiblyDomain(BROKERS), ABSENT, TURN) is ABSENT
+
+
+# Without a face.
+
+
+def test_values_without_a_face_are_equal_or_not() -> None:
+    """And that is what sets and mappings need; nobody is None, or a string."""
+    (one, other), (same, _) = anonymous(), anonymous()
+    assert (one == same, one != other, one == None, one == "0", one == 7) == (True, True, False, False, False)  # noqa: E711
+    assert hash(one) == hash(other)
+    assert {one, other, same} == {one, other}
+    assert {one: "a", other: "b"}[same] == "a"
+
+
+def anonymous() -> tuple[Any, Any]:
+    """Two brokers."""
+    with anonymity():
+        one, other = interchangeable("broker", range(2))
+    return one, other
+
+
+@pytest.mark.parametrize(
+    ("does", "why"),
+    [
+        (lambda one, other: one < other, "it orders brokers"),
+        (lambda one, other: min({one, other}), "it orders brokers"),
+        (lambda one, other: sorted([Session(one, 0), Session(other, 0)]), "it orders brokers"),
+        (lambda one, other: one + 1, "it counts with a broker"),
+        (lambda one, other: 1 - one, "it counts with a broker"),
+        (lambda one, other: (one, other)[one], "it counts with a broker"),
+        (lambda one, other: list(range(one)), "it counts with a broker"),
+        (lambda one, other: one % 2, "it counts with a broker"),
+        (lambda one, other: other or one, "it asks whether a broker is true"),
+        (lambda one, other: one == 0, "it singles out broker 0"),
+        (lambda one, other: other in (5, 1), "it singles out broker 1"),
+    ],
+)
+def test_whoever_tells_them_apart_is_told_so(does: Any, why: str) -> None:
+    """In the words of what was tried."""
+    with pytest.raises(ToldApart) as told:
+        does(*anonymous())
+    assert str(told.value) == why
+
+
+def test_conversions_are_free() -> None:
+    """Real code writes an id into a path and reads it with `int`; what it reads is still that broker."""
+    one, other = anonymous()
+    assert (path(one), f"{one!r}") == ("/ids/0", "0")
+    assert (int(one) == one, int(one) == other, one == int(one), int(one) == int(other)) == (True, False, True, False)
+
+
+def test_anonymity_ends() -> None:
+    """Behind it, brokers have their faces again, whatever happened."""
+    with pytest.raises(ZeroDivisionError), anonymity(), anonymity():
+        raise ZeroDivisionError
+    assert list(interchangeable("broker", range(2))) == [0, 1]
+
+
+def test_permutations_of_two_sorts_are_independent() -> None:
+    """Who is named in none stays."""
+    pair = tuple_of(BROKERS, interchangeable("dish", ("soup", "stew")))
+    images = {
+        moved(pair, (0, "soup"), {"broker": dict(enumerate(brokers)), "dish": {"soup": dish}})
+        for brokers, dish in product(permutations(range(3)), ("soup", "stew"))
+    }
+    assert len(images) == 6
+    assert moved(pair, (0, "soup"), {}) == (0, "soup")
