@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help check test lint long diagrams clean
+.PHONY: help check test lint long bench diagrams clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
@@ -24,6 +24,10 @@ test: $(STAMP)  ## the whole test suite
 
 long: $(STAMP)  ## the checks that take minutes
 	$(BIN)/python -m pytest -m long
+
+bench: $(STAMP)  ## the engines beside a hand-written search and SPIN, and how cost grows; by hand, takes minutes
+	$(BIN)/python -m benchmarks.compare 3-2-2-2
+	$(BIN)/python -m benchmarks.growth
 
 lint: $(STAMP)  ## style, types and layers
 	$(BIN)/ruff check .

@@ -20,7 +20,7 @@ from benchmarks import kip320, spin
 from spec.checking import check
 from spec.systems.replication import Kip320
 
-ENGINES: Final = ["reference"]
+ENGINES: Final = ["reference", "local"]
 """The project's own, as `spec.checking.check` knows them."""
 
 YARDSTICK: Final = "CPython port"

@@ -1,0 +1,71 @@
+"""How the local engine's cost grows, from ten thousand states to beyond fifty million.
+
+`python -m benchmarks.growth` goes through instances of both systems, each in a process of its own, and prints a line
+for each; `--most N` leaves out those with more states. The largest are cut off by a bound on states.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, Final, NamedTuple
+
+from spec.checking import Result, check
+from spec.systems.controller_election import ControllerElection
+from spec.systems.replication import Replication
+
+
+class Size(NamedTuple):
+    """An instance, and about how many states it has."""
+
+    system: str
+    constants: dict[str, Any]
+    states: float
+    max_states: int | None = None
+
+
+SYSTEMS: Final = {"controller-election": ControllerElection, "replication": Replication}
+SIZES: Final = (
+    Size("controller-election", {"elections": 1}, 1.5e4),
+    Size("controller-election", {}, 1.2e5),
+    Size("controller-election", {"brokers": 3, "elections": 1, "crashes": False, "operator": False}, 8.9e5),
+    Size("controller-election", {"brokers": 3}, 3.7e7),
+    Size("controller-election", {"brokers": 3, "elections": 3}, 5e7, 50_000_000),
+    Size("replication", {"brokers": 2, "max_leader_epoch": 2}, 6e3),
+    Size("replication", {}, 4e4),
+    Size("replication", {"max_leader_epoch": 2}, 7.4e5),
+    Size("replication", {"log_size": 3, "max_records": 3, "max_leader_epoch": 2}, 4.1e6),
+    Size("replication", {"log_size": 4, "max_records": 4, "max_leader_epoch": 3}, 5e7, 50_000_000),
+)
+
+
+def explore(size: Size) -> Result:
+    """What the local engine finds."""
+    return check(SYSTEMS[size.system].of(**size.constants), engine="local", max_states=size.max_states)
+
+
+def main() -> None:
+    """Print a line for each."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--most", type=float, default=float("inf"), metavar="N", help="leave out larger instances")
+    most = asked.parse_args().most
+    print(
+        f"{'system':20} {'states':>12} {'generated':>13} {'seconds':>8} {'states/s':>11} {'bytes/state':>11}  verdict"
+    )
+    spawned = multiprocessing.get_context("spawn")
+    for size in SIZES:
+        if size.states > most:
+            continue
+        with ProcessPoolExecutor(1, mp_context=spawned) as process:
+            found = process.submit(explore, size).result()
+        rate = found.distinct_states / found.seconds
+        print(
+            f"{size.system:20} {found.distinct_states:12,} {found.generated_states:13,} {found.seconds:8.2f}"
+            f" {rate:11,.0f} {found.bytes_per_state or 0:11.1f}  {found.verdict}, {size.constants}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
