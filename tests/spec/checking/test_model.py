@@ -326,7 +326,7 @@ PROPERTIES: list[tuple[str, Any, str]] = [
 ]
 
 
-def _watching(word: Any, judge: Any, over: str) -> type[Specification]:
+def watching(word: Any, judge: Any, over: str) -> type[Specification]:
     """A shop with the property `odd` behind a word, which puts a question to a state, or one of a step's two."""
 
     def of_state(self: Any, s: State, n: int) -> Any:
@@ -341,7 +341,7 @@ def _watching(word: Any, judge: Any, over: str) -> type[Specification]:
 @pytest.mark.parametrize(("judge", "cause"), [row[1:] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
 def test_a_mistake_in_an_invariant_names_it_and_the_state(judge: Any, cause: str) -> None:
     """One line, and the state that it looked at."""
-    message, state = failed(_watching(invariant, judge, "state")(), properties=["odd"])
+    message, state = failed(watching(invariant, judge, "state")(), properties=["odd"])
     assert message.startswith(f"odd: {cause}")
     assert "\n" not in message
     assert state == WHERE
@@ -351,7 +351,7 @@ def test_a_mistake_in_an_invariant_names_it_and_the_state(judge: Any, cause: str
 @pytest.mark.parametrize(("judge", "cause"), [row[1:] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
 def test_a_mistake_in_a_property_of_steps_names_the_step_too(judge: Any, cause: str, over: str) -> None:
     """The step, and the state from which it was taken; neither state may be assigned to."""
-    message, state = failed(_watching(transition_invariant, judge, over)())
+    message, state = failed(watching(transition_invariant, judge, over)())
     step, where = ("err(n=8)", WHERE) if over == "before" else ("go(by=1)", WHERE.replace("2", "1", 1))
     assert message.startswith(f"odd of {step}: {cause}")
     assert state == where
@@ -360,7 +360,7 @@ def test_a_mistake_in_a_property_of_steps_names_the_step_too(judge: Any, cause: 
 @pytest.mark.parametrize("over", ["state", "before", "after"])
 def test_a_mistake_in_a_witness_is_told_alike(over: str) -> None:
     """Of states or of steps."""
-    message, _ = failed(_watching(sometimes, lambda s: None if s.day == 2 else False, over)())
+    message, _ = failed(watching(sometimes, lambda s: None if s.day == 2 else False, over)())
     assert message.startswith("odd")
     assert message.endswith(": it answers None, not True or False")
 

@@ -35,7 +35,7 @@ from spec.language import (
 from tests.spec.checking import toys
 from tests.spec.checking.local.comparing import agreed, explored, new_states
 from tests.spec.checking.local.systems import systems
-from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop
+from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop, watching
 from tests.spec.checking.test_reference import PROPERTIES as OF_TABLES
 from tests.spec.checking.test_reference import tables
 from tests.spec.toys import TOYS, RaisingAction, RaisingProperty, WrongStart
@@ -167,11 +167,12 @@ def test_a_mistake_in_an_action_is_told(mistake: Any, cause: str) -> None:
         assert found == explored(ReferenceEngine(), shop)
 
 
-@pytest.mark.parametrize("judged", [row[1] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
-def test_a_mistake_in_a_property_is_told(judged: Any) -> None:
+@pytest.mark.parametrize("over", ["state", "before", "after"])
+@pytest.mark.parametrize("judge", [row[1] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
+def test_a_mistake_in_a_property_is_told(judge: Any, over: str) -> None:
     """In the same words, and with the same state."""
-    shop = type("Mistaken", (Shop,), {"judged": judged})()
-    assert "failed" in agreed(shop)
+    word = invariant if over == "state" else transition_invariant
+    assert agreed(watching(word, judge, over)())["failed"].startswith("odd")
 
 
 def test_an_initial_state_outside_its_domain_is_refused() -> None:
@@ -219,7 +220,7 @@ class Many(Specification):
 @pytest.mark.parametrize("specification", [Wide(), Fine(), Many()], ids=repr)
 def test_what_is_too_large_is_said(specification: Specification) -> None:
     """On one line, with another engine to ask."""
-    with pytest.raises(UsageError, match="the local engine .*--engine reference"):
+    with pytest.raises(UsageError, match=r"the local engine .*--engine reference"):
         explored(LocalEngine(), specification)
 
 
