@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from spec.checking import Result
+from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.session import require_java, start
 from spec.instances import Instance, figures_of, instances
@@ -27,6 +28,19 @@ EVERY = [pytest.param(each, id=each.name, marks=SIZES[each.size]) for each in in
 def by_reference(name: str) -> Result:
     """What the reference engine finds; both tests of an instance look at it."""
     return next(each for each in instances() if each.name == name).check("reference")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("instance", [pytest.param(each, id=each.name) for each in instances()])
+def test_the_local_engine_finds_what_is_claimed(instance: Instance, workers: int) -> None:
+    """Of every instance, the large ones too: what minutes are elsewhere are seconds here."""
+    assert figures_of(instance.check(LocalEngine(workers))) == instance.figures()
+
+
+@pytest.mark.parametrize("instance", EVERY)
+def test_the_local_engine_tells_the_same_story(instance: Instance) -> None:
+    """The counterexample is the reference engine's, step by step."""
+    assert instance.check(LocalEngine()).counterexample == by_reference(instance.name).counterexample
 
 
 @pytest.mark.parametrize("instance", EVERY)
