@@ -91,7 +91,7 @@ class Recorder:
         self._places = tuple(zip(slots.registers, slots.shifts, slots.masks, strict=True))
         self._lazily, self._plainly = _Lazily(self), _Plainly(self)
         self._cells = self._masks_of_cells()
-        self._done: dict[int, int] = {}
+        self._done: dict[tuple[int, int], int] = {}
         self._elsewhere: Sequence[int] = [0] * (2 * model.layout.words + 1)
 
     def _masks_of_cells(self) -> list[list[tuple[int, int]]]:
@@ -149,9 +149,10 @@ class Recorder:
         reads = tuple(seen.items())
         if outcome == ENABLED:
             writes = {slot: code for slot, code in writes.items() if seen.get(slot) != code}
-        done = self._done[id(evaluate.instance)] = self._done.get(id(evaluate.instance), 0) + 1
+        kind = id(evaluate.instance), outcome
+        done = self._done[kind] = self._done.get(kind, 0) + 1
         if not done & (done - 1):  # at first often, then ever more seldom
-            self._do_again(evaluate, seen, outcome, writes, often=done == 1)
+            self._do_again(evaluate, seen, outcome, writes, often=done == 1 and outcome == ENABLED)
         return Recorded(reads, outcome, writes)
 
     def _on_plain_values(self, evaluate: _Act | _Judge, seen: Seen) -> tuple[int, Writes]:
