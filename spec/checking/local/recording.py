@@ -37,6 +37,10 @@ ENABLED = -1
 """Of an action: it writes something, or nothing."""
 
 
+OFTEN = 5
+"""Fewer evaluations than that are done again one by one; then the 8th, the 16th and so on."""
+
+
 class Recorded(NamedTuple):
     """A path through the slots of a state, and what is at its end."""
 
@@ -151,7 +155,7 @@ class Recorder:
             writes = {slot: code for slot, code in writes.items() if seen.get(slot) != code}
         kind = id(evaluate.instance), outcome
         done = self._done[kind] = self._done.get(kind, 0) + 1
-        if not done & (done - 1):  # at first often, then ever more seldom
+        if done < OFTEN or not done & (done - 1):
             self._do_again(evaluate, seen, outcome, writes, often=done == 1 and outcome == ENABLED)
         return Recorded(reads, outcome, writes)
 

@@ -83,7 +83,7 @@ class Chain(Specification):
     @transition_invariant(link=(0, 14))
     def grows_by_itself(self, before: State, step: Step, after: State, link: int) -> bool:
         return bool(
-            before.holds[link] == after.holds[link] or step.parameters["link"] in (link, link - 1) and link < 9
+            before.holds[link] == after.holds[link] or (step.parameters["link"] in (link, link - 1) and link < 9)
         )
 
 
