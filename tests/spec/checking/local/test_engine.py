@@ -82,9 +82,8 @@ class Chain(Specification):
 
     @transition_invariant(link=(0, 14))
     def grows_by_itself(self, before: State, step: Step, after: State, link: int) -> bool:
-        return bool(
-            before.holds[link] == after.holds[link] or (step.parameters["link"] in (link, link - 1) and link < 9)
-        )
+        same = before.holds[link] == after.holds[link]
+        return bool(same or step.parameters["link"] in (link - 1, 0))
 
 
 KNOWN: dict[str, Specification] = {
@@ -197,7 +196,7 @@ def test_a_mistake_in_an_action_is_told(mistake: Any, cause: str) -> None:
     random.seed(5)
     shop = type("Mistaken", (Shop,), {"mistake": mistake})()
     found = explored(LocalEngine(2), shop)
-    if "a value was outside its domain" in cause:
+    if "a value was outside its domain" in cause and "findings" in found:
         # Tables do not keep which value it was, so who leaves a domain now in one way and now in another has left it.
         assert 0 in found["findings"]
         return
@@ -343,7 +342,7 @@ class Beyond(Specification):
 
     @transition_invariant
     def near(self, before: State, step: Step, after: State) -> bool:
-        return bool(abs(before.right - after.right) < 4 or step.parameters["by"] == 1)
+        return bool(abs(before.right - after.right) < 3 or step.parameters["by"] == 1)
 
 
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
