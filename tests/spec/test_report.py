@@ -144,7 +144,7 @@ def test_a_counterexample_is_told_step_by_step() -> None:
     assert told(found) == (
         """\
 post: not_both_looked is violated, in 4 states
-  57 distinct states, 85 generated, depth 4, in TIME, engine reference
+  57 distinct states, 85 generated, depth 4, in TIME, engine local
   release 2.0
   constants   boxes = 2
   switches    careful = true, form = post
