@@ -28,15 +28,23 @@ class Instance:
     release: str | None = None
     keep_going: bool = False
     properties: tuple[str, ...] = ()
+    orbits: int | None = None
+    """Distinct states under symmetry; None: its brokers cannot be exchanged."""
     broken: Mapping[str, int] = field(default_factory=dict)
 
     def specification(self) -> Specification:
         """The system under its constants."""
         return under(system_named(self.system), self.release, self.constants)
 
-    def check(self, engine: Engine | str = "reference") -> Result:
-        """Explore it as its figures were found."""
-        return check(self.specification(), engine=engine, keep_going=self.keep_going, properties=self.properties)
+    def check(self, engine: Engine | str = "reference", *, symmetry: bool = False) -> Result:
+        """Explore it as its figures were found; with symmetry, one state of each orbit."""
+        return check(
+            self.specification(),
+            engine=engine,
+            keep_going=self.keep_going,
+            properties=self.properties,
+            symmetry=symmetry,
+        )
 
     def figures(self) -> dict[str, Any]:
         """What is claimed."""

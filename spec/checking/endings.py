@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 
 from spec.checking.exploration import Finding
 from spec.checking.model import Model
+from spec.checking.symmetry import Symmetry
+from spec.checking.trace import Path
+from spec.language.state import Values
 
 
 class Ending(NamedTuple):
@@ -85,30 +88,50 @@ def as_found(model: Model, decided: Mapping[int, Decided]) -> dict[str, dict[str
     }
 
 
-def findings(model: Model, decided: Mapping[int, Decided], find_arrivals: FindArrivals) -> dict[int, Finding]:
-    """Each property that was decided, with the lowest path there."""
+def findings(
+    model: Model,
+    decided: Mapping[int, Decided],
+    find_arrivals: FindArrivals,
+    symmetry: Symmetry | None = None,
+) -> dict[int, Finding]:
+    """Each property that was decided, with the lowest path there; of orbits, a path of the model through them."""
+
+    def unpacked(packed: bytes) -> Values:
+        return model.layout.unpack(int.from_bytes(packed, "big"))
+
     found = {}
-    for number, (first, choices) in paths(decided, find_arrivals).items():
-        initial = model.layout.unpack(int.from_bytes(first, "big"))
-        found[number] = Finding(decided[number].length, (initial, choices))
+    for number, (states, choices) in paths(decided, find_arrivals).items():
+        length, ending = decided[number]
+        path: Path
+        if symmetry is None:
+            path = unpacked(states[0]), choices
+        elif ending.is_step:
+            path = symmetry.concrete([*map(unpacked, states)], number, int.from_bytes(ending.state, "big"))
+        else:
+            path = symmetry.concrete([*map(unpacked, states)])
+        found[number] = Finding(length, path)
     return found
 
 
 def paths(
     decided: Mapping[int, Decided], find_arrivals: FindArrivals
-) -> dict[int, tuple[bytes, list[tuple[int, int]]]]:
-    """For each of them the initial state, and the action and instance of each step that leads from there."""
-    states: dict[int, bytes] = {}
+) -> dict[int, tuple[list[bytes], list[tuple[int, int]]]]:
+    """For each of them the states on the way, and the action and instance of each step.
+
+    A step that decides is the last of the steps; its end is not among the states.
+    """
+    states: dict[int, list[bytes]] = {}
     steps: dict[int, list[tuple[int, int]]] = {}
     levels: dict[int, int] = {}
     for number, each in decided.items():
-        levels[number], states[number] = each.last
+        levels[number], last = each.last
+        states[number] = [last]
         steps[number] = [(each.ending.action, each.ending.instance)] if each.ending.is_step else []
     for level in range(max(levels.values(), default=1), 1, -1):
         here = [number for number in decided if levels[number] >= level]
-        arrivals = find_arrivals(level - 1, frozenset(states[number] for number in here))
+        arrivals = find_arrivals(level - 1, frozenset(states[number][-1] for number in here))
         for number in here:
-            before, action, instance = arrivals[states[number]]
-            states[number] = before
+            before, action, instance = arrivals[states[number][-1]]
+            states[number].append(before)
             steps[number].append((action, instance))
-    return {number: (states[number], steps[number][::-1]) for number in decided}
+    return {number: (states[number][::-1], steps[number][::-1]) for number in decided}

@@ -83,6 +83,7 @@ def identity_of(model: Model, question: Question) -> Identity:
             each.name: "looked at" if number in looked_at else "not looked at"
             for number, each in enumerate(model.properties)
         },
+        "states": {"of each orbit": "one" if question.symmetry else "all"},
     }
 
 

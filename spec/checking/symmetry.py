@@ -176,7 +176,7 @@ class Symmetry:
 
     # Whether it is so.
 
-    def examine(self, level: Sequence[Values]) -> None:
+    def examine(self, level: Sequence[Values], sample: int = SAMPLE) -> None:
         """Look whether what follows the states of a level, and what holds in them, tells the values apart.
 
         Looked at is a sample, at even distances in code order; of narrow levels every state.
@@ -184,7 +184,7 @@ class Symmetry:
         Raises:
             UsageError: it does, with the name of the action or property.
         """
-        wanted = min(len(level), SAMPLE)
+        wanted = min(len(level), sample)
         for at in range(wanted):
             self.examine_state(level[at * len(level) // wanted])
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -41,6 +41,39 @@ def test_the_local_engine_finds_what_is_claimed(instance: Instance, workers: int
 def test_the_local_engine_tells_the_same_story(instance: Instance) -> None:
     """The counterexample is the reference engine's, step by step."""
     assert instance.check(LocalEngine()).counterexample == by_reference(instance.name).counterexample
+
+
+def under_symmetry(result: Result) -> dict[str, Any]:
+    """What is claimed of a run that goes through orbits: the successors of representatives are not pinned."""
+    return {name: figure for name, figure in figures_of(result).items() if name != "generated_states"}
+
+
+def claimed_under_symmetry(instance: Instance) -> dict[str, Any]:
+    """The same as of the full run, but for how many states are distinct."""
+    figures = {name: figure for name, figure in instance.figures().items() if name != "generated_states"}
+    return {**figures, "distinct_states": instance.orbits}
+
+
+@pytest.mark.parametrize("instance", [pytest.param(each, id=each.name) for each in instances()])
+def test_nearly_every_orbit_has_as_many_states_as_it_may(instance: Instance) -> None:
+    """No orbit has more states than there are permutations; those with fewer are rare."""
+    assert instance.orbits is not None
+    permutations = {2: 2, 3: 6}[instance.specification().valuation["brokers"]]
+    assert instance.distinct_states / permutations <= instance.orbits < instance.distinct_states / permutations * 1.1
+
+
+@pytest.mark.parametrize("instance", EVERY)
+def test_orbits_have_the_verdict_of_the_full_run(instance: Instance) -> None:
+    """And its depth and lengths; how many there are is pinned apart."""
+    assert under_symmetry(instance.check(LocalEngine(), symmetry=True)) == claimed_under_symmetry(instance)
+
+
+@pytest.mark.parametrize("instance", EVERY)
+def test_the_reference_engine_finds_the_same_orbits(instance: Instance) -> None:
+    """And the same way through them."""
+    result = instance.check("reference", symmetry=True)
+    assert under_symmetry(result) == claimed_under_symmetry(instance)
+    assert instance.check(LocalEngine(), symmetry=True).counterexample == result.counterexample
 
 
 @pytest.mark.parametrize("instance", EVERY)

@@ -79,7 +79,7 @@ class Crew:
                     put_off=np.zeros(2 * PATIENCE, np.int64),
                     cursor=np.zeros(5, np.int64),
                 ),
-                Scratch.of(words, len(tables.all)),
+                Scratch.of(words, len(tables.all), tables.permutations),
                 tables.program(),
             )
             for number in range(workers)

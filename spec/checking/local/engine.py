@@ -24,12 +24,16 @@ from spec.checking.local.tables import Tables
 from spec.checking.local.visited import OutOfMemory, Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
+from spec.checking.symmetry import Symmetry
 from spec.language.errors import SpecificationError, UsageError
 
 TUNINGS = [1_000, 10_000, 100_000]
 """How many states there are when the tables are tuned: what is walked in vain changes while a search is young."""
 SAMPLE = 1_000
 """States that are looked at for that."""
+EXAMINED = 8
+"""States of each level that are looked at whether they are symmetric."""
+MIXING = np.uint64(0x9E3779B97F4A7C15)
 WORDS = 16
 """Of a state, at most."""
 SLOT = 16
@@ -77,7 +81,8 @@ class LocalEngine:
         """Go through the states, level by level."""
         if wrong := too_large(model):
             raise UsageError(f"{wrong}. Ask for smaller bounds, or for --engine reference")
-        initial = _initial_states(model)
+        symmetry = Symmetry(model, question.properties) if question.symmetry else None
+        initial = _initial_states(model, symmetry)
         with ExitStack() as until_done:
             directory, commits = None, list[Commit]()
             if self.run_dir is not None:
@@ -85,7 +90,7 @@ class LocalEngine:
                     self.run_dir, model, question, until_done, resume=self.resume, buckets=self.buckets
                 )
             pool = until_done.enter_context(ThreadPoolExecutor(self.workers))
-            search = _Search(model, question, watch, pool, self.workers, self.memory, directory)
+            search = _Search(model, question, symmetry, watch, pool, self.workers, self.memory, directory)
             try:
                 found = search.run(commits, initial)
                 if found.ended == "memory" and self.overflow is not None:
@@ -94,20 +99,23 @@ class LocalEngine:
                 found = search.interrupted()
         if directory is None:
             return found
+        resumable = f"the run can be resumed from {self.run_dir}"
+        on_disk = f"--engine spark --resume {self.run_dir} keeps its states on disk and can go on"
         going_on = {
-            "interrupted": f"the run can be resumed from {self.run_dir}",
-            "memory": f"--engine spark --resume {self.run_dir} keeps its states on disk and can go on",
+            "interrupted": resumable,
+            "memory": f"{resumable} with more --memory" if symmetry else on_disk,
         }
         return replace(found, kept=going_on.get(found.ended, ""))
 
 
-def _initial_states(model: Model) -> np.ndarray[Any, Any]:
-    """Packed, one after the other."""
+def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, Any]:
+    """Packed, one after the other; each by the least of its orbit."""
     found = []
     for state, wrong in model.initial_states():
         if state is None:
             raise SpecificationError(f"the initial state is outside its domain: {wrong}")
-        found.append(_words(model.layout.pack(state), model.layout.words))
+        packed = model.layout.pack(state)
+        found.append(_words(symmetry.least_packed(packed) if symmetry else packed, model.layout.words))
     return np.concatenate(found)
 
 
@@ -142,6 +150,7 @@ class _Search:
         self,
         model: Model,
         question: Question,
+        symmetry: Symmetry | None,
         watch: Watch,
         pool: ThreadPoolExecutor,
         workers: int,
@@ -149,7 +158,8 @@ class _Search:
         directory: RunDirectory | None,
     ):
         self.model, self.question, self.watch, self.directory = model, question, watch, directory
-        self.tables = Tables(model, question.properties)
+        self.symmetry = symmetry
+        self.tables = Tables(model, question.properties, symmetry)
         self.visited = Visited(model.layout.words, memory)
         self.shape = self.visited.shape
         self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
@@ -215,6 +225,7 @@ class _Search:
         kept of a level is all that is known of it.
         """
         self.depth += level > 0
+        self.examine()
         last = ended(self.model, self.question, self.decided, self.figures(level))
         if self.directory is None:
             self.wholes.append(self.now(level))
@@ -291,6 +302,20 @@ class _Search:
             level = self.visited.level(len(self.visited.levels))
             self.tables.tune(level[:: max(1, len(level) // SAMPLE)])
             self.python += time.perf_counter() - began
+
+    def examine(self) -> None:
+        """Look at a sample of the newest level whether going by orbits is sound: the same, whoever came first."""
+        if self.symmetry is None:
+            return
+        began = time.perf_counter()
+        level = self.visited.level(len(self.visited.levels))
+        mixed = level[:, 0].copy()
+        for word in level.T[1:]:
+            mixed = (mixed * MIXING) ^ word
+        sample = level[np.argsort(mixed * MIXING, kind="stable")[:EXAMINED]]
+        unpack = self.model.layout.unpack
+        self.symmetry.examine([unpack(packed) for packed in sorted(map(_integer, sample))], EXAMINED)
+        self.python += time.perf_counter() - began
 
     # What was met.
 
@@ -418,7 +443,7 @@ class _Search:
 
     def report(self, why: str) -> Exploration:
         found = self.report_without_findings(why)
-        return replace(found, findings=findings(self.model, self.wholes[-1].decided, self.arrivals))
+        return replace(found, findings=findings(self.model, self.wholes[-1].decided, self.arrivals, self.symmetry))
 
     def interrupted(self) -> Exploration:
         """What is known of the last whole level; whoever presses Ctrl-C again does not want to wait for the paths.
@@ -427,7 +452,8 @@ class _Search:
         """
         found = self.report_without_findings("interrupted")
         try:
-            self.tables, self.swept_from = Tables(self.model, self.question.properties), found.figures.depth
+            self.tables = Tables(self.model, self.question.properties, self.symmetry)
+            self.swept_from = found.figures.depth
             self.crew.start_over(self.tables)
             return self.report("interrupted") if self.wholes else found
         except KeyboardInterrupt:

@@ -24,6 +24,26 @@ compiled: Callable[[F], F] = njit(nogil=True, cache=True, _nrt=False)
 """Without numba's counting of references, which costs more than the work; so nothing can be allocated inside."""
 
 
+class Orbits(NamedTuple):
+    """Permutations, and how to find the one that makes least of a state; see `orbits`."""
+
+    nodes: Array
+    """Permutations that are not told apart so far, the first node being all: its first branch, how many, a
+    permutation, and where to go on if no other is left, -1 if there is nothing more to compare. Empty: no orbits."""
+    branches: Array
+    """A take, and the node behind it."""
+    takes: Array
+    """What is put into a part of a state. From where: word, shift, mask. Where its codes are looked up, -1 if they
+    stay; and only if what lies here, word, shift, mask, is greater than this."""
+    codes: Array
+    moves: Array
+    """A take, and the word and the shift that receive it."""
+    spans: Array
+    """Where the moves of each permutation begin."""
+    kept: Array
+    """By permutation and word: the bits that stay where they are."""
+
+
 class Program(NamedTuple):
     """Decision tables, as `tables.Tables` has them, and whom they belong to."""
 
@@ -45,6 +65,7 @@ class Program(NamedTuple):
     """Of each instance of an action: the action, and the instance << 16. Behind them: what stands for no step."""
     bounds: Array
     """Tables below bounds[0] are actions; below bounds[1] properties of states; below bounds[2] of steps."""
+    orbits: Orbits
 
 
 class Storage(NamedTuple):
@@ -109,10 +130,12 @@ class Scratch(NamedTuple):
     effect: Array
     mixes: Array
     places: Array
+    left: Array
+    image: Array
 
     @classmethod
-    def of(cls, words: int, tables: int) -> Scratch:
-        """For states of so many words, and so many tables."""
+    def of(cls, words: int, tables: int, permutations: int = 0) -> Scratch:
+        """For states of so many words, so many tables, and orbits under so many permutations."""
         masks = (tables + 63) // 64
         return cls(
             registers=np.zeros(2 * words + 1, np.uint64),
@@ -125,6 +148,8 @@ class Scratch(NamedTuple):
             effect=np.zeros(tables + 1, np.int64),
             mixes=np.zeros(AT_ONCE, np.uint64),
             places=np.zeros(AT_ONCE, np.int64),
+            left=np.zeros(2 * permutations, np.int64),
+            image=np.zeros(words, np.uint64),
         )
 
 
@@ -229,6 +254,57 @@ def _apply(program: Program, outcome: int, registers: Array, after: Array, at: i
 
 
 @inlined
+def _taken(orbits: Orbits, take: int, states: Array, at: int) -> Any:
+    """What a permutation puts into a part, of the state that begins here."""
+    takes = orbits.takes
+    code = (states[at + takes[take, 0]] >> uint64(takes[take, 1])) & uint64(takes[take, 2])
+    if takes[take, 3] >= 0:
+        guard = (states[at + takes[take, 4]] >> uint64(takes[take, 5])) & uint64(takes[take, 6])
+        if np.int64(guard) > takes[take, 7]:
+            code = uint64(orbits.codes[takes[take, 3] + np.int64(code)])
+    return code
+
+
+@compiled
+def represent(shape: Any, orbits: Orbits, states: Array, at: int, scratch: Scratch) -> bool:
+    """Put the least of its orbit in the place of the state that begins here; whether it may be another."""
+    words = len(shape)
+    nodes, branches, left = orbits.nodes, orbits.branches, scratch.left
+    here, there, number = 0, left.shape[0] // 2, 1
+    left[0] = 0
+    while True:
+        if number == 1:
+            alone = nodes[left[here], 3]
+            if alone < 0:
+                break
+            left[here] = alone
+        lowest, following = uint64(0xFFFFFFFFFFFFFFFF), 0
+        for i in range(here, here + number):
+            first = nodes[left[i], 0]
+            for branch in range(first, first + nodes[left[i], 1]):
+                code = _taken(orbits, branches[branch, 0], states, at)
+                if code < lowest:
+                    lowest, following = code, 0
+                if code == lowest:
+                    left[there + following] = branches[branch, 1]
+                    following += 1
+        if following == 0:  # behind the last part: they all lead to the same state
+            break
+        here, there, number = there, here, following
+    permutation = nodes[left[here], 2]
+    if permutation == 0:
+        return False
+    moves, image = orbits.moves, scratch.image
+    for k in range(words):
+        image[k] = states[at + k] & orbits.kept[permutation, k]
+    for move in range(orbits.spans[permutation], orbits.spans[permutation + 1]):
+        image[moves[move, 1]] |= _taken(orbits, moves[move, 0], states, at) << uint64(moves[move, 2])
+    for k in range(words):
+        states[at + k] = image[k]
+    return True
+
+
+@inlined
 def _next(code: Array, registers: Array, at: Any) -> Any:
     """One step of a walk through compact tables; from an outcome it leads back there."""
     node = uint64(code[at])
@@ -329,6 +405,7 @@ def expand(
     inherited = min(INHERITED, n_judging)
     handed_on = (uint64(1) << uint64(inherited)) - uint64(1)
     low_word, low_bit = (n_judging - inherited) >> 6, uint64((n_judging - inherited) & 63)
+    by_orbits = program.orbits.nodes.shape[0] > 0
 
     registers, live, steady = scratch.registers, scratch.live, scratch.steady
     tables, outcomes = scratch.tables, scratch.outcomes
@@ -422,11 +499,13 @@ def expand(
                 notes.taken[action] += 1
                 if effect[i] == _LEFT:
                     continue
+                shaken = _bits_from(affects[effect[i]], low_word, low_bit)
+                if by_orbits and represent(shape, program.orbits, after, i * words, scratch):
+                    shaken = handed_on
                 partition = np.int64(_hash(after, i * words, words) >> uint64(64 - PARTITION_BITS))
                 place = partition * room + outbox.count[partition]
                 for k in range(words):
                     outbox.states[place * words + k] = after[i * words + k]
-                shaken = _bits_from(affects[effect[i]], low_word, low_bit)
                 outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
                 outbox.count[partition] += 1
                 full |= outbox.count[partition] >= limit
@@ -648,6 +727,7 @@ def seek(
     code, root, step_of = program.code, program.root, program.step_of
     n_actions = program.bounds[0]
     registers, live, after = scratch.registers, scratch.live, scratch.after
+    by_orbits = program.orbits.nodes.shape[0] > 0
     found = -1
     for r in range(ranges.shape[0]):
         for at in range(ranges[r, 0], ranges[r, 1]):
@@ -690,6 +770,8 @@ def seek(
                     else:
                         _apply(program, outcome, registers, after, 0, words)
                         if what == TO_STATE:
+                            if by_orbits:
+                                represent(shape, program.orbits, after, 0, scratch)
                             hit = _before(after, 0, target, 0, words) == 0
                         elif what in (BY_STEP, FAILS):
                             for k in range(words):
@@ -701,6 +783,8 @@ def seek(
                                     break
                             for k in range(words):
                                 registers[k] = registers[words + k]
+                            if hit and by_orbits:
+                                represent(shape, program.orbits, after, 0, scratch)
                             if what == FAILS:
                                 for k in range(words):
                                     after[k] = uint64(0)

@@ -19,8 +19,10 @@ from spec.checking.local.compact import compact
 from spec.checking.local.kernels import EFFECTS, Program, Scratch, survey
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
+from spec.checking.local.orbits import NONE, orbits
 from spec.checking.local.recording import CLOSED, USUAL, Recorded, Recorder
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
+from spec.checking.symmetry import Symmetry
 from spec.language.specification import Instance
 
 
@@ -68,9 +70,13 @@ class Growing:
 
 
 class Tables:
-    """What was learned of a model so far."""
+    """What was learned of a model so far.
 
-    def __init__(self, model: Model, properties: Sequence[int]):
+    Args:
+        symmetry: by which successors are to be put for their orbits; without it they stay what they are.
+    """
+
+    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
         self.model = model
         self.words = model.layout.words
         self.recorder = Recorder(model)
@@ -109,6 +115,8 @@ class Tables:
             np.uint64,
         )
         self.bounds = np.array([self.actions, self.judging, len(self.all)], np.int64)
+        self.orbits = orbits(symmetry) if symmetry else NONE
+        self.permutations = len(symmetry.group) if symmetry else 0
         self._compacted, self._compact = 0, compact(self.code.array, 1, self.root.array[: len(self.all)], EFFECTS)
         self.learned = 0
         """Paths so far."""
@@ -152,6 +160,7 @@ class Tables:
             self.masks.pieces,
             self.step_of,
             self.bounds,
+            self.orbits,
         )
 
     # Learning.

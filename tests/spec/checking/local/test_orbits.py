@@ -1,0 +1,109 @@
+"""Orbits at compiled speed: what the reference engine finds among representatives, down to the last step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from spec.checking import Result, check
+from spec.checking.local import LocalEngine, kernels
+from spec.checking.local.kernels import Scratch
+from spec.checking.local.orbits import orbits
+from spec.checking.symmetry import Symmetry
+from spec.instances import figures_of
+from spec.language import Specification, UsageError
+from spec.language.state import Values
+from spec.systems.controller_election import ControllerElection
+from spec.systems.replication import Replication
+from tests.spec.checking.local.comparing import agreed
+from tests.spec.checking.test_symmetry import (
+    REFUSED,
+    OrdersInAnInvariant,
+    Society,
+    Votes,
+    societies,
+    symmetric_states,
+)
+
+
+@settings(max_examples=200)
+@given(symmetric_states())
+def test_compiled_code_finds_the_least_of_an_orbit(drawn: tuple[Symmetry, Values]) -> None:
+    """Wherever brokers stand in a state, and however many permutations come to the same."""
+    its, state = drawn
+    words, packed = its.model.layout.words, its.model.layout.pack(state)
+    registers = np.frombuffer(packed.to_bytes(8 * words, "big"), ">u8").astype(np.uint64)
+    changed = kernels.represent((0,) * words, orbits(its), registers, 0, Scratch.of(words, 1, len(its.group)))
+    assert int.from_bytes(registers.astype(">u8").tobytes(), "big") == its.least_packed(packed)
+    assert changed or its.least_packed(packed) == packed
+
+
+@settings(max_examples=25)
+@given(societies())
+def test_societies_come_out_as_on_the_reference_engine(society: Society) -> None:
+    """Figures, coverage, findings and their paths, whatever breaks: an invariant, a step, a domain."""
+    agreed(society, keep_going=True, symmetry=True)
+
+
+@pytest.mark.parametrize(
+    "specification",
+    [
+        Votes(brokers=4),
+        Replication.of(brokers=4, log_size=1, max_records=1, max_leader_epoch=0),
+        Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
+        Replication.of(brokers=3, max_leader_epoch=1, log_size=1, max_records=1),
+        ControllerElection.of(elections=1, crashes=False, operator=False, fence_zk=False),
+    ],
+    ids=["votes", "four brokers", "two brokers", "three brokers", "election"],
+)
+def test_systems_come_out_as_on_the_reference_engine(specification: Specification) -> None:
+    """Witnesses and counterexamples are the same paths, of brokers that keep their names."""
+    agreed(specification, keep_going=True, symmetry=True)
+
+
+@pytest.mark.parametrize("spoilt", REFUSED, ids=lambda each: each.__name__)
+def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification]) -> None:
+    """And why."""
+    with pytest.raises(UsageError) as refused:
+        check(spoilt(), engine="local", symmetry=True)
+    assert str(refused.value).startswith("--symmetry: " + REFUSED[spoilt].format(spoilt.name))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_whether_it_is_refused_does_not_hang_on_the_workers(workers: int) -> None:
+    """Nor does the reason."""
+    with pytest.raises(UsageError, match="property upwards"):
+        check(OrdersInAnInvariant(), engine=LocalEngine(workers), symmetry=True)
+
+
+# Runs that are kept.
+
+
+def reduced(directory: Path, resume: bool = False, **bounds: Any) -> Result:
+    """A run by orbits, kept here."""
+    engine = LocalEngine(1, run_dir=directory, resume=resume)
+    return check(ControllerElection.of(elections=1), engine=engine, symmetry=True, **bounds)
+
+
+def test_a_run_goes_on_from_orbit_to_orbit(tmp_path: Path) -> None:
+    """It ends as one that was never stopped."""
+    stopped = reduced(tmp_path / "stopped", max_depth=12)
+    assert stopped.verdict == "bounded"
+    resumed, whole = reduced(tmp_path / "stopped", resume=True), reduced(tmp_path / "whole")
+    assert (whole.verdict, whole.distinct_states) == ("holds", 7449)
+    assert figures_of(resumed) == figures_of(whole)
+    assert (resumed.properties, resumed.actions) == (whole.properties, whole.actions)
+
+
+@pytest.mark.parametrize("symmetry", [True, False])
+def test_a_run_by_orbits_is_another_run(tmp_path: Path, symmetry: bool) -> None:
+    """Its states are not all that there are, and a run of all states is not one by orbits."""
+    first = LocalEngine(1, run_dir=tmp_path / "run")
+    check(Votes(), engine=first, symmetry=symmetry, max_depth=2)
+    again = LocalEngine(1, run_dir=tmp_path / "run", resume=True)
+    with pytest.raises(UsageError, match="holds another run: states of each orbit"):
+        check(Votes(), engine=again, symmetry=not symmetry)
