@@ -29,6 +29,8 @@ ROOM = 2048
 """Successors that a worker gathers for one partition before they are delivered."""
 PATIENCE = 64
 """Unknown paths that a worker gathers before they are learned; the more, the more of them are the same."""
+ENDURANCE = 16
+"""So many times as many it gathers while another one learns."""
 BLOCK = 4_000
 """States that a worker takes at once, at least."""
 
@@ -75,8 +77,8 @@ class Crew:
                     flags=np.zeros(len(tables.all) + 1, np.uint8),
                     enabled=np.zeros(actions, np.int64),
                     taken=np.zeros(actions, np.int64),
-                    missing=np.zeros((PATIENCE + len(tables.all)) * self.reach, np.uint64),
-                    put_off=np.zeros(2 * PATIENCE, np.int64),
+                    missing=np.zeros((ENDURANCE * PATIENCE + len(tables.all)) * self.reach, np.uint64),
+                    put_off=np.zeros(2 * ENDURANCE * PATIENCE, np.int64),
                     cursor=np.zeros(5, np.int64),
                 ),
                 Scratch.of(words, len(tables.all), tables.permutations),
@@ -208,6 +210,7 @@ class Crew:
 
     def _expand(self, worker: Worker) -> None:
         """Expand block after block, until nothing is left or an outbox is full."""
+        patience = PATIENCE
         try:
             while worker.ranges is not None or self._take_block(worker) or self._learn(worker):
                 if worker.ranges is None:
@@ -221,10 +224,11 @@ class Crew:
                     worker.outbox,
                     worker.notes,
                     worker.scratch,
-                    PATIENCE,
+                    patience,
                 )
                 if status == kernels.ASKS:
-                    self._learn(worker)
+                    learned = self._learn(worker, wait=patience == ENDURANCE * PATIENCE)
+                    patience = PATIENCE if learned else patience + PATIENCE
                 elif status != kernels.DONE:
                     break
                 else:
@@ -241,27 +245,36 @@ class Crew:
         except IndexError:
             return False
         worker.notes.cursor[:2] = 0
-        if worker.known != self.tables.learned:
-            with self.learning:
+        if worker.known != self.tables.learned and self.learning.acquire(blocking=False):
+            try:
                 worker.program, worker.known = self.tables.program(), self.tables.learned
+            finally:
+                self.learning.release()
         return True
 
     def _halt(self) -> None:
         for worker in self.workers:
             worker.notes.cursor[4] = 1
 
-    def _learn(self, worker: Worker) -> bool:
-        """Learn what a worker did not know, and hand back the states that wait for it; whether there were any."""
+    def _learn(self, worker: Worker, wait: bool = True) -> bool:
+        """Learn what a worker did not know, and hand back the states that wait for it.
+
+        False if there was nothing; or another one is learning, and this one does not want to wait.
+        """
         cursor, notes = worker.notes.cursor, worker.notes
         missing, waiting = int(cursor[2]), int(cursor[3])
         if not waiting:
             return False
-        with self.learning:
+        if not self.learning.acquire(blocking=wait):
+            return False
+        try:
             began = time.perf_counter()
             for row in notes.missing[: missing * self.reach].reshape(-1, self.reach).tolist():
                 self.tables.learn(row[0], row[1:])
             worker.program, worker.known = self.tables.program(), self.tables.learned
             self.python += time.perf_counter() - began
+        finally:
+            self.learning.release()
         put_off = notes.put_off[: 2 * waiting].reshape(-1, 2)
         self.blocks.append(np.stack([put_off[:, 0], put_off[:, 0] + 1, put_off[:, 1]], axis=1))
         cursor[2:4] = 0

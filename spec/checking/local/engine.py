@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,8 @@ TUNINGS = [1_000, 10_000, 100_000]
 """How many states there are when the tables are tuned: what is walked in vain changes while a search is young."""
 SAMPLE = 1_000
 """States that are looked at for that."""
+SWITCH = 0.0002
+"""Seconds after which a worker that learns lets others have the interpreter: they only want it to look in."""
 EXAMINED = 8
 """States of each level that are looked at whether they are symmetric."""
 MIXING = np.uint64(0x9E3779B97F4A7C15)
@@ -84,6 +87,8 @@ class LocalEngine:
         symmetry = Symmetry(model, question.properties) if question.symmetry else None
         initial = _initial_states(model, symmetry)
         with ExitStack() as until_done:
+            until_done.callback(sys.setswitchinterval, sys.getswitchinterval())
+            sys.setswitchinterval(SWITCH)
             directory, commits = None, list[Commit]()
             if self.run_dir is not None:
                 directory, commits = opened(

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 from numba import njit, uint64
-from numba.core import cgutils, types
+from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,6 +54,8 @@ class Program(NamedTuple):
     """The same tables, see `compact`: as they were when this program was made, whoever learns meanwhile."""
     compact_root: Array
     """Where each begins; and the last one, where outcomes do."""
+    fields: Array
+    """The bits at which their nodes look, of a register."""
     effects: Array
     spans: Array
     copies: Array
@@ -117,17 +120,28 @@ class Notes(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room to work in, of one worker."""
+    """Room to work in, of one worker, for a batch of states."""
 
     registers: Array
-    """The words of a state, of the state before, and the step."""
-    live: Array
-    steady: Array
-    tables: Array
-    outcomes: Array
+    """A row for each state: its words, those of the state before, and the step."""
     after: Array
+    """The same, a row for each successor."""
     by: Array
     effect: Array
+    """Of each successor: the table that led there, and how."""
+    live: Array
+    steady: Array
+    """A row for each state: the tables that are walked there; and those that are known to have the usual outcome."""
+    rows: Array
+    """Of the masks, for each state."""
+    tables: Array
+    bases: Array
+    outcomes: Array
+    """Walks: the table, where its registers begin, and what came of it."""
+    ends: Array
+    """For each state, how many walks there are up to there, and how many successors."""
+    lacking: Array
+    """For each state, whether something of it is not learned yet."""
     mixes: Array
     places: Array
     left: Array
@@ -136,16 +150,21 @@ class Scratch(NamedTuple):
     @classmethod
     def of(cls, words: int, tables: int, permutations: int = 0) -> Scratch:
         """For states of so many words, so many tables, and orbits under so many permutations."""
-        masks = (tables + 63) // 64
+        masks, reach, each = (tables + 63) // 64, 2 * words + 1, BATCH * (tables + 1)
+        walks = max(each, WALKS + tables) + 8
         return cls(
-            registers=np.zeros(2 * words + 1, np.uint64),
-            live=np.zeros(masks, np.uint64),
-            steady=np.zeros(masks, np.uint64),
-            tables=np.zeros(tables + 8, np.int64),
-            outcomes=np.zeros(tables + 8, np.int64),
-            after=np.zeros((tables + 1) * words, np.uint64),
-            by=np.zeros(tables + 1, np.int64),
-            effect=np.zeros(tables + 1, np.int64),
+            registers=np.zeros(BATCH * reach, np.uint64),
+            after=np.zeros(each * reach, np.uint64),
+            by=np.zeros(each, np.int64),
+            effect=np.zeros(each, np.int64),
+            live=np.zeros(BATCH * masks, np.uint64),
+            steady=np.zeros(BATCH * masks, np.uint64),
+            rows=np.zeros(BATCH * (LOOKUPS + 64 * words + 1), np.uint64),
+            tables=np.zeros(walks, np.int64),
+            bases=np.zeros(walks, np.int64),
+            outcomes=np.zeros(walks, np.int64),
+            ends=np.zeros(2 * BATCH, np.int64),
+            lacking=np.zeros(BATCH, np.int64),
             mixes=np.zeros(AT_ONCE, np.uint64),
             places=np.zeros(AT_ONCE, np.int64),
             left=np.zeros(2 * permutations, np.int64),
@@ -155,6 +174,12 @@ class Scratch(NamedTuple):
 
 PARTITION_BITS = 8
 PARTITIONS = 1 << PARTITION_BITS
+BATCH = 16
+"""States that are expanded together."""
+WALKS = 1 << 12
+"""Walks of properties of steps that are gathered before they are done."""
+LOOKUPS = 20
+"""In masks, at most, beside those of single groups."""
 AT_ONCE = 64
 """States that are looked up at once."""
 TAG_SHIFT = 24
@@ -190,6 +215,34 @@ def _prefetch(typingctx: Any, array: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
+
+
+def _gathers() -> bool:
+    """Whether this machine is quick at gathering bits of a word."""
+    if config.CPU_NAME or config.CPU_FEATURES:
+        return False
+    return bool(get_host_cpu_features().get("bmi2")) and get_host_cpu_name() not in {"znver1", "znver2"}
+
+
+GATHERS = _gathers()
+"""Whether the bits of a field may lie anywhere in a word; otherwise they are neighbours."""
+
+
+@intrinsic
+def _gathered(typingctx: Any, word: Any, mask: Any) -> Any:
+    """These bits of a word, side by side."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        if GATHERS:
+            function = ir.FunctionType(word, [word, word])
+            callee = cgutils.get_or_insert_function(builder.module, function, "llvm.x86.bmi.pext.64")
+            return builder.call(callee, args)
+        nothing = builder.icmp_unsigned("==", args[1], word(0))
+        shift = builder.select(nothing, word(0), builder.cttz(args[1], ir.IntType(1)(0)))
+        return builder.lshr(builder.and_(*args), shift)
+
+    return types.uint64(types.uint64, types.uint64), generate
 
 
 @inlined
@@ -234,23 +287,35 @@ def _mask(program: Program, registers: Array, live: Array) -> None:
     for p in range(uint64(pieces.shape[0])):
         value = (registers[uint64(pieces[p, 0])] >> uint64(pieces[p, 1])) & uint64(pieces[p, 2])
         row |= value << uint64(pieces[p, 3])
-        if pieces[p, 4] >= 0:
+        if pieces[p, 5] != 0:
             row += uint64(pieces[p, 4])
-            for m in range(uint64(live.shape[0])):
+            for m in range(uint64(off.shape[1])):
                 live[m] &= off[row, m]
             row = uint64(0)
 
 
 @inlined
-def _apply(program: Program, outcome: int, registers: Array, after: Array, at: int, words: int) -> None:
+def _look_up(program: Program, states: Array, at: int, rows: Array, first: int) -> None:
+    """The rows of the masks for the state that begins here."""
+    pieces, number, row = program.pieces, uint64(first), uint64(0)
+    for p in range(uint64(pieces.shape[0])):
+        value = (states[uint64(at) + uint64(pieces[p, 0])] >> uint64(pieces[p, 1])) & uint64(pieces[p, 2])
+        row |= value << uint64(pieces[p, 3])
+        rows[number] = row + uint64(pieces[p, 4])
+        number += uint64(pieces[p, 5])
+        row &= uint64(pieces[p, 5]) - uint64(1)
+
+
+@inlined
+def _apply(program: Program, outcome: int, registers: Array, base: int, after: Array, at: int, words: int) -> None:
     """The state that an effect makes of the one in the registers."""
     effects, spans, copies = program.effects, program.spans, program.copies
     for k in range(words):
-        kept = registers[k] & ~effects[2 * words * outcome + k]
-        after[at * words + k] = kept | effects[2 * words * outcome + words + k]
+        kept = registers[base + k] & ~effects[2 * words * outcome + k]
+        after[at + k] = kept | effects[2 * words * outcome + words + k]
     for c in range(spans[2 * outcome], spans[2 * outcome + 1]):
-        moved = (registers[copies[5 * c]] >> uint64(copies[5 * c + 1])) & uint64(copies[5 * c + 4])
-        after[at * words + copies[5 * c + 2]] |= moved << uint64(copies[5 * c + 3])
+        moved = (registers[base + copies[5 * c]] >> uint64(copies[5 * c + 1])) & uint64(copies[5 * c + 4])
+        after[at + copies[5 * c + 2]] |= moved << uint64(copies[5 * c + 3])
 
 
 @inlined
@@ -305,32 +370,34 @@ def represent(shape: Any, orbits: Orbits, states: Array, at: int, scratch: Scrat
 
 
 @inlined
-def _next(code: Array, registers: Array, at: Any) -> Any:
+def _next(code: Array, fields: Array, registers: Array, base: Any, at: Any) -> Any:
     """One step of a walk through compact tables; from an outcome it leads back there."""
     node = uint64(code[at])
-    value = (registers[node & uint64(0xFF)] >> ((node >> uint64(8)) & uint64(0x3F))) & (
-        (uint64(1) << (node >> uint64(16))) - uint64(1)
-    )
+    value = _gathered(registers[base + (node & uint64(0xFF))], fields[node >> uint64(8)])
     return uint64(code[at + uint64(1) + value])
 
 
 @inlined
-def _walk(program: Program, registers: Array, number: int, tables: Array, outcomes: Array) -> None:
+def _walk(program: Program, registers: Array, number: int, tables: Array, bases: Array, outcomes: Array) -> None:
     """The outcomes of several tables, walked eight at a time: a walk by itself does little but wait for memory."""
-    code, root = program.compact, program.compact_root
+    code, root, fields = program.compact, program.compact_root, program.fields
     leaves = uint64(root[root.shape[0] - 1])
     for i in range(number, number + 7):
-        tables[i] = root.shape[0] - 1
+        tables[i], bases[i] = root.shape[0] - 1, 0
     for i in range(uint64(0), uint64(number), uint64(8)):
         a, b = uint64(root[tables[i]]), uint64(root[tables[i + uint64(1)]])
         c, d = uint64(root[tables[i + uint64(2)]]), uint64(root[tables[i + uint64(3)]])
         e, f = uint64(root[tables[i + uint64(4)]]), uint64(root[tables[i + uint64(5)]])
         g, h = uint64(root[tables[i + uint64(6)]]), uint64(root[tables[i + uint64(7)]])
+        at_a, at_b = uint64(bases[i]), uint64(bases[i + uint64(1)])
+        at_c, at_d = uint64(bases[i + uint64(2)]), uint64(bases[i + uint64(3)])
+        at_e, at_f = uint64(bases[i + uint64(4)]), uint64(bases[i + uint64(5)])
+        at_g, at_h = uint64(bases[i + uint64(6)]), uint64(bases[i + uint64(7)])
         while min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h))) < leaves:
-            a, b = _next(code, registers, a), _next(code, registers, b)
-            c, d = _next(code, registers, c), _next(code, registers, d)
-            e, f = _next(code, registers, e), _next(code, registers, f)
-            g, h = _next(code, registers, g), _next(code, registers, h)
+            a, b = _next(code, fields, registers, at_a, a), _next(code, fields, registers, at_b, b)
+            c, d = _next(code, fields, registers, at_c, c), _next(code, fields, registers, at_d, d)
+            e, f = _next(code, fields, registers, at_e, e), _next(code, fields, registers, at_f, f)
+            g, h = _next(code, fields, registers, at_g, g), _next(code, fields, registers, at_h, h)
         outcomes[i], outcomes[i + uint64(1)] = a - leaves, b - leaves
         outcomes[i + uint64(2)], outcomes[i + uint64(3)] = c - leaves, d - leaves
         outcomes[i + uint64(4)], outcomes[i + uint64(5)] = e - leaves, f - leaves
@@ -340,11 +407,10 @@ def _walk(program: Program, registers: Array, number: int, tables: Array, outcom
 
 
 @inlined
-def _listed(bits: Array, first: int, last: int, tables: Array) -> int:
-    """The tables from first up to last whose bit is set; how many they are."""
-    number = uint64(0)
+def _listed(bits: Array, at: int, first: int, last: int, tables: Array, number: int) -> int:
+    """List the tables from first up to last whose bit is set behind others; how many there are then."""
     for m in range(first >> 6, (last + 63) >> 6):
-        word = bits[m]
+        word = bits[at + m]
         if m == first >> 6:
             word &= uint64(0xFFFFFFFFFFFFFFFF) << uint64(first & 63)
         if m == last >> 6:
@@ -352,28 +418,27 @@ def _listed(bits: Array, first: int, last: int, tables: Array) -> int:
         while word != uint64(0):
             tables[number] = np.int64(_trailing_zeros(word)) + (m << 6)
             word &= word - uint64(1)
-            number += uint64(1)
-    return int(number)
+            number += 1
+    return number
 
 
 @inlined
-def _ask(missing: Array, number: int, table: int, registers: Array) -> int:
+def _ask(missing: Array, number: int, table: int, registers: Array, base: int, reach: int) -> int:
     """Note what is not learned, if there is room; the notes by now."""
-    reach = registers.shape[0] + 1
-    if (number + 1) * reach <= missing.shape[0]:
-        missing[number * reach] = uint64(table)
-        for k in range(reach - 1):
-            missing[number * reach + 1 + k] = registers[k]
+    if (number + 1) * (reach + 1) <= missing.shape[0]:
+        missing[number * (reach + 1)] = uint64(table)
+        for k in range(reach):
+            missing[number * (reach + 1) + 1 + k] = registers[base + k]
         number += 1
     return number
 
 
 @inlined
-def _bits_from(bits: Array, word: int, low: Any) -> Any:
-    """64 bits, from this one on."""
-    found = bits[word] >> low
-    if low != uint64(0) and word + 1 < bits.shape[0]:
-        found |= bits[word + 1] << (uint64(64) - low)
+def _bits_from(bits: Array, at: int, words: int, word: int, low: Any) -> Any:
+    """64 of so many words that begin here, from this bit on."""
+    found = bits[at + word] >> low
+    if low != uint64(0) and word + 1 < words:
+        found |= bits[at + word + 1] << (uint64(64) - low)
     return found
 
 
@@ -393,11 +458,17 @@ def expand(
 
     A range is the first state, the one behind the last, and by how much the mark of a state lies before it. A state
     of which something is not learned yet is put off as a whole.
+
+    States are worked at in batches, stage by stage: memory is asked early for what is looked up, and walks of several
+    states are done together.
     """
-    words = len(shape)
-    step_of, affects = program.step_of, program.affects
+    words, reach = len(shape), 2 * len(shape) + 1
+    step_of, affects, off = program.step_of, program.affects, program.off
     n_actions, n_judging, n_tables = program.bounds[0], program.bounds[1], program.bounds[2]
-    mask_words = notes.live.shape[0]
+    n_masks, lookups = notes.live.shape[0], 0
+    for p in range(program.pieces.shape[0]):
+        lookups += program.pieces[p, 5]
+    flat_off, flat_affects = off.reshape(off.size), affects.reshape(affects.size)
     room = outbox.marks.shape[0] // PARTITIONS
     limit = room - n_actions
     flags, missing, cursor = notes.flags, notes.missing, notes.cursor
@@ -407,111 +478,153 @@ def expand(
     low_word, low_bit = (n_judging - inherited) >> 6, uint64((n_judging - inherited) & 63)
     by_orbits = program.orbits.nodes.shape[0] > 0
 
-    registers, live, steady = scratch.registers, scratch.live, scratch.steady
-    tables, outcomes = scratch.tables, scratch.outcomes
-    after, by, effect = scratch.after, scratch.by, scratch.effect
+    registers, after, by, effect = scratch.registers, scratch.after, scratch.by, scratch.effect
+    live, steady, rows = scratch.live, scratch.steady, scratch.rows
+    tables, bases, outcomes = scratch.tables, scratch.bases, scratch.outcomes
+    ends, lacking = scratch.ends, scratch.lacking
     at_range, at, n_missing, n_put_off = cursor[0], cursor[1], cursor[2], cursor[3]
     status = DONE
     while at_range < ranges.shape[0]:
         at = max(at, ranges[at_range, 0])
         while at < ranges[at_range, 1]:
-            for k in range(words):
-                registers[k] = states[at * words + k]
-                registers[words + k] = registers[k]
-            registers[2 * words] = step_of[n_actions]
-            for m in range(mask_words):
-                live[m] = notes.live[m]
-            _mask(program, registers, live)
-            clean = marks[at - ranges[at_range, 2]] >> uint64(ACTION_BITS)
-            live[low_word] &= ~(clean << low_bit)
-            if low_bit != uint64(0) and low_word + 1 < mask_words:
-                live[low_word + 1] &= ~(clean >> (uint64(64) - low_bit))
-            number = _listed(live, 0, n_tables, tables)
-            _walk(program, registers, number, tables, outcomes)
-            taken = 0
-            closed = False
-            asks = False
-            for m in range(mask_words):
-                steady[m] = ~live[m]
-            for i in range(number):
-                outcome, table = outcomes[i], tables[i]
-                if outcome == 0:
-                    steady[table >> 6] |= uint64(1) << uint64(table & 63)
-                elif outcome == _UNKNOWN:
-                    asks = True
-                    n_missing = _ask(missing, n_missing, table, registers)
-                elif table >= n_judging:
-                    continue
-                elif outcome == _FAILED:
-                    flags[table] = 2
-                    closed = True
-                elif table >= n_actions:
-                    flags[table] = 1
-                elif outcome == 1:
-                    closed = True
-                else:
-                    if outcome == _LEFT:
-                        flags[table] = 1
-                    else:
-                        _apply(program, outcome, registers, after, taken, words)
-                    effect[taken] = outcome
-                    by[taken] = table
-                    taken += 1
-            if n_judging < n_tables:
-                for i in range(taken):
-                    if effect[i] == _LEFT:
-                        continue
-                    for m in range(n_judging >> 6, mask_words):
-                        live[m] = notes.live[m] & ~(steady[m] & ~affects[effect[i], m])
-                    number = _listed(live, n_judging, n_tables, tables)
-                    if number == 0:
-                        continue
-                    for k in range(words):
-                        registers[k] = after[i * words + k]
-                    registers[2 * words] = step_of[by[i]]
-                    _walk(program, registers, number, tables, outcomes)
-                    for j in range(number):
-                        outcome, table = outcomes[j], tables[j]
-                        if outcome == _UNKNOWN:
-                            asks = True
-                            n_missing = _ask(missing, n_missing, table, registers)
-                        elif outcome != 0:
-                            flags[table] = 1 if outcome == 1 else 2
-            if asks:
-                notes.put_off[2 * n_put_off] = at
-                notes.put_off[2 * n_put_off + 1] = ranges[at_range, 2]
-                n_put_off += 1
-                at += 1
-                if n_missing >= patience or n_put_off == most_put_off:
-                    status = ASKS
-                    break
-                continue
-            if taken == 0 and not closed:
-                flags[n_tables] = 1
-            action = np.int64(-1)
-            full = False
-            holding = _bits_from(steady, low_word, low_bit) & handed_on
-            for i in range(taken):
-                its = np.int64(step_of[by[i]] & uint64(0xFFFF))
-                if its != action:
-                    action = its
-                    notes.enabled[action] += 1
-                notes.taken[action] += 1
-                if effect[i] == _LEFT:
-                    continue
-                shaken = _bits_from(affects[effect[i]], low_word, low_bit)
-                if by_orbits and represent(shape, program.orbits, after, i * words, scratch):
-                    shaken = handed_on
-                partition = np.int64(_hash(after, i * words, words) >> uint64(64 - PARTITION_BITS))
-                place = partition * room + outbox.count[partition]
+            some = min(BATCH, ranges[at_range, 1] - at)
+            for i in range(some):
+                _look_up(program, states, (at + i) * words, rows, i * (lookups + 1))
+                for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
+                    _prefetch(flat_off, rows[k] * uint64(n_masks))
+
+            # What is the case in these states, and where do they lead?
+            number = 0
+            for i in range(some):
                 for k in range(words):
-                    outbox.states[place * words + k] = after[i * words + k]
-                outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
-                outbox.count[partition] += 1
-                full |= outbox.count[partition] >= limit
-            at += 1
-            if full or cursor[4] != 0:
-                status = FULL if full else STOPPED
+                    registers[i * reach + k] = states[(at + i) * words + k]
+                    registers[i * reach + words + k] = states[(at + i) * words + k]
+                registers[i * reach + 2 * words] = step_of[n_actions]
+                for m in range(n_masks):
+                    left = notes.live[m]
+                    for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
+                        left &= flat_off[rows[k] * uint64(n_masks) + uint64(m)]
+                    live[i * n_masks + m] = left
+                clean = marks[at + i - ranges[at_range, 2]] >> uint64(ACTION_BITS)
+                live[i * n_masks + low_word] &= ~(clean << low_bit)
+                if low_bit != uint64(0) and low_word + 1 < n_masks:
+                    live[i * n_masks + low_word + 1] &= ~(clean >> (uint64(64) - low_bit))
+                for m in range(i * n_masks, (i + 1) * n_masks):
+                    steady[m] = ~live[m]
+                first = number
+                number = _listed(live, i * n_masks, 0, n_tables, tables, number)
+                for w in range(first, number):
+                    bases[w] = i * reach
+                ends[2 * i] = number
+            _walk(program, registers, number, tables, bases, outcomes)
+            taken = walk = 0
+            for i in range(some):
+                first = taken
+                closed = asks = False
+                for w in range(walk, ends[2 * i]):
+                    outcome, table = outcomes[w], tables[w]
+                    if outcome == 0:
+                        steady[i * n_masks + (table >> 6)] |= uint64(1) << uint64(table & 63)
+                    elif outcome == _UNKNOWN:
+                        asks = True
+                        n_missing = _ask(missing, n_missing, table, registers, i * reach, reach)
+                    elif table >= n_judging:
+                        continue
+                    elif outcome == _FAILED:
+                        flags[table] = 2
+                        closed = True
+                    elif table >= n_actions:
+                        flags[table] = 1
+                    elif outcome == 1:
+                        closed = True
+                    else:
+                        if outcome == _LEFT:
+                            flags[table] = 1
+                        else:
+                            _apply(program, outcome, registers, i * reach, after, taken * reach, words)
+                        effect[taken] = outcome
+                        by[taken] = table
+                        taken += 1
+                if taken == first and not closed and not asks:
+                    flags[n_tables] = 1
+                walk = ends[2 * i]
+                ends[2 * i + 1] = taken
+                lacking[i] = asks
+
+            # What is the case about these steps?
+            successor = state = 0
+            while n_judging < n_tables and successor < taken:
+                number = 0
+                while successor < taken and number < WALKS:
+                    while ends[2 * state + 1] <= successor:
+                        state += 1
+                    if effect[successor] != _LEFT:
+                        base, first = successor * reach, number
+                        for m in range(n_judging >> 6, n_masks):
+                            shaken = affects[effect[successor], m]
+                            live[state * n_masks + m] = notes.live[m] & ~(steady[state * n_masks + m] & ~shaken)
+                        number = _listed(live, state * n_masks, n_judging, n_tables, tables, number)
+                        for w in range(first, number):
+                            bases[w] = base
+                        if first < number:
+                            for k in range(words):
+                                after[base + words + k] = registers[state * reach + k]
+                            after[base + 2 * words] = step_of[by[successor]]
+                    successor += 1
+                _walk(program, after, number, tables, bases, outcomes)
+                for w in range(number):
+                    outcome, table = outcomes[w], tables[w]
+                    if outcome == _UNKNOWN:
+                        n_missing = _ask(missing, n_missing, table, after, bases[w], reach)
+                        owner = 0
+                        while ends[2 * owner + 1] * reach <= bases[w]:
+                            owner += 1
+                        lacking[owner] = True
+                    elif outcome != 0:
+                        flags[table] = 1 if outcome == 1 else 2
+
+            successor = 0
+            for i in range(some):
+                last = ends[2 * i + 1]
+                if lacking[i]:
+                    notes.put_off[2 * n_put_off] = at
+                    notes.put_off[2 * n_put_off + 1] = ranges[at_range, 2]
+                    n_put_off += 1
+                    at += 1
+                    successor = last
+                    if n_missing >= patience or n_put_off == most_put_off:
+                        status = ASKS
+                        break
+                    continue
+                action = np.int64(-1)
+                full = False
+                holding = _bits_from(steady, i * n_masks, n_masks, low_word, low_bit) & handed_on
+                while successor < last:
+                    its = np.int64(step_of[by[successor]] & uint64(0xFFFF))
+                    if its != action:
+                        action = its
+                        notes.enabled[action] += 1
+                    notes.taken[action] += 1
+                    if effect[successor] != _LEFT:
+                        base = successor * reach
+                        shaken = _bits_from(flat_affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
+                        if by_orbits and represent(shape, program.orbits, after, base, scratch):
+                            shaken = handed_on
+                        partition = np.int64(_hash(after, base, words) >> uint64(64 - PARTITION_BITS))
+                        place = partition * room + outbox.count[partition]
+                        for k in range(words):
+                            outbox.states[place * words + k] = after[base + k]
+                        outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
+                        _prefetch(outbox.states, (place + 4) * words)
+                        _prefetch(outbox.marks, place + 8)
+                        outbox.count[partition] += 1
+                        full |= outbox.count[partition] >= limit
+                    successor += 1
+                at += 1
+                if full or cursor[4] != 0:
+                    status = FULL if full else STOPPED
+                    break
+            if status != DONE:
                 break
         if status != DONE:
             break
@@ -666,26 +779,27 @@ def credit(storage: Storage, new_states: Array) -> None:
 
 
 @compiled
-def survey(shape: Any, states: Array, program: Program, group_at: Array, vain: Array, scratch: Scratch) -> int:
-    """The groups at which each walk in these states looks that ends in the usual outcome; how many walks."""
+def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: Array, scratch: Scratch) -> int:
+    """The groups at which each walk in these states looks that ends in the usual outcome; how many walks.
+
+    The groups are given for each field.
+    """
     words = len(shape)
-    code, root, n_judging = program.compact, program.compact_root, program.bounds[1]
+    code, root, fields, n_judging = program.compact, program.compact_root, program.fields, program.bounds[1]
     leaves = root[root.shape[0] - 1]
     registers, live, tables = scratch.registers, scratch.live, scratch.tables
-    number = 0
+    number, n_masks = 0, program.off.shape[1]
     for at in range(states.shape[0] // words):
         for k in range(words):
             registers[k] = states[at * words + k]
-        for m in range(live.shape[0]):
+        for m in range(n_masks):
             live[m] = uint64(0xFFFFFFFFFFFFFFFF)
         _mask(program, registers, live)
-        for i in range(_listed(live, 0, n_judging, tables)):
+        for i in range(_listed(live, 0, 0, n_judging, tables, 0)):
             node, groups = uint64(root[tables[i]]), uint64(0)
             while node < uint64(leaves):
-                name = uint64(code[node])
-                place = (name & uint64(0xFF)) * uint64(64) + ((name >> uint64(8)) & uint64(0x3F))
-                groups |= uint64(1) << uint64(group_at[place])
-                node = _next(code, registers, node)
+                groups |= groups_of[uint64(code[node]) >> uint64(8)]
+                node = _next(code, fields, registers, uint64(0), node)
             if node - uint64(leaves) == uint64(2):
                 vain[number] = groups
                 number += 1
@@ -743,7 +857,7 @@ def seek(
                                 best[k] = registers[k]
                         break
                 continue
-            for m in range(live.shape[0]):
+            for m in range(program.off.shape[1]):
                 live[m] = uint64(0xFFFFFFFFFFFFFFFF)
             _mask(program, registers, live)
             any_step = False
@@ -768,7 +882,7 @@ def seek(
                         for k in range(words):
                             after[k] = uint64(0)
                     else:
-                        _apply(program, outcome, registers, after, 0, words)
+                        _apply(program, outcome, registers, 0, after, 0, words)
                         if what == TO_STATE:
                             if by_orbits:
                                 represent(shape, program.orbits, after, 0, scratch)

@@ -15,15 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spec.checking.local.kernels import clear
+from spec.checking.local.kernels import LOOKUPS, clear
 from spec.language.state import Place
 
 GROUP = 9
 """Bits of a group at most, if a single slot is not wider."""
 LOOKUP = 16
 """Bits of a lookup at most: 65,536 rows, of which only those are touched that states have."""
-LOOKUPS = 20
-"""Beside those of single groups."""
 COMMON = 60
 """Of the sets of groups that are looked at most often, so many are tried in pairs."""
 WORTH = 0.25
@@ -72,9 +70,9 @@ class Masks:
         ]
         self.lookups: list[Lookup] = []
         self.off = np.zeros((0, self.words), np.uint64)
-        self.pieces = np.zeros((0, 5), np.int64)
+        self.pieces = np.zeros((0, 6), np.int64)
         """How compiled code looks up: of each group word, shift, mask and where its value begins in the row; and of
-        the last group of a lookup the first row, else -1."""
+        the last group of a lookup the first row, and 1."""
         self._cubes: list[tuple[int, int, Cube]] = []
         self._look_up([(number,) for number in range(len(self.groups))])
 
@@ -110,11 +108,11 @@ class Masks:
             at = 0
             for number in groups:
                 group = self.groups[number]
-                pieces.append((group.word, group.shift, (1 << group.width) - 1, at, -1))
+                pieces.append((group.word, group.shift, (1 << group.width) - 1, at, 0, 0))
                 at += group.width
-            pieces[-1] = (*pieces[-1][:4], first)
+            pieces[-1] = (*pieces[-1][:4], first, 1)
             first += 1 << at
-        self.pieces = np.array(pieces, np.int64).reshape(-1, 5)
+        self.pieces = np.array(pieces, np.int64).reshape(-1, 6)
         self.off = np.full((first, self.words), -1, np.int64).view(np.uint64)
         for table, bits, cube in self._cubes:
             for lookup in self.lookups:

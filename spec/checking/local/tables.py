@@ -151,7 +151,9 @@ class Tables:
         return Program(
             self.code.array,
             self.root.array,
-            *self._compact,
+            self._compact.code,
+            self._compact.root,
+            self._compact.fields,
             self.effects.array,
             self.spans.array,
             self.copies.array,
@@ -271,10 +273,22 @@ class Tables:
         groups = len(self.masks.groups)
         if not 0 < groups <= 64:
             return
-        group_at = np.zeros(64 * self.words, np.int64)
-        for node, group in zip(self._nodes, self.masks.group_of, strict=False):
-            group_at[(node & 0xFF) * 64 + (node >> 8 & 0x3F)] = group
+        program = self.program()
+        groups_of = self._groups_of_fields()
         vain = np.zeros(len(states) * self.judging, np.uint64)
         scratch = Scratch.of(self.words, len(self.all))
-        number = survey((0,) * self.words, states.ravel(), self.program(), group_at, vain, scratch)
+        number = survey((0,) * self.words, states.ravel(), program, groups_of, vain, scratch)
         self.masks.tune(vain[:number], len(states))
+
+    def _groups_of_fields(self) -> Any:
+        """The groups in which the bits of each field lie, as sets."""
+        nodes = self._nodes[: self.recorder.n_slots]
+        found = []
+        for register, field in zip(self._compact.registers.tolist(), self._compact.fields.tolist(), strict=True):
+            groups = 0
+            for node, group in zip(nodes, self.masks.group_of, strict=True):
+                mask = ((1 << (node >> 16)) - 1) << (node >> 8 & 0x3F)
+                if node & 0xFF == register and mask & field:
+                    groups |= 1 << group
+            found.append(groups)
+        return np.array(found, np.uint64)
