@@ -19,9 +19,8 @@ from spec.checking.local.kernels import PARTITIONS, TAG_SHIFT, Outbox, Scratch, 
 LARGEST = (1 << TAG_SHIFT) - 2
 """States in a partition, as far as its index can count."""
 HUGE = 2 << 20
-"""A huge page, in bytes. Where there is much, memory is taken in these: it is faster to take, and to find."""
-SMALL = 256 << 10
-"""What a partition takes in small pages before, so that a small search is small."""
+"""A huge page, in bytes. What a partition takes beyond the first of them is taken in these: it is faster to take, and
+to find. The first of them is taken in small pages, so that a small search is small."""
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 
 
@@ -113,9 +112,9 @@ class _Region:
         pages = mmap.mmap(-1, PARTITIONS * stride + HUGE, flags=flags)
         self.items = np.frombuffer(pages, dtype)
         aligned = -self.items.ctypes.data % HUGE
-        begin = [aligned + partition * stride + HUGE - SMALL for partition in range(PARTITIONS)]
+        begin = [aligned + partition * stride for partition in range(PARTITIONS)]
         self.begin = np.array([-(-place // (size * unit)) * unit for place in begin], np.int64)
         """Where each partition begins, a multiple of the unit."""
         if hasattr(mmap, "MADV_HUGEPAGE"):
             for place in begin:
-                pages.madvise(mmap.MADV_HUGEPAGE, place + SMALL, stride - HUGE)
+                pages.madvise(mmap.MADV_HUGEPAGE, place + HUGE, stride - HUGE)
