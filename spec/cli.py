@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import signal
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from spec.checking import Result
+    from spec.checking.simulation import Simulation
     from spec.language import Specification
+
+T = TypeVar("T")
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class _Count(click.IntRange):
@@ -35,7 +43,7 @@ def _size(context: click.Context, option: click.Parameter, written: str | None) 
     return size
 
 
-# What `check` and `anomalies` have in common.
+# What commands have in common.
 ENGINE = click.option(
     "--engine",
     type=click.Choice(["auto", "local", "spark", "reference"]),
@@ -53,6 +61,29 @@ MEMORY = click.option(
 MAX_STATES = click.option("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
 MAX_DEPTH = click.option("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+PROPERTIES = click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Check only this one; may be repeated."
+)
+DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
+
+
+def of_a_system(command: Command) -> Command:
+    """Let a command have what says which system is meant, under which constants."""
+    for option in reversed(
+        [
+            click.argument("system"),
+            click.option(
+                "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a constant or switch this value."
+            ),
+            click.option(
+                "--release", metavar="R", help="Begin with what this release of Kafka had; else with the newest."
+            ),
+            click.option("--with", "switched_on", multiple=True, metavar="SWITCH", help="Turn a fix on."),
+            click.option("--without", "switched_off", multiple=True, metavar="SWITCH", help="Turn a fix off."),
+        ]
+    ):
+        command = option(command)
+    return command
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -83,17 +114,13 @@ def list_systems() -> None:
 
 
 @kafkaspec.command(short_help="Explore SYSTEM: what holds, and how the rest breaks.")
-@click.argument("system")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a constant or switch this value.")
-@click.option("--release", metavar="R", help="Begin with what this release of Kafka had; else with the newest.")
-@click.option("--with", "switched_on", multiple=True, metavar="SWITCH", help="Turn a fix on.")
-@click.option("--without", "switched_off", multiple=True, metavar="SWITCH", help="Turn a fix off.")
+@of_a_system
 @ENGINE
 @WORKERS
 @click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers, which may exchange names.")
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this one; may be repeated.")
+@PROPERTIES
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything, whatever is found.")
-@click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
+@DEADLOCK
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
@@ -125,16 +152,12 @@ def check(
 
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     """
-    from spec.loading import answering_for, specification, system_named
-    from spec.releases import release_named
     from spec.report import report
 
     if trace:
         raise click.UsageError("--trace is not built yet")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    cls = system_named(system)
-    with answering_for(cls):
-        subject = specification(cls, release, settings, switched_on, switched_off)
+    subject, release = _asked_for(system, release, settings, switched_on, switched_off)
     result = _explored(
         subject,
         engine=_engine(engine, workers, memory, run_dir, resume),
@@ -144,7 +167,7 @@ def check(
         max_states=max_states,
         max_depth=max_depth,
         symmetry=symmetry,
-        release=None if release is None else release_named(release, cls.releases),
+        release=release,
     )
     click.echo(json.dumps(result.to_json()) if as_json else report(result))
     if as_json:
@@ -152,23 +175,48 @@ def check(
     sys.exit(result.exit_code)
 
 
+def _asked_for(
+    system: str,
+    release: str | None,
+    settings: tuple[str, ...],
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+) -> tuple[Specification, str | None]:
+    """The specification that is meant, and the release by its full name."""
+    from spec.loading import answering_for, specification, system_named
+    from spec.releases import release_named
+
+    cls = system_named(system)
+    with answering_for(cls):
+        subject = specification(cls, release, settings, switched_on, switched_off)
+    return subject, None if release is None else release_named(release, cls.releases)
+
+
 def _explored(subject: Specification, **options: Any) -> Result:
-    """What `check` finds, watched on stderr. What the specification raises is told, and ends the command."""
-    from spec.checking import EvaluationFailed, check
+    """What `check` finds."""
+    from spec.checking import check
+
+    return _watched(check, subject, **options)
+
+
+def _watched(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
+    """What is found, watched on stderr. What the specification raises is told, and ends the command."""
+    from spec.checking import EvaluationFailed
     from spec.loading import answering_for, place_in
     from spec.progress import Progress
 
     try:
         with answering_for(type(subject)), Progress() as progress:
-            return check(subject, watch=progress, **options)
+            return ask(subject, watch=progress, **options)
     except EvaluationFailed as failure:
         place = place_in(type(subject), failure.__cause__)
         at = f" ({place})" if place else ""
         state = failure.state or "in which every variable has the first value of its domain"
-        _fail(f"{failure}{at}\n  in the state {state}", 75)
+        notes = "".join(f", {note}" for note in getattr(failure, "__notes__", ()))
+        _fail(f"{failure}{at}\n  in the state {state}{notes}", 75)
 
 
-def _say_if_interrupted(result: Result) -> None:
+def _say_if_interrupted(result: Result | Simulation) -> None:
     """Beside the JSON; in text the result says it."""
     if result.verdict == "interrupted":
         click.echo(f"Interrupted: {result.why}", err=True)
@@ -335,11 +383,75 @@ def diagram(what: str, form: str, output: Path | None) -> None:
         raise click.UsageError(f"{output} cannot be written: {failure.strerror}") from None
 
 
-@kafkaspec.command(hidden=True, context_settings={"ignore_unknown_options": True})
-@click.argument("rest", nargs=-1)
-def simulate(rest: tuple[str, ...]) -> None:
-    """Random walks."""
-    raise click.UsageError("simulate is not built yet")
+@kafkaspec.command(short_help="Let chance walk through SYSTEM: for what is too large to be explored.")
+@of_a_system
+@click.option("--runs", type=COUNT, metavar="N", help="How many; else 100,000. The first that fails is the last.")
+@click.option("--steps", type=COUNT, default=100, show_default=True, metavar="N", help="Of each run, at most.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), metavar="S", help="The same seed, the same runs.")
+@click.option("--run", type=COUNT, metavar="K", help="Only this run of the seed, step by step.")
+@WORKERS
+@PROPERTIES
+@DEADLOCK
+@AS_JSON
+def simulate(
+    system: str,
+    settings: tuple[str, ...],
+    release: str | None,
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+    runs: int | None,
+    steps: int,
+    seed: int | None,
+    run: int | None,
+    workers: int | None,
+    properties: tuple[str, ...],
+    deadlock: bool,
+    as_json: bool,
+) -> None:
+    """Let chance walk through SYSTEM, run after run, until something breaks; it is shrunk to a short trace.
+
+    It proves nothing: if nothing breaks it exits 20, as for any bound. The seed and the run are printed, and with
+    them everything comes out again, whatever the number of workers. SYSTEM and exit codes are those of `check`.
+    """
+    from spec.checking.simulation import RUNS
+    from spec.checking.simulation import simulate as walk
+    from spec.report import report_of_walks
+
+    if run is not None and runs is not None:
+        raise click.UsageError("--runs and --run: the one run is named, or they are counted")
+    if run is not None and seed is None:
+        raise click.UsageError("--run: say of which --seed")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    subject, full_release = _asked_for(system, release, settings, switched_on, switched_off)
+    found = _watched(
+        walk,
+        subject,
+        runs=RUNS if runs is None else runs,
+        steps=steps,
+        seed=seed,
+        run=run,
+        workers=workers or len(os.sched_getaffinity(0)),
+        properties=properties,
+        deadlock=deadlock,
+        release=full_release,
+    )
+    if found.failing_run is not None:
+        words = ["kafkaspec", "simulate", system]
+        words += ["--release", release] if release is not None else []
+        for option, values in (
+            ("--set", settings),
+            ("--with", switched_on),
+            ("--without", switched_off),
+            ("--property", properties),
+        ):
+            words += [word for value in values for word in (option, value)]
+        words += ["--deadlock"] * deadlock
+        words += ["--steps", str(steps), "--seed", str(found.seed), "--run", str(found.failing_run)]
+        found = replace(found, repeat=shlex.join(words))
+    click.echo(json.dumps(found.to_json()) if as_json else report_of_walks(found))
+    if as_json:
+        _say_if_interrupted(found)
+    sys.exit(found.exit_code)
 
 
 @kafkaspec.command(hidden=True, context_settings={"ignore_unknown_options": True})

@@ -1,4 +1,4 @@
-"""How far an exploration is, on stderr: a bar on a terminal, a plain line every few seconds elsewhere.
+"""How far an exploration or a simulation is, on stderr: a bar on a terminal, elsewhere a line every few seconds.
 
 Whoever is quick sees nothing of it; at the end of the others stands a line with what it came to.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from spec.checking.exploration import Figures
+from spec.checking.simulation import Walked
 
 BAR = 16
 """Columns of the bar on a terminal."""
@@ -21,7 +22,7 @@ QUICK = 1.0
 
 
 class Progress:
-    """A watch for an exploration; to be used in a `with`."""
+    """A watch for whoever explores or walks; to be used in a `with`."""
 
     def __init__(self, stream: TextIO | None = None, every: float = 3.0):
         self.stream = sys.stderr if stream is None else stream
@@ -31,7 +32,7 @@ class Progress:
         self._status: Any = None
         self._began = time.monotonic()
         self._next = self._began + (0.3 if self.on_terminal else every)
-        self._last: Figures | None = None
+        self._last: Figures | Walked | None = None
         self._shown = False
 
     def __enter__(self) -> Progress:
@@ -44,7 +45,7 @@ class Progress:
         if slow and self._last is not None and failure is None:
             self._print(self._last)
 
-    def __call__(self, figures: Figures) -> None:
+    def __call__(self, figures: Figures | Walked) -> None:
         """Show the figures, if it is time to."""
         self._last = figures
         now = time.monotonic()
@@ -58,10 +59,10 @@ class Progress:
             self._next = now + self.every
             self._print(figures)
 
-    def _print(self, figures: Figures) -> None:
+    def _print(self, figures: Figures | Walked) -> None:
         print(line(figures), file=self.stream, flush=True)
 
-    def _move(self, figures: Figures) -> None:
+    def _move(self, figures: Figures | Walked) -> None:
         if self._status is None:
             from rich.console import Console
 
@@ -72,20 +73,32 @@ class Progress:
         self._status.update(f"{bar(figures)} {line(figures)}"[: self._console.width - 3])
 
 
-def bar(figures: Figures) -> str:
-    """The share of the states found so far that are expanded: it is full when there is nothing left to do.
+def bar(figures: Figures | Walked) -> str:
+    """The share of the states found so far that are expanded, or of the runs: full when there is nothing left to do.
 
     >>> bar(Figures(depth=9, generated=90, distinct=40, queue=10, seconds=1.0))
     '############----'
     """
-    done = 1 - figures.queue / figures.distinct if figures.distinct else 0
+    if isinstance(figures, Walked):
+        done = figures.runs / figures.asked
+    else:
+        done = 1 - figures.queue / figures.distinct if figures.distinct else 0
     full = int(done * BAR)
     return "#" * full + "-" * (BAR - full)
 
 
-def line(figures: Figures) -> str:
-    """The figures on one line, as far as the engine knows them."""
-    return ", ".join(_told(figures))
+def line(figures: Figures | Walked) -> str:
+    """The figures on one line, as far as they are known."""
+    told = _told_of_walks(figures) if isinstance(figures, Walked) else _told(figures)
+    return ", ".join((*told, f"{_megabytes():,} MB"))
+
+
+def _told_of_walks(figures: Walked) -> Iterator[str]:
+    rate = figures.steps / figures.seconds if figures.seconds else 0
+    yield f"{figures.runs:,} of {figures.asked:,} runs"
+    yield f"{figures.steps:,} steps"
+    yield f"{rate:,.0f} steps/s"
+    yield f"{figures.in_python:.0%} in Python"
 
 
 def _told(figures: Figures) -> Iterator[str]:
@@ -99,7 +112,6 @@ def _told(figures: Figures) -> Iterator[str]:
         yield f"{figures.bytes_per_state:.1f} bytes/state"
     if figures.in_python is not None:
         yield f"{figures.in_python:.0%} in Python"
-    yield f"{_megabytes():,} MB"
 
 
 def _megabytes() -> int:

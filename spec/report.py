@@ -7,7 +7,9 @@ from enum import Enum
 from typing import Any
 
 from spec.checking.model import DEADLOCK
-from spec.checking.result import Result
+from spec.checking.result import PropertyResult, Result
+from spec.checking.simulation import Simulation
+from spec.checking.sketch import ERROR
 from spec.checking.trace import Trace, TraceStep
 from spec.language.domains import ABSENT, LEFT_OUT
 
@@ -20,7 +22,38 @@ def report(result: Result) -> str:
     return "\n".join(lines)
 
 
-def headline(result: Result) -> str:
+def report_of_walks(found: Simulation) -> str:
+    """What a simulation came to, on a few lines; below it a counterexample, or what happened in the one run."""
+    lines = [f"{found.system}: {headline(found)}", *_walked(found), *_what_for(found), *_properties(found)]
+    never = [each.name for each in found.actions if not each.taken]
+    if never and found.counterexample is None and found.example is None:
+        lines.append(f"  never taken {', '.join(never)}")
+    if found.counterexample is not None:
+        lines += ["", *tell(found.counterexample)]
+    if found.example is not None:
+        lines += ["", *_steps(found.example)]
+    return "\n".join(lines)
+
+
+def _walked(found: Simulation) -> Iterator[str]:
+    tally = found.tally
+    yield (
+        f"  {tally.steps:,} steps in {_runs(tally.runs)}, about {tally.sketch.estimate:,} distinct states "
+        f"(±{ERROR:.1%}), in {found.seconds:.1f} s ({found.steps_per_second:,} steps/s)"
+    )
+    yield f"  longest run {tally.longest:,} states; {tally.early:,} ended early, where nothing more could be done"
+    yield f"  seed {found.seed}"
+    if tally.end is not None:
+        yield f"  run {tally.end.run:,} failed, in {tally.end.steps + 1:,} states, shrunk to what stands below"
+    if found.repeat:
+        yield f"  again       {found.repeat}"
+
+
+def _runs(number: int) -> str:
+    return f"{number:,} run{'' if number == 1 else 's'}"
+
+
+def headline(result: Result | Simulation) -> str:
     """The verdict in a few words."""
     trace = result.counterexample
     if trace is not None and result.verdict == "deadlock":
@@ -42,7 +75,7 @@ def _figures(result: Result) -> Iterator[str]:
     )
 
 
-def _what_for(result: Result) -> Iterator[str]:
+def _what_for(result: Result | Simulation) -> Iterator[str]:
     if result.release is not None:
         yield f"  release {result.release}"
     if result.constants:
@@ -57,26 +90,37 @@ def _valuation(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {show(value)}" for name, value in values.items())
 
 
-def _properties(result: Result) -> Iterator[str]:
+def _properties(result: Result | Simulation) -> Iterator[str]:
     for verdict in ("violated", "holds", "witnessed", "unwitnessed", "undecided"):
         found = [each for each in result.properties if each.verdict == verdict]
         if found:
-            names = (each.name if each.length is None else f"{each.name} ({each.length})" for each in found)
-            yield f"  {verdict:11} {', '.join(names)}"
+            yield f"  {verdict:11} {', '.join(_decided(result, each) for each in found)}"
+
+
+def _decided(result: Result | Simulation, judged: PropertyResult) -> str:
+    if judged.length is None:
+        return judged.name
+    if isinstance(result, Simulation) and judged.name in result.witnessed:
+        return f"{judged.name} ({judged.length}; {_runs(result.witnessed[judged.name])})"
+    return f"{judged.name} ({judged.length})"
 
 
 def tell(trace: Trace) -> Iterator[str]:
     """A trace, step by step, each with what was said and only what changed."""
     yield f"{trace.broken}: {trace.sentence}"
     yield ""
+    yield from _steps(trace)
+    yield ""
+    yield from _why(trace)
+
+
+def _steps(trace: Trace) -> Iterator[str]:
     width = len(str(trace.length))
     yield f"  {1:{width}}  initially"
     for line in _variables(trace.initial):
         yield f"  {'':{width}}    {line}"
     for number, step in enumerate(trace.steps, start=2):
         yield from _step(number, width, step)
-    yield ""
-    yield from _why(trace)
 
 
 def _variables(variables: Mapping[str, Any]) -> Iterator[str]:

@@ -10,6 +10,19 @@ from spec.checking.exploration import Engine, Figures
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.replay import NotEnabled, Replay
 from spec.checking.result import Result
+from spec.checking.simulation import Simulation, simulate
 from spec.checking.trace import Trace
 
-__all__ = ["Engine", "EvaluationFailed", "Figures", "Model", "NotEnabled", "Replay", "Result", "Trace", "check"]
+__all__ = [
+    "Engine",
+    "EvaluationFailed",
+    "Figures",
+    "Model",
+    "NotEnabled",
+    "Replay",
+    "Result",
+    "Simulation",
+    "Trace",
+    "check",
+    "simulate",
+]

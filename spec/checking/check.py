@@ -60,7 +60,7 @@ def check(
     """
     model = Model(specification)
     named = tuple(properties)
-    question = Question(_asked(model, named, deadlock), keep_going, max_states, max_depth, symmetry)
+    question = Question(asked(model, named, deadlock), keep_going, max_states, max_depth, symmetry)
     chosen = engine_named(engine) if isinstance(engine, str) else engine
     if symmetry and chosen.name not in REDUCING:
         raise UsageError(f"the {chosen.name} engine does not know --symmetry; {' and '.join(REDUCING)} do")
@@ -93,7 +93,12 @@ def engine_named(name: str) -> Engine:
     raise UsageError(f"no engine is called {name}; there are auto, local, spark, reference")
 
 
-def _asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
+def asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
+    """The numbers of the properties to look at: those named, or all of them.
+
+    Raises:
+        UsageError: there is none of a name.
+    """
     known = [each.name for each in model.properties]
     for name in named:
         if name not in known:

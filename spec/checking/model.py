@@ -7,8 +7,9 @@ a specification runs is caught here, once for all engines.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from spec.language.errors import Bounded, Disabled, SpecificationError
@@ -156,6 +157,28 @@ class Model:
             for judged in self._judges(looking_for)
             if self._decides(judged.property, state, self._there.s)
         )
+
+    def found_on(
+        self, before: Values, choice: tuple[int, int], after: Values, looking_for: Sequence[int]
+    ) -> tuple[int, ...]:
+        """Which of the given properties of steps this step decides."""
+        if not looking_for:
+            return ()
+        self._before.load(before)
+        self._here.load(after)
+        return self._found(self._judges(looking_for), before, self.actions[choice[0]].step(choice[1]), after)
+
+    def only(self, choices: Collection[tuple[int, int]]) -> Model:
+        """The same, if only these instances of actions can be done. They are numbered anew, actions are not."""
+        less = copy(self)
+        less.actions = tuple(
+            replace(
+                action, instances=tuple(each for at, each in enumerate(action.instances) if (number, at) in choices)
+            )
+            for number, action in enumerate(self.actions)
+        )
+        less._evaluated = [[0] * len(action.instances) for action in less.actions]
+        return less
 
     def window(self) -> Window:
         """A window of one's own on this model's states."""

@@ -40,8 +40,8 @@ class ActionResult:
     """States in which some instance of it is enabled."""
     taken: int
     """Successors that it gave, those equal to their predecessor included."""
-    new_states: int
-    """States first reached by it; this one figure depends on the order of the search."""
+    new_states: int | None
+    """States first reached by it; this one figure depends on the order of the search. None if nobody can tell."""
 
 
 @dataclass(frozen=True)

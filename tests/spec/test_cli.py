@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -536,8 +537,23 @@ TEXT_ERRORS = {
     "check own.py:Counter --engine reference --symmetry": "--symmetry: counter has no interchangeable values",
     # What is not built yet.
     "check own.py:Counter --trace trace.itf.json": "--trace is not built yet",
-    "simulate own.py:Counter --runs 3 --steps 4": "simulate is not built yet",
     "replay trace.itf.json": "replay is not built yet",
+    # Simulations.
+    "simulate": "Missing argument 'SYSTEM'.",
+    "simulate nosuch": "no system is called nosuch; there are ",
+    "simulate own.py:Counter --runs 0": "Invalid value for '--runs': 0 is not in the range x>=1.",
+    "simulate own.py:Counter --steps 1000001": "steps = 1000001: it must be 1 or more, up to 1000000",
+    "simulate own.py:Counter --seed -1": (
+        "Invalid value for '--seed': -1 is not in the range 0<=x<=18446744073709551615."
+    ),
+    "simulate own.py:Counter --seed 1 --run 2 --runs 3": (
+        "--runs and --run: the one run is named, or they are counted"
+    ),
+    "simulate own.py:Counter --run 2": "--run: say of which --seed",
+    "simulate own.py:Counter --property none": (
+        "counter has no property none; it has type_ok, never_beyond, full, deadlock"
+    ),
+    "simulate own.py:Counter --set tip=3": "counter has no constant tip; it has top, names, patient, stops, form",
     # Anomalies.
     "anomalies T2": "no anomaly is called T2; there are T1, T20, raising, interrupting",
     "anomalies T1 T20": "Got unexpected extra argument (T20)",
@@ -641,10 +657,10 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def begun(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
+def begun(*arguments: str, stderr: int = subprocess.PIPE, command: str = "check") -> subprocess.Popen[str]:
     """A run that will not end by itself."""
     return subprocess.Popen(
-        [COMMAND, "check", "own.py:Slow", *arguments],
+        [COMMAND, command, "own.py:Slow", *arguments],
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
@@ -713,6 +729,122 @@ def test_head_of_the_list() -> None:
     """The same in a shell."""
     done = subprocess.run(["/bin/sh", "-c", f"{COMMAND} list | head -1"], capture_output=True, text=True)
     assert (done.stdout.strip() in SYSTEMS, done.stderr) == (True, "")
+
+
+# Simulations.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verdict", "code"),
+    [
+        ("own.py:Counter", "bounded", 20),
+        ("own.py:Counter --without stops", "violated", 12),
+        ("own.py:Counter --release 1.1", "violated", 12),
+        ("own.py:Counter --without stops --property type_ok", "bounded", 20),
+        ("own.py:Stuck --deadlock", "deadlock", 11),
+        ("own.py:Stuck", "bounded", 20),
+    ],
+)
+def test_a_simulation_has_the_exit_codes_of_a_check(ask: Ask, arguments: str, verdict: str, code: int) -> None:
+    """But that it never holds."""
+    answer = ask("simulate", *arguments.split(), "--runs", "300", "--seed", "1", "--json")
+    assert (answer.code, answer.json()["verdict"], answer.err) == (code, verdict, "")
+
+
+def test_json_of_a_simulation(ask: Ask) -> None:
+    """It has the members of a check, null where chance cannot know, and what only a simulation has."""
+    found = ask("simulate", "own.py:Counter", "--without", "stops", "--seed", "7", "--json").json()
+    checked = ask("check", "own.py:Counter", "--without", "stops", "--json").json()
+    assert list(found) == [*checked, "simulation"]
+    same = ("system", "constants", "switches", "release", "verdict", "counterexample")
+    assert {name: found[name] for name in same} == {name: checked[name] for name in same}
+    unknown = ("distinct_states", "depth", "states_per_second", "bytes_per_state")
+    assert [found[name] for name in unknown] == [None] * 4
+    assert found["engine"] == "simulation"
+    assert {each["new_states"] for each in found["actions"]} == {None}
+    its = found["simulation"]
+    assert found["generated_states"] == its["runs"] + its["steps"]
+    assert (its["seed"], its["runs_asked"], its["steps_asked"]) == (7, 100_000, 100)
+    assert its["failing_run"] == its["runs"]
+    assert its["failing_length"] >= found["counterexample"]["length"] == 5
+    assert (its["distinct_states_about"], its["example"]) == (5, None)
+
+
+def test_the_seed_is_printed_always(ask: Ask) -> None:
+    """Whether one was given, or one was chosen; with it all comes out again."""
+    asked = ("simulate", "own.py:Counter", "--runs", "5")
+    chosen = re.search(r"^  seed (\d+)$", ask(*asked).out, re.MULTILINE)
+    assert chosen is not None
+    again = [ask(*asked, "--seed", chosen[1], "--workers", workers, "--json").json() for workers in ("1", "2")]
+    for each in again:
+        del each["seconds"], each["simulation"]["steps_per_second"]
+    assert again[0] == again[1]
+    assert again[0]["simulation"]["seed"] == int(chosen[1])
+
+
+def test_the_command_that_does_it_again(ask: Ask) -> None:
+    """It is printed, can be pasted, and does the one run that failed."""
+    asked = ["own.py:Counter", "--release", "1.1", "--set", 'names=("x", "y")', "--property", "never_beyond"]
+    first = ask("simulate", *asked, "--seed", "3", "--steps", "40")
+    command = re.search(r"^  again       kafkaspec (.*)$", first.out, re.MULTILINE)
+    assert command is not None
+    again = ask(*shlex.split(command[1]))
+    assert again.code == first.code == 12
+    assert " in 1 run, " in again.out
+    assert again.out.partition("\n\n")[2] == first.out.partition("\n\n")[2]
+    assert command[0] in again.out
+    assert ask(*shlex.split(command[1]), "--json").json()["simulation"]["repeat"] == f"kafkaspec {command[1]}"
+
+
+def test_a_simulation_says_that_it_proves_nothing(ask: Ask) -> None:
+    """And how far it came, what it saw how often, and what it never did."""
+    answer = ask("simulate", "own.py:Idle", "--runs", "20", "--steps", "9", "--seed", "1")
+    assert answer.out.splitlines()[0] == (
+        "idle: bounded: nothing was found in 20 runs of up to 9 steps, which proves nothing"
+    )
+    for part in ("180 steps in 20 runs, about 4 distinct states", "never taken sleep", "top = 3", "time"):
+        assert part in answer.out
+    assert re.search(r"witnessed   full \(4; \d+ runs\)", answer.out)
+
+
+def test_one_run_can_be_looked_at(ask: Ask) -> None:
+    """Step by step, as a trace is told."""
+    answer = ask("simulate", "own.py:Counter", "--seed", "1", "--run", "4", "--steps", "3")
+    assert answer.code == 20
+    assert answer.out.partition("\n\n")[2].splitlines()[:4] == [
+        "  1  initially",
+        "       count[here]: 0",
+        "  2  press(by=1)",
+        "       count[here]: 0 -> 1",
+    ]
+
+
+def test_a_simulation_that_raises_says_in_which_run(ask: Ask) -> None:
+    """As a check does, and how to have it again."""
+    answer = ask("simulate", "own.py:Failing", "--seed", "5", "--json")
+    assert (answer.code, answer.out) == (75, "")
+    assert re.fullmatch(
+        r"Error: divide\(\): ZeroDivisionError: .* \(own.py, line \d+\)\n"
+        r"  in the state count\[here\] = 2, in run \d+ of seed 5\n",
+        answer.err,
+    )
+
+
+def test_an_interrupted_simulation_tells_what_it_has() -> None:
+    """Ctrl-C ends it with the runs that were done; on stderr stood lines of progress."""
+    with begun("--runs", "1000000000", "--seed", "1", "--json", command="simulate") as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        progress = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert re.fullmatch(
+        r"[\d,]+ of 1,000,000,000 runs, [\d,]+ steps, [\d,]+ steps/s, \d+% in Python, [\d,]+ MB\n", progress
+    )
+    found = Answer(process.returncode, out, err).json()
+    assert (process.returncode, found["verdict"]) == (130, "interrupted")
+    assert found["simulation"]["runs"] > 0
+    assert "Interrupted: nothing was found in " in err
 
 
 # The other commands.
@@ -869,7 +1001,7 @@ def test_help_is_whole(ask: Ask) -> None:
     assert answer.code == 0
     assert "..." not in answer.out.partition("Commands:")[2]
     assert all(re.search(rf"\b{code}\b", answer.out) for code in (0, 2, 10, 11, 12, 20, 21, 75, 130))
-    assert not any(command in answer.out for command in ("simulate", "replay"))
+    assert "replay" not in answer.out
 
 
 def test_every_option_has_its_help() -> None:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from spec.checking import Figures
+from spec.checking.simulation import Walked
 from spec.progress import BAR, QUICK, Progress, bar, line
 
 FIGURES = Figures(depth=12, generated=3456789, distinct=1000000, queue=2345, seconds=4.0)
@@ -67,6 +68,15 @@ def test_what_an_engine_knows_beside_them() -> None:
 def test_a_bar_fills_as_less_is_left_to_do(queue: int, full: int) -> None:
     """It shows which share of the states found so far is expanded, and is full only if all are."""
     assert bar(FIGURES._replace(queue=queue)) == "#" * full + "-" * (BAR - full)
+
+
+def test_a_line_of_a_simulation() -> None:
+    """Runs, of how many, steps, rate, what the specification took, and memory; the bar is of runs."""
+    walked = Walked(runs=2_500, asked=10_000, steps=240_000, seconds=0.5, in_python=0.25)
+    assert line(walked).startswith("2,500 of 10,000 runs, 240,000 steps, 480,000 steps/s, 25% in Python, ")
+    assert re.search(r" [\d,]+ MB$", line(walked))
+    assert bar(walked) == "#" * (BAR // 4) + "-" * (BAR - BAR // 4)
+    assert "0 steps/s" in line(walked._replace(seconds=0.0))
 
 
 def test_a_bar_of_nothing() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from spec.language import (
@@ -317,6 +319,22 @@ class DeadlyProperty(Countdown):
         if s.number == self.fatal:
             die_once(self)
         return True
+
+
+class Announcing(Walkers):
+    """A worker that expands certain states tells who it is, and waits to be killed, as long as somebody listens."""
+
+    driver: int = constant(0, "the process in which it does not happen")
+    port: int = constant(0, "where somebody listens, on this machine")
+
+    @action
+    def announce(self, s: State) -> None:
+        """It is not enabled."""
+        if sum(s.at.values()) == self.length and os.getpid() != self.driver:
+            with suppress(ConnectionError), socket.create_connection(("127.0.0.1", self.port)) as connection:
+                connection.sendall(str(os.getpid()).encode())
+                connection.recv(1)  # which ends when nobody listens any more
+        require(False)
 
 
 class Interrupting(Countdown):

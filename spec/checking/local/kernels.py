@@ -194,7 +194,9 @@ _UNKNOWN, _LEFT, _FAILED = -1, 2, 3
 
 
 @intrinsic
-def _trailing_zeros(typingctx: Any, word: Any) -> Any:
+def trailing_zeros(typingctx: Any, word: Any) -> Any:
+    """The number of the lowest bit that is set."""
+
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], context.get_constant(types.boolean, False))
 
@@ -280,7 +282,7 @@ def clear(off: Array, first: int, free: int, table: int) -> None:
 
 
 @inlined
-def _mask(program: Program, registers: Array, live: Array) -> None:
+def mask(program: Program, registers: Array, live: Array) -> None:
     """Leave only the tables whose outcome is not known to be the usual one."""
     pieces, off = program.pieces, program.off
     row = uint64(0)
@@ -307,7 +309,7 @@ def _look_up(program: Program, states: Array, at: int, rows: Array, first: int) 
 
 
 @inlined
-def _apply(program: Program, outcome: int, registers: Array, base: int, after: Array, at: int, words: int) -> None:
+def apply(program: Program, outcome: int, registers: Array, base: int, after: Array, at: int, words: int) -> None:
     """The state that an effect makes of the one in the registers."""
     effects, spans, copies = program.effects, program.spans, program.copies
     for k in range(words):
@@ -378,7 +380,7 @@ def _next(code: Array, fields: Array, registers: Array, base: Any, at: Any) -> A
 
 
 @inlined
-def _walk(program: Program, registers: Array, number: int, tables: Array, bases: Array, outcomes: Array) -> None:
+def follow(program: Program, registers: Array, number: int, tables: Array, bases: Array, outcomes: Array) -> None:
     """The outcomes of several tables, walked eight at a time: a walk by itself does little but wait for memory."""
     code, root, fields = program.compact, program.compact_root, program.fields
     leaves = uint64(root[root.shape[0] - 1])
@@ -407,7 +409,7 @@ def _walk(program: Program, registers: Array, number: int, tables: Array, bases:
 
 
 @inlined
-def _listed(bits: Array, at: int, first: int, last: int, tables: Array, number: int) -> int:
+def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: int) -> int:
     """List the tables from first up to last whose bit is set behind others; how many there are then."""
     for m in range(first >> 6, (last + 63) >> 6):
         word = bits[at + m]
@@ -416,14 +418,14 @@ def _listed(bits: Array, at: int, first: int, last: int, tables: Array, number: 
         if m == last >> 6:
             word &= (uint64(1) << uint64(last & 63)) - uint64(1)
         while word != uint64(0):
-            tables[number] = np.int64(_trailing_zeros(word)) + (m << 6)
+            tables[number] = np.int64(trailing_zeros(word)) + (m << 6)
             word &= word - uint64(1)
             number += 1
     return number
 
 
 @inlined
-def _ask(missing: Array, number: int, table: int, registers: Array, base: int, reach: int) -> int:
+def ask(missing: Array, number: int, table: int, registers: Array, base: int, reach: int) -> int:
     """Note what is not learned, if there is room; the notes by now."""
     if (number + 1) * (reach + 1) <= missing.shape[0]:
         missing[number * (reach + 1)] = uint64(table)
@@ -512,11 +514,11 @@ def expand(
                 for m in range(i * n_masks, (i + 1) * n_masks):
                     steady[m] = ~live[m]
                 first = number
-                number = _listed(live, i * n_masks, 0, n_tables, tables, number)
+                number = listed(live, i * n_masks, 0, n_tables, tables, number)
                 for w in range(first, number):
                     bases[w] = i * reach
                 ends[2 * i] = number
-            _walk(program, registers, number, tables, bases, outcomes)
+            follow(program, registers, number, tables, bases, outcomes)
             taken = walk = 0
             for i in range(some):
                 first = taken
@@ -527,7 +529,7 @@ def expand(
                         steady[i * n_masks + (table >> 6)] |= uint64(1) << uint64(table & 63)
                     elif outcome == _UNKNOWN:
                         asks = True
-                        n_missing = _ask(missing, n_missing, table, registers, i * reach, reach)
+                        n_missing = ask(missing, n_missing, table, registers, i * reach, reach)
                     elif table >= n_judging:
                         continue
                     elif outcome == _FAILED:
@@ -541,7 +543,7 @@ def expand(
                         if outcome == _LEFT:
                             flags[table] = 1
                         else:
-                            _apply(program, outcome, registers, i * reach, after, taken * reach, words)
+                            apply(program, outcome, registers, i * reach, after, taken * reach, words)
                         effect[taken] = outcome
                         by[taken] = table
                         taken += 1
@@ -563,7 +565,7 @@ def expand(
                         for m in range(n_judging >> 6, n_masks):
                             shaken = affects[effect[successor], m]
                             live[state * n_masks + m] = notes.live[m] & ~(steady[state * n_masks + m] & ~shaken)
-                        number = _listed(live, state * n_masks, n_judging, n_tables, tables, number)
+                        number = listed(live, state * n_masks, n_judging, n_tables, tables, number)
                         for w in range(first, number):
                             bases[w] = base
                         if first < number:
@@ -571,11 +573,11 @@ def expand(
                                 after[base + words + k] = registers[state * reach + k]
                             after[base + 2 * words] = step_of[by[successor]]
                     successor += 1
-                _walk(program, after, number, tables, bases, outcomes)
+                follow(program, after, number, tables, bases, outcomes)
                 for w in range(number):
                     outcome, table = outcomes[w], tables[w]
                     if outcome == _UNKNOWN:
-                        n_missing = _ask(missing, n_missing, table, after, bases[w], reach)
+                        n_missing = ask(missing, n_missing, table, after, bases[w], reach)
                         owner = 0
                         while ends[2 * owner + 1] * reach <= bases[w]:
                             owner += 1
@@ -794,8 +796,8 @@ def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: 
             registers[k] = states[at * words + k]
         for m in range(n_masks):
             live[m] = uint64(0xFFFFFFFFFFFFFFFF)
-        _mask(program, registers, live)
-        for i in range(_listed(live, 0, 0, n_judging, tables, 0)):
+        mask(program, registers, live)
+        for i in range(listed(live, 0, 0, n_judging, tables, 0)):
             node, groups = uint64(root[tables[i]]), uint64(0)
             while node < uint64(leaves):
                 groups |= groups_of[uint64(code[node]) >> uint64(8)]
@@ -859,12 +861,12 @@ def seek(
                 continue
             for m in range(program.off.shape[1]):
                 live[m] = uint64(0xFFFFFFFFFFFFFFFF)
-            _mask(program, registers, live)
+            mask(program, registers, live)
             any_step = False
             for m in range((n_actions + 63) // 64):
                 bits = live[m]
                 while bits != uint64(0):
-                    table = np.int64(_trailing_zeros(bits)) + 64 * m
+                    table = np.int64(trailing_zeros(bits)) + 64 * m
                     bits &= bits - uint64(1)
                     if table >= n_actions:
                         break
@@ -882,7 +884,7 @@ def seek(
                         for k in range(words):
                             after[k] = uint64(0)
                     else:
-                        _apply(program, outcome, registers, 0, after, 0, words)
+                        apply(program, outcome, registers, 0, after, 0, words)
                         if what == TO_STATE:
                             if by_orbits:
                                 represent(shape, program.orbits, after, 0, scratch)

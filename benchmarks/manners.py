@@ -1,0 +1,83 @@
+"""How many random runs it takes until a known fault shows, by the manner in which steps are chosen.
+
+`python -m benchmarks.manners` looks for each fault with several seeds, and stops after some runs if it does not show.
+What it came to is in docs/decisions/0008.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final, NamedTuple
+
+from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Manner
+from spec.checking.simulation import simulate
+from spec.language import Specification
+from spec.systems.controller_election import ControllerElection
+from spec.systems.replication import Replication
+
+
+class Fault(NamedTuple):
+    """What breaks, and in how many states at least."""
+
+    name: str
+    system: type[Specification]
+    constants: dict[str, Any]
+    property: str
+    length: int
+
+
+MANNERS: Final = {
+    "instances alike": BY_INSTANCE,
+    "actions alike": EVEN,
+    "weights 1, 256": Manner(levels=2, bits=8),
+    "weights 1, 4, 16, 64": Manner(levels=4, bits=2),
+    "weights 1, 16, 256, 4096": SWARM,
+    "the same, by instances": SWARM._replace(by_instance=True),
+    "weights 1, 8, ..., 8^7": Manner(levels=8, bits=3),
+}
+SMALL: Final = {"brokers": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
+LARGE: Final = {"brokers": 3, "log_size": 3, "max_records": 3, "max_leader_epoch": 2}
+FAULTS: Final = (
+    Fault("zombie's write, 2 brokers", ControllerElection, {"fence_zk": False}, "fenced_writes", 18),
+    Fault("zombie's write, 3 brokers", ControllerElection, {"fence_zk": False, "brokers": 3}, "fenced_writes", 18),
+    Fault("epoch given twice", ControllerElection, {"epoch_update": "cas_swallowed"}, "epoch_unique", 28),
+    Fault("kip-101, 3-2-2-2", Replication, {"truncation": "kip-101", **SMALL}, "strong_isr", 12),
+    Fault("kip-279, 3-3-3-2", Replication, {"truncation": "kip-279", **LARGE}, "strong_isr", 12),
+    Fault(
+        "kip-320's first try, 3-2-2-2", Replication, {"truncation": "kip-320-first-try", **SMALL}, "strong_isr", 13
+    ),
+)
+
+
+def runs_until(fault: Fault, manner: Manner, runs: int, seeds: int) -> str:
+    """How many runs it took on average, and with how many of the seeds it was found."""
+    done = found = 0
+    for seed in range(seeds):
+        result = simulate(
+            fault.system.of(**fault.constants),
+            runs=runs,
+            seed=seed,
+            properties=[fault.property],
+            manner=manner,
+            shrinking=False,
+        )
+        done += result.tally.runs
+        found += result.verdict == "violated"
+    return f"{done / found:,.0f}{'' if found == seeds else f' ({found} of {seeds})'}" if found else f"> {done:,}"
+
+
+def main() -> None:
+    """A row for each fault, a column for each manner."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20_000, help="give up after so many")
+    parser.add_argument("--seeds", type=int, default=10)
+    asked = parser.parse_args()
+    print(f"| fault | {' | '.join(MANNERS)} |")
+    print(f"|---|{'---|' * len(MANNERS)}")
+    for fault in FAULTS:
+        told = [runs_until(fault, manner, asked.runs, asked.seeds) for manner in MANNERS.values()]
+        print(f"| {fault.name} ({fault.length}) | {' | '.join(told)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Chance: numbers that look random and depend on a seed, the number of a run, and how many were drawn before.
+
+On nothing else: not on the machine, the process, or what other runs do. They are those of splitmix64, in integers of
+64 bits, so that compiled code draws the same ones.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+MASK: Final = (1 << 64) - 1
+GOLDEN: Final = 0x9E3779B97F4A7C15
+FIRST: Final = 0xBF58476D1CE4E5B9
+SECOND: Final = 0x94D049BB133111EB
+WEIGHTS: Final = 0xD1B54A32D192ED03
+"""Weights are drawn from a row of numbers of their own."""
+SEEDS: Final = 1 << 64
+"""How many seeds there are."""
+
+
+class Manner(NamedTuple):
+    """How a step is chosen: an action by its weight, then one of its enabled instances.
+
+    Each run draws the weights of all actions anew, before its first step.
+    """
+
+    levels: int
+    """A weight is one of so many."""
+    bits: int
+    """Each of them is this many bits longer than the one before."""
+    by_instance: bool = False
+    """An action counts once for each enabled instance."""
+
+
+SWARM: Final = Manner(levels=4, bits=4)
+"""In most runs some actions are rare, and in each run others: see docs/decisions/0008."""
+EVEN: Final = Manner(levels=1, bits=0)
+"""Every enabled action is as likely as any other."""
+BY_INSTANCE: Final = Manner(levels=1, bits=0, by_instance=True)
+"""Every enabled instance of an action is as likely as any other."""
+
+
+def mixed(word: int) -> int:
+    """64 bits, each of which depends on each of the word's."""
+    word = ((word ^ (word >> 30)) * FIRST) & MASK
+    word = ((word ^ (word >> 27)) * SECOND) & MASK
+    return word ^ (word >> 31)
+
+
+class Chance:
+    """What is drawn in one run."""
+
+    def __init__(self, seed: int, run: int):
+        self._key = self._at = mixed((mixed(seed & MASK) + run * GOLDEN) & MASK)
+
+    def below(self, limit: int) -> int:
+        """The next number, from 0 up to the limit."""
+        self._at = (self._at + GOLDEN) & MASK
+        return mixed(self._at) % limit
+
+    def weight(self, manner: Manner, action: int) -> int:
+        """That of an action, in this run."""
+        level = mixed(((self._key ^ WEIGHTS) + (action + 1) * GOLDEN) & MASK) % manner.levels
+        return 1 << manner.bits * level

@@ -1,0 +1,527 @@
+"""Walks at compiled speed, through the tables that the local engine learns.
+
+They take the very steps that `spec.checking.walks` would take. A walk that comes to something unknown is put aside,
+others go on, and when enough of them wait it is learned for all; then each goes on where it was. So it does not
+matter for any run what was learned before, or by whom.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import uint64
+
+from spec.checking import chance
+from spec.checking.exploration import is_violation
+from spec.checking.local.kernels import (
+    Array,
+    Program,
+    apply,
+    ask,
+    compiled,
+    follow,
+    listed,
+    mask,
+    trailing_zeros,
+)
+from spec.checking.local.tables import Tables
+from spec.checking.model import DEADLOCK, EvaluationFailed
+from spec.checking.sketch import REGISTERS, ZEROS, Sketch
+from spec.checking.trace import Path
+from spec.checking.walks import FAILED, End, PlainWalker, Tally, Walks, Watch, initial_states
+from spec.language.state import Values
+
+WAITING = 64
+"""Walks that are put aside before what they miss is learned; the more, the more of them miss the same."""
+QUOTA = 1 << 19
+"""Steps after which a worker comes back, so that somebody can look at what was done and end it."""
+
+
+class Plan(NamedTuple):
+    """What walks are to do; the same for all workers."""
+
+    initial: Array
+    """The initial states, one after the other."""
+    live: Array
+    """The tables that are walked."""
+    of_steps: Array
+    """Those of them that are of properties of steps."""
+    property_of: Array
+    """By table; not of actions."""
+    witness_of: Array
+    """By table, the number of a witness; -1 of anything else."""
+    seed: Array
+    """One number: the seed, mixed."""
+    asked: Array
+    """Steps, levels, bits, whether by instance, the property `deadlock` or NOTHING."""
+
+
+class Notes(NamedTuple):
+    """What a worker came across."""
+
+    enabled: Array
+    taken: Array
+    """By action."""
+    witnessed: Array
+    earliest: Array
+    """By witness."""
+    sketch: Array
+    figures: Array
+    """Runs, steps, runs that ended early, states of the longest."""
+    end: Array
+    """The run that ended badly, the lowest of several; its steps; the property that is broken, or FAILED."""
+    waiting: Array
+    """Walks that were put aside: run, steps, what was found on the last one, chance, state, witnesses seen."""
+    missing: Array
+    """Paths that nobody has learned: the table, and the registers."""
+    cursor: Array
+    """The next run and the one behind the last; walks put aside; missing paths; of the walks that were put aside
+    before, those that go on already, and how many they are."""
+
+
+class Room(NamedTuple):
+    """Room to work in, of one worker."""
+
+    registers: Array
+    live: Array
+    active: Array
+    """The tables whose outcome here is not the usual one."""
+    outcome_of: Array
+    """By table, if it is active."""
+    tables: Array
+    bases: Array
+    outcomes: Array
+    state: Array
+    after: Array
+    seen: Array
+    """The witnesses that were seen in this run, one bit for each."""
+    weights: Array
+    enabled: Array
+    """By action: instances that are enabled here."""
+
+
+NOTHING = 1 << 30
+"""No property."""
+_NO_HISTORY = np.zeros(0, np.int32)
+_CLOSED, _LEFT, _FAILED, _UNKNOWN = 1, 2, 3, -1
+_GOLDEN, _FIRST, _SECOND = chance.GOLDEN, chance.FIRST, chance.SECOND
+_WEIGHTS = chance.WEIGHTS
+
+
+@compiled
+def _mixed(word: Any) -> Any:
+    """See `chance.mixed`."""
+    word = (word ^ (word >> uint64(30))) * uint64(_FIRST)
+    word = (word ^ (word >> uint64(27))) * uint64(_SECOND)
+    return word ^ (word >> uint64(31))
+
+
+@compiled
+def _draw_weights(plan: Plan, key: Any, weights: Array) -> None:
+    """See `chance.Chance.weight`."""
+    levels, bits = uint64(plan.asked[1]), uint64(plan.asked[2])
+    for action in range(weights.shape[0]):
+        level = _mixed((key ^ uint64(_WEIGHTS)) + uint64(action + 1) * uint64(_GOLDEN)) % levels
+        weights[action] = uint64(1) << (bits * level)
+
+
+@compiled
+def _sketched(notes: Notes, state: Array, words: int) -> None:
+    """See `sketch.note`."""
+    hashed = uint64(_GOLDEN)
+    for k in range(words):
+        hashed = _mixed(hashed ^ state[k])
+    zeros = np.uint8(trailing_zeros(hashed | (uint64(1) << uint64(ZEROS))) + uint64(1))
+    at = hashed >> uint64(ZEROS)
+    if zeros > notes.sketch[at]:
+        notes.sketch[at] = zeros
+
+
+@compiled
+def _judged(plan: Plan, notes: Notes, seen: Array, table: Any, outcome: int, length: Any, found: Any) -> Any:
+    """What is broken so far, when a property has an outcome that is not the usual one. Witnesses are noted."""
+    if outcome == _FAILED:
+        return FAILED
+    witness = plan.witness_of[table]
+    if witness < 0:
+        return min(found, plan.property_of[table])
+    bit = uint64(1) << uint64(witness & 63)
+    if seen[witness >> 6] & bit == uint64(0):
+        seen[witness >> 6] |= bit
+        notes.witnessed[witness] += 1
+        notes.earliest[witness] = min(notes.earliest[witness], length)
+    return found
+
+
+@compiled
+def _chosen(plan: Plan, program: Program, room: Room, total: Any, one: Any, other: Any) -> int:
+    """The table of the step that is chosen by two numbers."""
+    enabled, step_of = room.enabled, program.step_of
+    left, action = one % total, 0
+    while True:
+        weight = room.weights[action] if enabled[action] > 0 else uint64(0)
+        if plan.asked[3] != 0:
+            weight *= uint64(enabled[action])
+        if left < weight:
+            break
+        left -= weight
+        action += 1
+    rank = np.int64(other % uint64(enabled[action]))
+    for m in range(room.active.shape[0]):
+        word = room.active[m]
+        while word != uint64(0):
+            table = np.int64(trailing_zeros(word)) + (m << 6)
+            word &= word - uint64(1)
+            if np.int64(step_of[table] & uint64(0xFFFF)) == action and room.outcome_of[table] >= _LEFT:
+                if rank == 0:
+                    return int(table)
+                rank -= 1
+    return -1
+
+
+@compiled
+def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, history: Array, quota: int) -> int:
+    """Go on with the walks that were put aside, then with runs, until none is left or enough wait; steps done.
+
+    Into `history` goes the table of each step, as far as there is room.
+    """
+    words = len(shape)
+    initial, step_of, affects = plan.initial, program.step_of, program.affects
+    steps, by_instance = plan.asked[0], plan.asked[3] != 0
+    n_actions, n_judging, n_tables = program.bounds[0], program.bounds[1], program.bounds[2]
+    registers, live, active, outcome_of = room.registers, room.live, room.active, room.outcome_of
+    tables, outcomes, state, after = room.tables, room.outcomes, room.state, room.after
+    seen, enabled, weights = room.seen, room.enabled, room.weights
+    masks, n_seen, all_actions = live.shape[0], seen.shape[0], weights.shape[0]
+    cursor, waiting, missing, end, figures = notes.cursor, notes.waiting, notes.missing, notes.end, notes.figures
+    row = 4 + words + n_seen
+    done = 0
+    while done < quota and (cursor[4] < cursor[5] or cursor[0] < cursor[1]):
+        if (cursor[2] + 1) * row > waiting.shape[0]:
+            break
+        step: Any = np.int64(0)
+        found: Any = np.int64(NOTHING)
+        if cursor[4] < cursor[5]:
+            at = cursor[4] * row
+            cursor[4] += 1
+            run, step, found = np.int64(waiting[at]), np.int64(waiting[at + 1]), np.int64(waiting[at + 2]) + FAILED
+            key = _mixed(plan.seed[0] + uint64(run) * uint64(_GOLDEN))
+            drawn = waiting[at + 3]
+            for k in range(words):
+                state[k] = waiting[at + 4 + k]
+            for k in range(n_seen):
+                seen[k] = waiting[at + 4 + words + k]
+        else:
+            run = cursor[0]
+            cursor[0] += 1
+            key = _mixed(plan.seed[0] + uint64(run) * uint64(_GOLDEN))
+            drawn = key + uint64(_GOLDEN)
+            at = np.int64(_mixed(drawn) % uint64(initial.shape[0] // words)) * words
+            for k in range(words):
+                state[k] = initial[at + k]
+            for k in range(n_seen):
+                seen[k] = uint64(0)
+        if run > end[0]:
+            continue
+        _draw_weights(plan, key, weights)
+        for m in range(masks):
+            live[m] = plan.live[m]
+            active[m] = uint64(0)
+        put_aside = False
+        while True:
+            # What is the case here? Only of tables that look at what has changed it is asked again.
+            for k in range(words):
+                registers[k] = state[k]
+                registers[words + k] = state[k]
+            registers[2 * words] = step_of[n_actions]
+            mask(program, registers, live)
+            number = listed(live, 0, 0, n_tables, tables, 0)
+            follow(program, registers, number, tables, room.bases, outcomes)
+            for i in range(number):
+                outcome, table = outcomes[i], tables[i]
+                if outcome == 0:
+                    continue
+                if outcome == _UNKNOWN:
+                    put_aside = True
+                    cursor[3] = ask(missing, cursor[3], table, registers, 0, 2 * words + 1)
+                active[table >> 6] |= uint64(1) << uint64(table & 63)
+                outcome_of[table] = outcome
+            if put_aside:
+                break
+            _sketched(notes, state, words)
+            for a in range(all_actions):
+                enabled[a] = 0
+            raises = closed = False
+            for m in range(masks):
+                word = active[m]
+                while word != uint64(0):
+                    table = np.int64(trailing_zeros(word)) + (m << 6)
+                    word &= word - uint64(1)
+                    outcome = outcome_of[table]
+                    if table >= n_judging:
+                        break
+                    if table >= n_actions:
+                        found = _judged(plan, notes, seen, table, outcome, step + 1, found)
+                    elif outcome == _FAILED:
+                        raises = True
+                    elif outcome == _CLOSED:
+                        closed = True
+                    else:
+                        enabled[np.int64(step_of[table] & uint64(0xFFFF))] += 1
+            if found != NOTHING or step == steps:
+                break
+            if raises:
+                found = FAILED
+                break
+            total = uint64(0)
+            for a in range(all_actions):
+                if enabled[a] > 0:
+                    total += weights[a] * uint64(enabled[a]) if by_instance else weights[a]
+            if total == uint64(0):
+                figures[2] += 1
+                if not closed:
+                    found = plan.asked[4]
+                break
+
+            # Which step is taken, and what is the case about it?
+            one, other = drawn + uint64(_GOLDEN), drawn + uint64(2) * uint64(_GOLDEN)
+            table = _chosen(plan, program, room, total, _mixed(one), _mixed(other))
+            outcome = outcome_of[table]
+            if outcome == _LEFT:
+                found = 0
+            else:
+                apply(program, outcome, registers, 0, after, 0, words)
+                for m in range(masks):
+                    live[m] = plan.live[m] & (active[m] | affects[outcome, m])
+                number = listed(live, 0, n_judging, n_tables, tables, 0)
+                if number > 0:
+                    for k in range(words):
+                        registers[k] = after[k]
+                    registers[2 * words] = step_of[table]
+                    follow(program, registers, number, tables, room.bases, outcomes)
+                    for i in range(number):
+                        if outcomes[i] == _UNKNOWN:
+                            put_aside = True
+                            cursor[3] = ask(missing, cursor[3], tables[i], registers, 0, 2 * words + 1)
+                    if put_aside:
+                        break
+                    for i in range(number):
+                        if outcomes[i] != 0:
+                            found = _judged(plan, notes, seen, tables[i], outcomes[i], step + 2, found)
+            for a in range(all_actions):
+                notes.enabled[a] += enabled[a] > 0
+            notes.taken[np.int64(step_of[table] & uint64(0xFFFF))] += 1
+            figures[1] += 1
+            if step < history.shape[0]:
+                history[step] = table
+            step += 1
+            done += 1
+            if outcome == _LEFT:
+                break
+            drawn = other
+            for k in range(words):
+                state[k] = after[k]
+            for m in range(masks):
+                # What a property of steps finds in the state before, no effect is known to touch.
+                touched = affects[outcome, m] | plan.of_steps[m]
+                live[m] = plan.live[m] & touched
+                active[m] &= ~touched
+            if done >= quota:
+                put_aside = True
+                break
+        if put_aside:
+            at = cursor[2] * row
+            cursor[2] += 1
+            waiting[at], waiting[at + 1], waiting[at + 2] = uint64(run), uint64(step), uint64(found - FAILED)
+            waiting[at + 3] = drawn
+            for k in range(words):
+                waiting[at + 4 + k] = state[k]
+            for k in range(n_seen):
+                waiting[at + 4 + words + k] = seen[k]
+            continue
+        figures[0] += 1
+        figures[3] = max(figures[3], step + 1)
+        if found != NOTHING:
+            end[0], end[1], end[2] = run, step, found
+    return done
+
+
+class CompiledWalker:
+    """Walks on tables.
+
+    Args:
+        asked: what is to be walked; a model that the local engine can hold.
+        pool: where the workers run.
+        workers: how many.
+    """
+
+    def __init__(self, asked: Walks, pool: ThreadPoolExecutor, workers: int):
+        self.asked, self.model, self.pool = asked, asked.model, pool
+        self.tables = Tables(asked.model, asked.properties)
+        self.shape = (0,) * asked.model.layout.words
+        self.seconds_in_python = 0.0
+        tables, properties = self.tables, asked.model.properties
+        judging = [table.number if table.kind != "action" else -1 for table in tables.all]
+        self.witnesses = sorted({n for n in judging if n >= 0 and not is_violation(asked.model, n)})
+        dead = asked.model.numbers([DEADLOCK])[0]
+        live = tables.live()
+        self.plan = Plan(
+            initial=np.concatenate([self._words(state) for state in initial_states(asked.model)]),
+            live=live,
+            of_steps=live & ~tables.live([n for n in range(len(properties)) if properties[n].over_steps]),
+            property_of=np.array(judging, np.int64),
+            witness_of=np.array([self.witnesses.index(n) if n in self.witnesses else -1 for n in judging], np.int64),
+            seed=np.array([chance.mixed(asked.seed & chance.MASK)], np.uint64),
+            asked=np.array([asked.steps, *asked.manner, dead if dead in asked.properties else NOTHING], np.int64),
+        )
+        self.workers = [self._room() for _ in range(workers)]
+        self._together([(0, 0)], _nobody)  # have the compiled code there, before the clock runs
+
+    def _words(self, state: Any) -> Array:
+        packed = self.model.layout.pack(state)
+        return np.frombuffer(packed.to_bytes(8 * len(self.shape), "big"), ">u8").astype(np.uint64)
+
+    def _room(self) -> Room:
+        words, tables, actions = len(self.shape), len(self.tables.all), len(self.model.actions)
+        masks = len(self.plan.live)
+        return Room(
+            registers=np.zeros(2 * words + 1, np.uint64),
+            live=np.zeros(masks, np.uint64),
+            active=np.zeros(masks, np.uint64),
+            outcome_of=np.zeros(tables, np.int64),
+            tables=np.zeros(tables + 8, np.int64),
+            bases=np.zeros(tables + 8, np.int64),
+            outcomes=np.zeros(tables + 8, np.int64),
+            state=np.zeros(words, np.uint64),
+            after=np.zeros(words, np.uint64),
+            seen=np.zeros(self._words_of_witnesses, np.uint64),
+            weights=np.zeros(actions, np.uint64),
+            enabled=np.zeros(actions, np.int64),
+        )
+
+    @property
+    def _words_of_witnesses(self) -> int:
+        return (len(self.witnesses) + 63) // 64
+
+    def _notes(self, first: int, last: int) -> Notes:
+        words, actions, witnesses = len(self.shape), len(self.model.actions), len(self.witnesses)
+        cursor = np.zeros(6, np.int64)
+        cursor[:2] = first, last
+        return Notes(
+            enabled=np.zeros(actions, np.int64),
+            taken=np.zeros(actions, np.int64),
+            witnessed=np.zeros(witnesses, np.int64),
+            earliest=np.full(witnesses, np.iinfo(np.int64).max, np.int64),
+            sketch=np.zeros(REGISTERS, np.uint8),
+            figures=np.zeros(4, np.int64),
+            end=np.array([np.iinfo(np.int64).max, 0, NOTHING], np.int64),
+            waiting=np.zeros(WAITING * (4 + words + self._words_of_witnesses), np.uint64),
+            missing=np.zeros((WAITING + len(self.tables.all)) * (2 * words + 2), np.uint64),
+            cursor=cursor,
+        )
+
+    def walk(self, first: int, last: int, watch: Watch) -> Tally:
+        """Do the runs from the first up to the last, in order, up to one that ends badly.
+
+        Raises:
+            EvaluationFailed: an action or property raised, or did what it must not.
+        """
+        parts = max(1, min(len(self.workers), last - first))
+        bounds = [first + (last - first) * part // parts for part in range(parts + 1)]
+        notes = self._together(list(pairwise(bounds)), watch)
+        end = min((End(*each.end.tolist()) for each in notes), key=lambda end: end.run)
+        if end.property == NOTHING:
+            return self._tally(notes, None)
+        if end.property == FAILED:
+            PlainWalker(self.asked).walk(end.run, end.run + 1, watch)
+            raise self._not_repeated(end)
+        # Some have gone beyond it: what is told is what came of the runs up to this one.
+        return self._tally(self._together([(first, end.run + 1)], _nobody), end)
+
+    def path(self, run: int, steps: int | None = None) -> Path:
+        """The way that a run takes, for so many steps, or to its end."""
+        history = np.zeros(self.asked.steps if steps is None else steps, np.int32)
+        notes = self._together([(run, run + 1)], _nobody, history)[0]
+        done = min(len(history), int(notes.figures[1]))
+        choices = [self.tables.all[table] for table in history[:done].tolist()]
+        return self._first_of(run), [(table.number, table.index) for table in choices]
+
+    def _first_of(self, run: int) -> Values:
+        initial = self.plan.initial.reshape(-1, len(self.shape))
+        chosen = initial[chance.Chance(self.asked.seed, run).below(len(initial))]
+        return self.model.layout.unpack(int.from_bytes(chosen.astype(">u8").tobytes(), "big"))
+
+    def _together(self, ranges: Sequence[tuple[int, int]], watch: Watch, history: Array = _NO_HISTORY) -> list[Notes]:
+        """Let each worker do a range of runs. Nobody learns while others walk."""
+        every = [self._notes(*each) for each in ranges]
+        busy = list(zip(every, self.workers, strict=False))
+        program = self.tables.program()
+        while True:
+            go_on = partial(self._go_on, program, history)
+            if len(busy) == 1:
+                go_on(busy[0])
+            else:
+                list(self.pool.map(go_on, busy))
+            watch(*(int(sum(notes.figures[at] for notes in every)) for at in (0, 1)))
+            busy = [part for part in busy if _unfinished(part[0])]
+            if not busy:
+                return every
+            if sum([self._learn(notes) for notes, _ in busy]):
+                program = self.tables.program()
+
+    def _go_on(self, program: Program, history: Array, part: tuple[Notes, Room]) -> None:
+        walk(self.shape, self.plan, program, *part, history, QUOTA)
+
+    def _learn(self, notes: Notes) -> int:
+        """Learn what a worker missed, and let it go on with what it put aside; how many paths it missed."""
+        began = time.perf_counter()
+        cursor, reach = notes.cursor, 2 * len(self.shape) + 2
+        missing = int(cursor[3])
+        for row in notes.missing[: missing * reach].reshape(-1, reach).tolist():
+            self.tables.learn(row[0], row[1:])
+        waiting = notes.waiting.reshape(WAITING, -1)
+        left = np.concatenate([waiting[: cursor[2]], waiting[cursor[4] : cursor[5]]])
+        waiting[: len(left)] = left
+        cursor[2:] = 0, 0, 0, len(left)
+        self.seconds_in_python += time.perf_counter() - began
+        return missing
+
+    def _tally(self, every: Sequence[Notes], end: End | None) -> Tally:
+        def total(name: str) -> list[int]:
+            counts: list[int] = sum(getattr(notes, name) for notes in every).tolist()
+            return counts
+
+        runs, steps, early, _ = total("figures")
+        witnessed = dict(zip(self.witnesses, total("witnessed"), strict=True))
+        earliest = np.min([notes.earliest for notes in every], axis=0).tolist()
+        return Tally(
+            runs,
+            steps,
+            early,
+            max(int(notes.figures[3]) for notes in every),
+            total("enabled"),
+            total("taken"),
+            {number: runs for number, runs in witnessed.items() if runs},
+            {number: at for number, at in zip(self.witnesses, earliest, strict=True) if witnessed[number]},
+            Sketch(np.max([notes.sketch for notes in every], axis=0).tobytes()),
+            end,
+        )
+
+    def _not_repeated(self, end: End) -> EvaluationFailed:
+        state = self.model.show(self.path(end.run, end.steps)[0])
+        return EvaluationFailed(f"run {end.run}", "it raises now and then: it is not deterministic", state)
+
+
+def _nobody(runs: int, steps: int) -> None:
+    """Watches."""
+
+
+def _unfinished(notes: Notes) -> bool:
+    cursor = notes.cursor
+    return bool(cursor[0] < cursor[1] or cursor[2] or cursor[4] < cursor[5])

@@ -1,0 +1,185 @@
+"""Shrinking: a shorter way to break what a path breaks.
+
+A random walk does much that has nothing to do with what it breaks. What it need not have done is left out, as long as
+the same property breaks. Then a shorter way is looked for among all that do nothing else than this one, in whatever
+order, and at last among all there are; each within a bound. Nothing here is left to chance: a path always shrinks to
+the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from spec.checking.exploration import Engine, Figures, Question
+from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
+from spec.checking.trace import Path
+from spec.checking.walks import initial_states
+from spec.language.errors import Disabled, UsageError
+from spec.language.state import Misplaced, Values
+
+Choice = tuple[int, int]
+
+ATTEMPTS: Final = 2_000_000
+"""Steps that are done at most to find out what can be left out: some seconds."""
+
+
+class Shrinking:
+    """Of paths at whose end one property is broken.
+
+    Args:
+        engine: goes through what the steps of a path can come to in other orders.
+        max_states: how far it goes.
+    """
+
+    def __init__(self, model: Model, number: int, engine: Engine, max_states: int):
+        self.model, self.number, self.engine, self.max_states = model, number, engine, max_states
+        self.broken = model.properties[number]
+        self.window = model.window()
+        self.left = ATTEMPTS
+        self._after: dict[tuple[Values, Choice], tuple[Values | None, bool]] = {}
+        self._breaks: dict[Values, bool] = {}
+
+    def shrunk(self, path: Path) -> Path:
+        """A path that is not longer and breaks the same. Whoever presses Ctrl-C gets the best so far."""
+        best = path
+        try:
+            for shorter in (self._without_loops, self._without_needless, self._reordered, self._replaced):
+                best = shorter(best)
+        except KeyboardInterrupt:
+            pass
+        return best
+
+    # What a path need not do.
+
+    def _without_loops(self, path: Path) -> Path:
+        """From each state go on as the path does where it leaves it for the last time; begin as late as possible."""
+        first, choices = path
+        states = [first]
+        for choice in choices[:-1]:
+            after, _ = self._step(states[-1], choice)
+            assert after is not None, "a path is one of the model"
+            states.append(after)
+        last = {state: at for at, state in enumerate(states)}
+        begin = max((last[state] for state in initial_states(self.model) if state in last), default=0)
+        at, kept = begin, list[Choice]()
+        while at < len(choices):
+            at = last[states[at]]
+            kept.append(choices[at])
+            at += 1
+        return states[begin], kept
+
+    def _without_needless(self, path: Path) -> Path:
+        """Leave out half of the steps, a quarter, an eighth and so on, wherever the rest still breaks it."""
+        first, choices = path
+        size = max(1, len(choices) // 2)
+        while self.left > 0:
+            before, at = len(choices), 0
+            while at < len(choices) and self.left > 0:
+                try:
+                    fewer = self._as_far_as_it_breaks(first, [*choices[:at], *choices[at + size :]])
+                except EvaluationFailed:
+                    fewer = None
+                if fewer is None:
+                    at += size
+                else:
+                    choices = fewer
+            if size == 1 and len(choices) == before:
+                break
+            size = max(1, size // 2)
+        return first, choices
+
+    def _as_far_as_it_breaks(self, first: Values, choices: Sequence[Choice]) -> list[Choice] | None:
+        """The steps that can be done, up to where it breaks; None if it does not."""
+        state, done = first, list[Choice]()
+        if self._is_broken_in(state):
+            return done
+        for choice in choices:
+            self.left -= 1
+            try:
+                after, broken = self._step(state, choice)
+            except Disabled:
+                continue
+            done.append(choice)
+            if broken:
+                return done
+            assert after is not None, "only what is sought leaves the domains"
+            state = after
+            if self._is_broken_in(state):
+                return done
+        return done if self._is_dead(state) else None
+
+    def _step(self, state: Values, choice: Choice) -> tuple[Values | None, bool]:
+        """Where a step leads, and whether it breaks what is to be broken.
+
+        Raises:
+            Disabled: it cannot be done here.
+        """
+        known = self._after.get((state, choice))
+        if known is None:
+            known = self._after[state, choice] = self._done(state, choice)
+        if known[0] is None and not known[1]:
+            raise Disabled
+        return known
+
+    def _done(self, state: Values, choice: Choice) -> tuple[Values | None, bool]:
+        action = self.model.actions[choice[0]]
+        instance = action.instances[choice[1]]
+        self.window.load(state)
+        self.window.writable(action.name)
+        try:
+            instance.run(self.window.s, **instance.parameters)
+            after = self.window.changed()
+        except Misplaced:
+            return None, self.broken.name == TYPE_OK
+        except (Disabled, Exception):
+            return None, False
+        broken = self.broken.over_steps and bool(self.model.found_on(state, choice, after, [self.number]))
+        return after, broken
+
+    def _is_broken_in(self, state: Values) -> bool:
+        if self.broken.over_steps or self.broken.name in {TYPE_OK, DEADLOCK}:
+            return False
+        known = self._breaks.get(state)
+        if known is None:
+            known = self._breaks[state] = bool(self.model.found_in(state, [self.number]))
+        return known
+
+    def _is_dead(self, state: Values) -> bool:
+        if self.broken.name != DEADLOCK:
+            return False
+        expansion = self.model.expand(state)
+        return not expansion.steps and not expansion.closed
+
+    # What leads there in other ways.
+
+    def _reordered(self, path: Path) -> Path:
+        """The shortest way that does nothing that this one does not do; this one, if there are too many."""
+        if self.broken.name == DEADLOCK:  # a state is dead if nothing at all can be done in it
+            return path
+        allowed = sorted(set(path[1]))
+        first, done = self._shortest(self.model.only(allowed), path)
+        if len(done) == len(path[1]):
+            return path
+        instances = {action: [its for one, its in allowed if one == action] for action, _ in allowed}
+        return first, [(action, instances[action][at]) for action, at in done]
+
+    def _replaced(self, path: Path) -> Path:
+        """The shortest way of all; this one, if there are too many."""
+        return self._shortest(self.model, path)
+
+    def _shortest(self, model: Model, path: Path) -> Path:
+        """The shortest way in a model, if one that is shorter is found within the bound; else this one."""
+        numbers = self.model.numbers([TYPE_OK, self.broken.name])
+        question = Question(numbers, max_states=self.max_states, max_depth=len(path[1]) + 1)
+        if not path[1]:
+            return path
+        try:
+            found = self.engine.explore(model, question, _nobody).findings.get(self.number)
+        except (EvaluationFailed, UsageError):
+            return path
+        return path if found is None or found.length > len(path[1]) else found.path
+
+
+def _nobody(figures: Figures) -> None:
+    """Watches."""

@@ -1,0 +1,250 @@
+"""Walks: runs of a specification in which chance chooses every step.
+
+Which steps a run takes depends on the specification, the seed and the number of the run, and on nothing else. So any
+run can be had again by itself, and it does not matter who walks it: here it is done in plain Python, and
+`local.walks` does the same at compiled speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final, NamedTuple, Protocol
+
+from spec.checking.chance import SWARM, Chance, Manner
+from spec.checking.exploration import is_violation, split
+from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Taken
+from spec.checking.sketch import Sketch, note
+from spec.checking.trace import Path
+from spec.language.errors import SpecificationError
+from spec.language.state import WORD, Values
+
+
+@dataclass(frozen=True)
+class Walks:
+    """What walks are asked for."""
+
+    model: Model
+    properties: tuple[int, ...]
+    """Numbers of the properties to look at. `type_ok` is always among them."""
+    steps: int
+    """A run ends after so many."""
+    seed: int
+    manner: Manner = SWARM
+
+
+FAILED: Final = -1
+"""In place of a property: something raised."""
+
+
+class End(NamedTuple):
+    """How a run ended badly."""
+
+    run: int
+    steps: int
+    """That it took."""
+    property: int
+    """That is broken; or FAILED."""
+
+
+@dataclass
+class Tally:
+    """What came of some runs."""
+
+    runs: int = 0
+    steps: int = 0
+    early: int = 0
+    """Runs that came to a state without a step, or to one that is closed by a bound."""
+    longest: int = 0
+    """States of the longest run."""
+    enabled: list[int] = field(default_factory=list)
+    """By action: how often it was among what could be chosen."""
+    taken: list[int] = field(default_factory=list)
+    """By action."""
+    witnessed: dict[int, int] = field(default_factory=dict)
+    """By number of the property: runs in which it was seen."""
+    earliest: dict[int, int] = field(default_factory=dict)
+    """By number of the property: states up to where it was seen, in the run that saw it soonest."""
+    sketch: Sketch = field(default_factory=Sketch)
+    """Of the states that were visited."""
+    end: End | None = None
+    """Of the last run, if it ended badly."""
+
+    def add(self, other: Tally) -> None:
+        """Take in what came of other runs."""
+        self.runs += other.runs
+        self.steps += other.steps
+        self.early += other.early
+        self.longest = max(self.longest, other.longest)
+        self.enabled = _sum(self.enabled, other.enabled)
+        self.taken = _sum(self.taken, other.taken)
+        for number, runs in other.witnessed.items():
+            self.witnessed[number] = self.witnessed.get(number, 0) + runs
+            self.earliest[number] = min(self.earliest.get(number, other.earliest[number]), other.earliest[number])
+        self.sketch |= other.sketch
+        self.end = other.end
+
+
+def _sum(one: list[int], other: list[int]) -> list[int]:
+    return [a + b for a, b in zip(one, other, strict=True)] if one else list(other)
+
+
+Watch = Callable[[int, int], None]
+"""Told now and then how many runs and steps were done of what is being walked."""
+
+
+class Walker(Protocol):
+    """Whoever walks."""
+
+    asked: Walks
+    seconds_in_python: float
+    """Spent in the specification's own code; 0 where nothing else is done."""
+
+    def walk(self, first: int, last: int, watch: Watch) -> Tally:
+        """Do the runs from the first up to the last, in order, up to one that ends badly."""
+
+    def path(self, run: int, steps: int | None = None) -> Path:
+        """The way that a run takes, for so many steps, or to its end."""
+
+
+def initial_states(model: Model) -> list[Values]:
+    """All of them, in order.
+
+    Raises:
+        SpecificationError: one is outside its domain.
+    """
+    found = []
+    for state, wrong in model.initial_states():
+        if state is None:
+            raise SpecificationError(f"the initial state is outside its domain: {wrong}")
+        found.append(state)
+    return found
+
+
+class PlainWalker:
+    """Walks on the model itself, for whatever no table can hold."""
+
+    def __init__(self, asked: Walks):
+        self.asked, self.model = asked, asked.model
+        self.initial = initial_states(asked.model)
+        self.in_states, self.in_steps = split(asked.model, asked.properties)
+        dead = asked.model.numbers([DEADLOCK])[0]
+        self.deadlock = dead if dead in asked.properties else None
+        self.seconds_in_python = 0.0
+
+    def walk(self, first: int, last: int, watch: Watch) -> Tally:
+        """Do the runs from the first up to the last, in order, up to one that ends badly.
+
+        Raises:
+            EvaluationFailed: an action or property raised, or did what it must not.
+        """
+        actions = len(self.model.actions)
+        tally = Tally(enabled=[0] * actions, taken=[0] * actions)
+        registers = bytearray(tally.sketch.registers)
+        for number in range(first, last):
+            run = _Run(self, number)
+            try:
+                while run.goes_on():
+                    note(registers, run.words())
+                    watch(tally.runs, tally.steps + len(run.choices))
+            except EvaluationFailed as failure:
+                failure.add_note(f"in run {number} of seed {self.asked.seed}")
+                raise
+            tally.runs += 1
+            tally.steps += len(run.choices)
+            tally.early += run.early
+            tally.longest = max(tally.longest, run.length)
+            for action in run.enabled:
+                tally.enabled[action] += 1
+            for action, _ in run.choices:
+                tally.taken[action] += 1
+            for witness, length in run.seen.items():
+                tally.witnessed[witness] = tally.witnessed.get(witness, 0) + 1
+                tally.earliest[witness] = min(tally.earliest.get(witness, length), length)
+            if run.broken is not None:
+                tally.end = End(number, len(run.choices), run.broken)
+                break
+        tally.sketch = Sketch(bytes(registers))
+        return tally
+
+    def path(self, run: int, steps: int | None = None) -> Path:
+        """The way that a run takes, for so many steps, or to its end."""
+        again = _Run(self, run)
+        while again.goes_on():
+            pass
+        return again.first, again.choices[:steps]
+
+
+class _Run:
+    """A run, as far as it has come."""
+
+    def __init__(self, walker: PlainWalker, number: int):
+        self.walker, self.model = walker, walker.model
+        self.chance = Chance(walker.asked.seed, number)
+        manner = walker.asked.manner
+        self.weights = [self.chance.weight(manner, action) for action in range(len(self.model.actions))]
+        self.first = self.state = walker.initial[self.chance.below(len(walker.initial))]
+        self.choices: list[tuple[int, int]] = []
+        self.enabled: list[int] = []
+        """The actions that could be chosen, for all states together."""
+        self.seen: dict[int, int] = {}
+        self.broken: int | None = None
+        self.early = self.outside = False
+        self.arrived = False
+
+    @property
+    def length(self) -> int:
+        """States so far, one outside its domain included."""
+        return len(self.choices) + 1
+
+    def words(self) -> Iterable[int]:
+        """The state, packed."""
+        packed, words = self.model.layout.pack(self.state), self.model.layout.words
+        return [packed >> WORD * at & (1 << WORD) - 1 for at in reversed(range(words))]
+
+    def goes_on(self) -> bool:
+        """Do the next step, and judge where it leads; whether there is a state to be visited."""
+        if not self.arrived:
+            self.arrived = True
+            self.judge(self.model.found_in(self.state, self.walker.in_states))
+            return True
+        if self.broken is not None or len(self.choices) == self.walker.asked.steps:
+            return False
+        expansion = self.model.expand(self.state)
+        if not expansion.steps:
+            self.early = True
+            if not expansion.closed:
+                self.broken = self.walker.deadlock
+            return False
+        taken = self.chosen(expansion)
+        self.choices.append((taken.action, taken.instance))
+        if taken.after is None:
+            self.broken = 0
+            return False
+        before, self.state = self.state, taken.after
+        found = self.model.found_on(before, self.choices[-1], self.state, self.walker.in_steps)
+        self.judge((*found, *self.model.found_in(self.state, self.walker.in_states)))
+        return True
+
+    def chosen(self, expansion: Expansion) -> Taken:
+        """One of the steps: an action, and then one of its instances."""
+        by_action = [list(steps) for _, steps in groupby(expansion.steps, lambda taken: taken.action)]
+        weights = [self.weights[steps[0].action] for steps in by_action]
+        if self.walker.asked.manner.by_instance:
+            weights = [weight * len(steps) for weight, steps in zip(weights, by_action, strict=True)]
+        self.enabled += [steps[0].action for steps in by_action]
+        left = self.chance.below(sum(weights))
+        for weight, steps in zip(weights, by_action, strict=True):
+            if left < weight:
+                return steps[self.chance.below(len(steps))]
+            left -= weight
+        raise AssertionError("weights add up to their sum")
+
+    def judge(self, found: Iterable[int]) -> None:
+        """Note what was found; of what is broken, what is declared first."""
+        for number in sorted(found):
+            if not is_violation(self.model, number):
+                self.seen.setdefault(number, self.length)
+            elif self.broken is None:
+                self.broken = number

@@ -1,0 +1,152 @@
+"""Compiled walks take the very steps that plain ones take, whatever is learned on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Manner
+from spec.checking.local import walks
+from spec.checking.local.walks import CompiledWalker
+from spec.checking.model import DEADLOCK, EvaluationFailed, Model
+from spec.checking.walks import PlainWalker, Walker, Walks
+from spec.language import Domain, Specification, State, action, integers, require, sometimes, variable
+from spec.systems.controller_election import ControllerElection
+from spec.systems.replication import Replication
+from tests.spec.checking.local.systems import Random, systems
+from tests.spec.checking.toys import Bank, Clock, Counters, Philosophers, Ring, Row, Table
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Some threads."""
+    with ThreadPoolExecutor(3) as pool:
+        yield pool
+
+
+def nobody(runs: int, steps: int) -> None:
+    """Watches."""
+
+
+def come_to(walker: Walker, runs: int) -> dict[str, Any]:
+    """All that comes of runs, or how they fail."""
+    try:
+        tally = walker.walk(1, runs + 1, nobody)
+    except EvaluationFailed as failure:
+        return {"failed": str(failure), "state": failure.state, "notes": failure.__notes__}
+    told = {each.name: getattr(tally, each.name) for each in fields(tally)}
+    if tally.end is not None:
+        told["path"] = walker.path(tally.end.run, tally.end.steps)
+    return told
+
+
+def agreed(
+    pool: ThreadPoolExecutor, specification: Specification, runs: int, steps: int, *without: str, **how: Any
+) -> dict[str, Any]:
+    """What plain walks come to, and compiled ones of one worker and of three."""
+    model = Model(specification)
+    looked_at = tuple(n for n, each in enumerate(model.properties) if each.name not in without)
+    asked = Walks(model, looked_at, steps, **{"seed": 5, **how})
+    expected = come_to(PlainWalker(asked), runs)
+    for workers in (1, 3):
+        assert come_to(CompiledWalker(asked, pool, workers), runs) == expected, f"{workers} workers"
+    return expected
+
+
+TOYS: dict[str, tuple[Specification, tuple[str, ...]]] = {
+    "never ends": (Clock(), ()),
+    "comes to a deadlock": (Counters(), ()),
+    "comes to a deadlock that nobody asks for": (Counters(), (DEADLOCK,)),
+    "is closed by a bound": (Counters(closed_at=4), ()),
+    "breaks an invariant": (Counters(at_most=4), ()),
+    "has parameters": (Philosophers(), (DEADLOCK,)),
+    "has many initial states": (Ring(), ()),
+    "breaks a property of steps": (Bank(), ()),
+    "leaves its domain": (Table(size=3, rows=(Row(0, "a", 0, 1), Row(1, "b", 1, -1), Row(1, "a", 1, 0))), ()),
+    "begins badly": (Table(size=2, starts=(0, 1), rows=(Row(0, "a", 0, 0),), bad=(1,)), ()),
+    "has a witness": (Table(size=2, rows=(Row(0, "a", 0, 1), Row(1, "a", 0, 0)), seen=(1,)), ()),
+    "breaks two at once": (Table(size=2, rows=(Row(0, "a", 0, 1),), bad=(1,), bad_rows=(Row(0, "a", 0, 1),)), ()),
+}
+
+
+@pytest.mark.parametrize("toy", TOYS)
+@pytest.mark.parametrize("manner", [SWARM, EVEN, BY_INSTANCE])
+def test_a_toy_is_walked_alike(pool: ThreadPoolExecutor, toy: str, manner: Manner) -> None:
+    """One that ..."""
+    specification, without = TOYS[toy]
+    agreed(pool, specification, 30, 25, *without, manner=manner)
+
+
+@pytest.mark.parametrize(
+    "specification",
+    [
+        ControllerElection(fence_zk=False),
+        Replication.of(truncation="kip-101", max_leader_epoch=2),
+    ],
+    ids=["controller-election", "replication"],
+)
+def test_a_system_is_walked_alike(pool: ThreadPoolExecutor, specification: Specification) -> None:
+    """With all its properties; among them are those of steps, and witnesses of both."""
+    agreed(pool, specification, 40, 40, DEADLOCK)
+
+
+@given(systems())
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_random_system_is_walked_alike(system: Random) -> None:
+    """It may raise, leave its domains, be bounded, have witnesses: all is the same, the run that fails included."""
+    with ThreadPoolExecutor(3) as pool:
+        agreed(pool, system, 12, 12)
+
+
+def test_it_goes_on_after_a_pause(pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers come back after some steps, and go on in the middle of a run."""
+    expected = agreed(pool, Philosophers(), 20, 100, DEADLOCK)
+    broken = agreed(pool, Counters(counters=6, at_most=8), 20, 100)
+    monkeypatch.setattr(walks, "QUOTA", 7)
+    assert agreed(pool, Philosophers(), 20, 100, DEADLOCK) == expected
+    assert agreed(pool, Counters(counters=6, at_most=8), 20, 100) == broken
+    assert broken["end"] is not None
+
+
+def test_what_was_learned_makes_no_difference(pool: ThreadPoolExecutor) -> None:
+    """A run comes out the same from fresh tables and from those that have seen many runs."""
+    model = Model(ControllerElection())
+    asked = Walks(model, tuple(range(len(model.properties) - 1)), 60, seed=2)
+    used, fresh = CompiledWalker(asked, pool, 1), CompiledWalker(asked, pool, 1)
+    used.walk(1, 200, nobody)
+    assert used.path(77) == fresh.path(77)
+    assert used.walk(150, 160, nobody) == fresh.walk(150, 160, nobody)
+
+
+def beyond(at: int) -> Callable[..., Any]:
+    """A witness for this place."""
+
+    def witness(self: Specification, s: State) -> bool:
+        return bool(s.place > at)
+
+    return sometimes(witness)
+
+
+class Crowd(Specification):
+    """Places that are taken one by one."""
+
+    @variable
+    def place(self) -> Domain[int]:
+        return integers(0, 70)
+
+    @action
+    def take(self, s: State) -> None:
+        require(s.place < 70)
+        s.place += 1
+
+
+def test_many_witnesses(pool: ThreadPoolExecutor) -> None:
+    """There may be more of them than bits in a word."""
+    crowd: Any = type("Crowded", (Crowd,), {f"beyond_{at}": beyond(at) for at in range(70)})
+    found = agreed(pool, crowd(), 3, 70, DEADLOCK)
+    assert list(found["earliest"].values()) == list(range(2, 72))
