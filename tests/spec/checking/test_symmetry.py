@@ -387,7 +387,9 @@ def test_findings_are_paths_of_the_system(society: Society) -> None:
         assert any(model.found_in(state, numbers) for state in reachable)
 
 
-@pytest.mark.parametrize(("brokers", "states", "orbits"), [(2, 37, 19), (3, 271, 55), (4, 1993, 135)])
+@pytest.mark.parametrize(
+    ("brokers", "states", "orbits"), [(2, 37, 19), (3, 271, 55), pytest.param(4, 1993, 135, marks=pytest.mark.long)]
+)
 def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orbits: int) -> None:
     """As orbits are counted when all states are known, and none has been merged before."""
     specification = Replication.of(brokers=brokers, log_size=1, max_records=1, max_leader_epoch=0)
@@ -408,7 +410,9 @@ def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orb
     "specification",
     [
         Replication.of(brokers=4, log_size=1, max_records=1, max_leader_epoch=0),
-        Replication.of(brokers=3, log_size=1, max_records=1, max_leader_epoch=1),
+        pytest.param(
+            Replication.of(brokers=3, log_size=1, max_records=1, max_leader_epoch=1), marks=pytest.mark.long
+        ),
         Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
         ControllerElection.of(elections=1, crashes=False, operator=False),
     ],

@@ -30,7 +30,19 @@ from tests.spec.toys import TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongSta
 TOY = "several broken"
 """It has findings of every kind on the way, and most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
-BOUNDS: list[dict[str, Any]] = [{}, {"keep_going": True}, {"max_depth": 4}, {"max_states": 20}]
+UNBOUNDED: list[dict[str, Any]] = [{}, {"keep_going": True}]
+BOUNDS: list[dict[str, Any]] = [*UNBOUNDED, {"max_depth": 4}, {"max_states": 20}]
+KEPT = [
+    pytest.param(
+        toy,
+        bounds,
+        id=f"{toy}, {bounds}",
+        marks=() if toy == TOY or bounds in UNBOUNDED else pytest.mark.long,
+    )
+    for toy in TOYS
+    for bounds in BOUNDS
+]
+"""On every commit each toy without bounds, and one of them with all."""
 MANY = Walkers(walkers=4, length=7, far=20, apart=5)
 """2,401 states in 25 levels, with findings."""
 
@@ -129,24 +141,25 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spec.checking.rundir._sync", lambda path: None)
 
 
-@pytest.fixture
-def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The visited set has room for a hundred states and what comes at once."""
-    insert = Visited.insert
+class SmallMemory(Visited):
+    """There is room for a hundred states and what comes at once."""
 
-    def insert_if_there_is_room(self: Visited, *sent: Any) -> None:
-        insert(self, *sent)
+    def insert(self, *sent: Any) -> None:
+        super().insert(*sent)
         if self.size > 100:
             raise OutOfMemory
 
-    monkeypatch.setattr(Visited, "insert", insert_if_there_is_room)
+
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local engine has little of it; to others, nothing happens."""
+    monkeypatch.setattr("spec.checking.local.engine.Visited", SmallMemory)
 
 
 # Kept, killed, resumed.
 
 
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
-@pytest.mark.parametrize("toy", TOYS)
+@pytest.mark.parametrize(("toy", "bounds"), KEPT)
 def test_a_run_that_is_kept_is_like_one_that_is_not(toy: str, bounds: dict[str, Any], tmp_path: Path) -> None:
     """Asked again it says the same, and writes nothing; and Spark's files are the same."""
     wanted = expected(TOYS[toy], **bounds)
@@ -158,8 +171,16 @@ def test_a_run_that_is_kept_is_like_one_that_is_not(toy: str, bounds: dict[str, 
     assert content(tmp_path / "local") == content(tmp_path / "spark")
 
 
-@pytest.mark.parametrize("level", [1, 6])
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    ("point", "level"),
+    [
+        *((point, 6) for point in POINTS),
+        ("before files", 1),
+        pytest.param("after files", 1, marks=pytest.mark.long),
+        pytest.param("before commit", 1, marks=pytest.mark.long),
+        ("after commit", 1),
+    ],
+)
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
     """Figures, coverage, findings, paths and files are those of a run that nobody killed."""
     kill(tmp_path / "killed", point, level)
@@ -170,10 +191,11 @@ def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None
     assert content(tmp_path / "killed") == content(tmp_path / "undisturbed")
 
 
-def test_a_run_killed_at_random_moments_is_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [2, pytest.param(6, marks=pytest.mark.long)])
+def test_a_run_killed_at_random_moments_is_resumed(times: int, tmp_path: Path) -> None:
     """Again and again, wherever it is."""
     chance = random.Random(11)
-    for _ in range(4):
+    for _ in range(times):
         command = [sys.executable, "-c", DYING, "many", str(tmp_path / "run"), "never", "0"]
         child = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert child.stdout is not None
@@ -247,7 +269,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     assert interrupted(LocalEngine(), Walkers(), 3).kept == ""
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 8))])
 def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
     """Nothing hangs, and what it tells of is a whole level, with paths."""
     handler = signal.signal(signal.SIGALRM, signal.default_int_handler)

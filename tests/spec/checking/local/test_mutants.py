@@ -1,0 +1,467 @@
+"""Engines that are wrong in one point each, and the comparison that tells each of them from the right one.
+
+The comparisons pass on the engine as it is. Each mutant has one fault, and the comparison beside it must fail: what
+no comparison notices, nobody would. Faults are put in where Python calls; and where only compiled code does the work,
+into its text, which takes seconds to compile, so that most of those are left to `make long`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from spec.checking.local import LocalEngine, crew, kernels, tables, visited
+from spec.checking.local import engine as local
+from spec.checking.local.crew import Crew
+from spec.checking.local.kernels import FULL, Notes, Outbox
+from spec.checking.local.lazy import Copy
+from spec.checking.local.masks import Masks
+from spec.checking.local.orbits import NONE
+from spec.checking.local.recording import Recorded, Recorder
+from spec.checking.local.tables import Tables
+from spec.checking.local.visited import Visited
+from spec.language import (
+    Domain,
+    MappingDomain,
+    Specification,
+    State,
+    action,
+    constant,
+    initial,
+    integers,
+    interchangeable,
+    invariant,
+    mapping,
+    one_of,
+    record,
+    require,
+    variable,
+)
+from tests.spec.checking.local.comparing import (
+    agreed,
+    agreed_if_resumed,
+    explored,
+    in_small_pieces,
+    new_states,
+    reached_first,
+)
+from tests.spec.checking.local.test_engine import CHANCE, KNOWN, Whim
+from tests.spec.toys import Walkers
+
+Fault = Callable[[pytest.MonkeyPatch], None]
+
+
+# What is compared.
+
+
+class Crowd(Specification):
+    """All seats are taken at the beginning, and some people get up. The first word of a state says nothing."""
+
+    side: int = constant(20, "seats in a row, and rows", at_least=1)
+    restless: int = constant(20, "seats in a row of which people get up", at_least=0)
+    ways: tuple[bool, ...] = constant((True,), "in which they do; False is only to think of it")
+
+    @variable
+    def wall(self) -> MappingDomain:
+        """In the way."""
+        return mapping(range(8), integers(0, 255))
+
+    @variable
+    def row(self) -> Domain[int]:
+        return integers(0, self.side - 1)
+
+    @variable
+    def seat(self) -> Domain[int]:
+        return integers(0, self.side - 1)
+
+    @variable
+    def up(self) -> Domain[bool]:
+        return one_of(False, True)
+
+    @initial(row=lambda self: range(self.side), seat=lambda self: range(self.side))
+    def begin(self, s: State, row: int, seat: int) -> None:
+        s.row, s.seat = row, seat
+
+    @action(really=lambda self: self.ways)
+    def get_up(self, s: State, really: bool) -> None:
+        require(not s.up and s.seat < self.restless)
+        s.up = really
+
+
+class Rider(NamedTuple):
+    """Who sits somewhere."""
+
+    size: int
+    hats: int
+
+
+class Carousel(Specification):
+    """Seats go round with whoever sits there, and one who sits at the front grows."""
+
+    @variable
+    def seat(self) -> MappingDomain:
+        return mapping(range(3), record(Rider, size=range(4), hats=range(2)))
+
+    @initial
+    def begin(self, s: State) -> None:
+        s.seat[0], s.seat[1] = Rider(1, 0), Rider(2, 1)
+
+    @action
+    def turn(self, s: State) -> None:
+        """Nobody looks who sits there."""
+        s.seat[0], s.seat[1], s.seat[2] = s.seat[1], s.seat[2], s.seat[0]
+
+    @action
+    def grow(self, s: State) -> None:
+        require(s.seat[0].size in (1, 2))
+        s.seat[0] = s.seat[0]._replace(size=s.seat[0].size + 1)
+
+    @invariant
+    def not_both_tall(self, s: State) -> bool:
+        return bool(s.seat[0].size + s.seat[1].size < 6)
+
+
+class House(Specification):
+    """From each room, two doors and two windows lead to both sides of the next."""
+
+    @variable
+    def room(self) -> Domain[int]:
+        return integers(0, 4)
+
+    @variable
+    def side(self) -> Domain[int]:
+        return integers(0, 1)
+
+    @action(side=(0, 1))
+    def walk(self, s: State, side: int) -> None:
+        require(s.room < 4)
+        s.room, s.side = s.room + 1, side
+
+    @action(side=(0, 1))
+    def climb(self, s: State, side: int) -> None:
+        require(s.room < 4)
+        s.room, s.side = s.room + 1, side
+
+    @invariant
+    def not_the_last(self, s: State) -> bool:
+        return bool(s.room < 4)
+
+
+class Couriers(Specification):
+    """They take parcels; nobody is anybody special."""
+
+    def each(self) -> Domain[int]:
+        """Who they are."""
+        return interchangeable("courier", range(3))
+
+    @variable
+    def parcels(self) -> MappingDomain:
+        return mapping(self.each(), integers(0, 2))
+
+    @action(courier=each)
+    def take(self, s: State, courier: int) -> None:
+        require(s.parcels[courier] < 2)
+        s.parcels[courier] += 1
+
+    @invariant(courier=each)
+    def idle(self, s: State, courier: int) -> bool:
+        return not s.parcels[courier]
+
+
+def credited(specification: Specification) -> None:
+    """Each new state to the lowest action that led to it."""
+    expected = reached_first(specification)
+    for workers in (1, 2):
+        assert new_states(specification, workers) == expected
+
+
+def caught() -> None:
+    """What is a matter of chance is told."""
+    random.seed(7)
+    assert CHANCE in explored(LocalEngine(), Whim()).get("failed", "")
+
+
+COMPARISONS: dict[str, Callable[[], Any]] = {
+    **{toy: partial(agreed, specification, keep_going=True) for toy, specification in KNOWN.items()},
+    "a carousel": partial(agreed, Carousel(), keep_going=True),
+    "a crowd": partial(agreed, Crowd(), keep_going=True),
+    "a large crowd": partial(agreed, Crowd(side=128, restless=8, ways=(False, True)), keep_going=True),
+    "a house": partial(agreed, House(), keep_going=True),
+    "credit": partial(credited, House()),
+    "couriers": partial(agreed, Couriers(), keep_going=True, symmetry=True),
+    "a whim": caught,
+    "a run resumed": partial(agreed_if_resumed, Walkers(starts=2, far=7), 3, keep_going=True),
+}
+"""By what there is to be seen. In a large crowd, states meet that have the same tag in the same place of an index."""
+
+
+@pytest.fixture(autouse=True)
+def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is more than one of everything."""
+    in_small_pieces(monkeypatch)
+
+
+# Faults where Python calls.
+
+FAULTS: dict[str, tuple[str, Fault]] = {}
+"""By what is wrong: the comparison that shows it, and how it is put in."""
+
+
+def instead(of: Any, name: str, shown_by: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A fault that is called in the place of a function, which it is given before the arguments."""
+
+    def register(wrong: Callable[..., Any]) -> Callable[..., Any]:
+        right = getattr(of, name)
+
+        def called(*args: Any, **named: Any) -> Any:
+            return wrong(right, *args, **named)
+
+        FAULTS[wrong.__name__.replace("_", " ")] = shown_by, lambda changed: changed.setattr(of, name, called)
+        return wrong
+
+    return register
+
+
+def given(kind: type, args: Iterable[Any]) -> Any:
+    """The argument of a kind."""
+    return next(each for each in args if isinstance(each, kind))
+
+
+@instead(kernels, "expand", shown_by="walkers")
+def a_successor_is_lost(expand: Any, *args: Any) -> int:
+    status: int = expand(*args)
+    count = given(Outbox, args).count
+    count[np.flatnonzero(count)[-1:]] -= 1
+    return status
+
+
+@instead(kernels, "expand", shown_by="a crowd")
+def what_fills_an_outbox_is_lost(expand: Any, *args: Any) -> int:
+    status: int = expand(*args)
+    if status == FULL:
+        count = given(Outbox, args).count
+        count[count.argmax()] -= 1
+    return status
+
+
+@instead(kernels, "post", shown_by="a crowd")
+def what_does_not_fit_at_the_beginning_is_lost(post: Any, shape: Any, states: Any, start: int, outbox: Any) -> int:
+    done: int = post(shape, states, start, outbox)
+    return done + (done < len(states) // len(shape))
+
+
+@instead(kernels, "expand", shown_by="walkers")
+def an_action_is_enabled_once_for_each_instance(expand: Any, *args: Any) -> int:
+    status: int = expand(*args)
+    notes = given(Notes, args)
+    notes.enabled[:] = notes.taken
+    return status
+
+
+@instead(Visited, "complete", shown_by="walkers")
+def a_level_is_dropped(complete: Any, self: Visited, *args: Any) -> int:
+    states: int = complete(self, *args)
+    if len(self.levels) == 3:
+        self.levels[-1] = self.levels[-1][:0]
+    return states
+
+
+@instead(crew, "_blocks", shown_by="walkers")
+def the_last_block_is_dropped(blocks: Any, ranges: Any) -> Any:
+    found = blocks(ranges)
+    return found[:-1] if len(found) > 1 else found
+
+
+@instead(Crew, "_learn", shown_by="walkers")
+def what_was_put_off_is_not_handed_back(learn: Any, self: Crew, *args: Any, **named: Any) -> bool:
+    some: bool = learn(self, *args, **named)
+    if some:
+        self.blocks.pop()
+    return some
+
+
+@instead(Crew, "_learn", shown_by="walkers")
+def of_what_was_put_off_only_the_first_is_handed_back(learn: Any, self: Crew, *args: Any, **named: Any) -> bool:
+    some: bool = learn(self, *args, **named)
+    if some:
+        self.blocks.append(self.blocks.pop()[:1])
+    return some
+
+
+@instead(Masks, "learn", shown_by="walkers")
+def a_mask_is_too_wide(learn: Any, self: Masks, table: int, reads: Any) -> None:
+    learn(self, table, reads and dict(list(reads.items())[:-1]))
+
+
+@instead(Masks, "_clear", shown_by="walkers")
+def masks_take_one_group_for_another(clear: Any, self: Masks, lookup: Any, table: int, cube: Any) -> None:
+    clear(self, lookup._replace(groups=lookup.groups[::-1]), table, cube)
+
+
+@instead(Recorder, "_recorded", shown_by="walkers")
+def a_path_is_too_wide(recorded: Any, self: Recorder, *args: Any) -> Recorded:
+    found: Recorded = recorded(self, *args)
+    return found._replace(reads=found.reads[:-1])
+
+
+@instead(Recorder, "action", shown_by="jugs")
+def a_blind_write_is_lost(of_action: Any, self: Recorder, *args: Any) -> Recorded:
+    found: Recorded = of_action(self, *args)
+    seen = dict(found.reads)
+    return found._replace(writes={slot: code for slot, code in found.writes.items() if slot in seen})
+
+
+@instead(Recorder, "action", shown_by="a carousel")
+def a_copy_is_of_its_neighbour(of_action: Any, self: Recorder, *args: Any) -> Recorded:
+    found: Recorded = of_action(self, *args)
+    moved = {
+        slot: Copy((code.slot + 1) % self.n_slots) if isinstance(code, Copy) else code
+        for slot, code in found.writes.items()
+    }
+    return found._replace(writes=moved)
+
+
+@instead(Tables, "_affect", shown_by="an invariant broken")
+def what_holds_of_a_state_is_not_shaken(affect: Any, self: Tables, effect: int, number: int) -> None:
+    if self.all[number].kind != "state":
+        affect(self, effect, number)
+
+
+@instead(Tables, "_affect", shown_by="a transition invariant broken")
+def what_holds_of_steps_is_not_shaken(affect: Any, self: Tables, effect: int, number: int) -> None:
+    if self.all[number].kind != "step":
+        affect(self, effect, number)
+
+
+@instead(tables, "orbits", shown_by="couriers")
+def orbits_have_no_representatives(orbits: Any, symmetry: Any) -> Any:
+    return NONE
+
+
+@instead(Recorder, "_do_again", shown_by="a whim")
+def nothing_is_done_again(do_again: Any, self: Recorder, *args: Any, **named: Any) -> None:
+    """So what is a matter of chance is believed."""
+
+
+@instead(local._Search, "load", shown_by="a run resumed")
+def a_level_that_is_resumed_is_not_judged(load: Any, self: Any, commits: Any) -> None:
+    self.sweep = lambda **_: np.zeros(len(self.tables.all) + 1, np.uint8)
+    load(self, commits)
+    del self.sweep
+
+
+@instead(Crew, "rehearse", shown_by="a run resumed")
+def levels_that_are_resumed_are_not_learned(rehearse: Any, self: Crew, *args: Any) -> None:
+    """So no path leads through them."""
+
+
+# Faults where compiled code does the work.
+
+
+def in_kernel(name: str, right: str, wrong: str, within: str = "") -> Fault:
+    """Some words of a compiled function are others, or of one that it is made of."""
+
+    def put(changed: pytest.MonkeyPatch) -> None:
+        original, text = getattr(kernels, name), inspect.getsource(kernels)
+        function = inspect.getsource(getattr(kernels, within or name).py_func)
+        assert function.count(right) == 1, (
+            f"{within or name} says something else than {right!r} by now, or says it twice"
+        )
+        text = text.replace("cache=True", "cache=False").replace(function, function.replace(right, wrong))
+        module = ModuleType(kernels.__name__)
+        exec(text, vars(module))
+        for caller in (kernels, visited, tables):
+            if vars(caller).get(name) is original:
+                changed.setattr(caller, name, getattr(module, name))
+
+    return put
+
+
+FAULTS |= {
+    "a tag is all that is compared": (
+        "a large crowd",
+        in_kernel("insert", "states[one + k] == others[other + k]", "True", within="_same"),
+    ),
+    "a state is credited to the highest action": (
+        "credit",
+        in_kernel("insert", "min(one & actions, other & actions)", "max(one & actions, other & actions)"),
+    ),
+    "of two ways to a state the last is taken": (
+        "a house",
+        in_kernel("seek", "table < found", "table > found"),
+    ),
+}
+
+DEAR: dict[str, tuple[str, Fault]] = {
+    "only the first word is compared": (
+        "a large crowd",
+        in_kernel("insert", "range(words)", "range(1)", within="_same"),
+    ),
+    "one state is forgotten when an index grows": (
+        "a large crowd",
+        in_kernel(
+            "insert", "range(storage.size[partition])", "range(storage.size[partition] - 1)", within="_index_anew"
+        ),
+    ),
+    "of two predecessors the last is taken": (
+        "a house",
+        in_kernel(
+            "seek",
+            "_before(registers, words, best, words, words)",
+            "_before(best, words, registers, words, words)",
+        ),
+    ),
+    "the last successor of each state is lost": (
+        "walkers",
+        in_kernel("expand", "outbox.count[partition] += 1", "outbox.count[partition] += successor + 1 < last"),
+    ),
+    "a step is judged as if it were another": (
+        "a transition invariant broken",
+        in_kernel(
+            "expand", "after[base + 2 * words] = step_of[by[successor]]", "after[base + 2 * words] = step_of[0]"
+        ),
+    ),
+    "a step that is not known is not judged": (
+        "a transition invariant broken",
+        in_kernel("expand", "lacking[its] = True", "lacking[its] = False"),
+    ),
+    "a bound is taken for a deadlock": (
+        "a bound that is no deadlock",
+        in_kernel("expand", "not closed and not asks", "not asks"),
+    ),
+    "what is inherited moves by one": (
+        "several broken",
+        in_kernel("expand", "(clean << low_bit)", "(clean << low_bit << uint64(1))"),
+    ),
+    "what is beyond a word is inherited from another": (
+        "a chain of three words",
+        in_kernel("expand", "(clean >> (uint64(64) - low_bit))", "clean"),
+    ),
+    "a representative inherits what holds of another state": (
+        "couriers",
+        in_kernel("expand", "shaken = handed_on", "shaken &= handed_on"),
+    ),
+}
+"""What takes longest to compile."""
+
+
+@pytest.mark.parametrize("comparison", sorted({shown_by for shown_by, _ in (FAULTS | DEAR).values()}))
+def test_without_a_fault_they_agree(comparison: str) -> None:
+    """Whatever is noticed below is the fault."""
+    COMPARISONS[comparison]()
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, *(pytest.param(each, marks=pytest.mark.long) for each in DEAR)])
+def test_a_fault_is_noticed(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the comparison beside it."""
+    shown_by, put = (FAULTS | DEAR)[fault]
+    put(monkeypatch)
+    with pytest.raises(AssertionError):
+        COMPARISONS[shown_by]()
