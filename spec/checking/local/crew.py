@@ -227,8 +227,9 @@ class Crew:
                     patience,
                 )
                 if status == kernels.ASKS:
-                    learned = self._learn(worker, wait=patience == ENDURANCE * PATIENCE)
-                    patience = PATIENCE if learned else patience + PATIENCE
+                    missing, waiting = worker.notes.cursor[2:4].tolist()
+                    learned = self._learn(worker, wait=waiting == ENDURANCE * PATIENCE)
+                    patience = PATIENCE if learned else missing + PATIENCE
                 elif status != kernels.DONE:
                     break
                 else:

@@ -589,6 +589,9 @@ def expand(
             for i in range(some):
                 last = ends[2 * i + 1]
                 if lacking[i]:
+                    if n_put_off == most_put_off:
+                        status = ASKS
+                        break
                     notes.put_off[2 * n_put_off] = at
                     notes.put_off[2 * n_put_off + 1] = ranges[at_range, 2]
                     n_put_off += 1
