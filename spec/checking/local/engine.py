@@ -317,9 +317,11 @@ class _Search:
         mixed = level[:, 0].copy()
         for word in level.T[1:]:
             mixed = (mixed * MIXING) ^ word
-        sample = level[np.argsort(mixed * MIXING, kind="stable")[:EXAMINED]]
+        mixed *= MIXING
+        if len(level) > EXAMINED:
+            level = level[np.argpartition(mixed, EXAMINED)[:EXAMINED]]
         unpack = self.model.layout.unpack
-        self.symmetry.examine([unpack(packed) for packed in sorted(map(_integer, sample))], EXAMINED)
+        self.symmetry.examine([unpack(packed) for packed in sorted(map(_integer, level))], EXAMINED)
         self.python += time.perf_counter() - began
 
     # What was met.

@@ -26,23 +26,16 @@ compiled: Callable[[F], F] = njit(nogil=True, cache=True, _nrt=False)
 
 
 class Orbits(NamedTuple):
-    """Permutations, and how to find the one that makes least of a state; see `orbits`."""
+    """What permutations make of states; see `orbits`."""
 
-    nodes: Array
-    """Permutations that are not told apart so far, the first node being all: its first branch, how many, a
-    permutation, and where to go on if no other is left, -1 if there is nothing more to compare. Empty: no orbits."""
-    branches: Array
-    """A take, and the node behind it."""
-    takes: Array
-    """What is put into a part of a state. From where: word, shift, mask. Where its codes are looked up, -1 if they
-    stay; and only if what lies here, word, shift, mask, is greater than this."""
-    codes: Array
-    moves: Array
-    """A take, and the word and the shift that receive it."""
+    windows: Array
+    """Parts of a state: word, shift, mask; a guard, likewise, and how far left it stands; where its images begin."""
     spans: Array
-    """Where the moves of each permutation begin."""
-    kept: Array
-    """By permutation and word: the bits that stay where they are."""
+    """Where the windows begin that have a share in each word."""
+    images: Array
+    """For each value of a window, the share that it has under each permutation, side by side."""
+    permutations: int
+    """How many, the first of which changes nothing; 0: states stand for themselves."""
 
 
 class Program(NamedTuple):
@@ -145,6 +138,8 @@ class Scratch(NamedTuple):
     mixes: Array
     places: Array
     left: Array
+    word_of: Array
+    """By permutation: whether it leads to the least image so far, and a word of its image."""
     image: Array
 
     @classmethod
@@ -167,13 +162,16 @@ class Scratch(NamedTuple):
             lacking=np.zeros(BATCH, np.int64),
             mixes=np.zeros(AT_ONCE, np.uint64),
             places=np.zeros(AT_ONCE, np.int64),
-            left=np.zeros(2 * permutations, np.int64),
+            left=np.zeros(permutations, np.bool_),
+            word_of=np.zeros(-(-permutations // SIDE_BY_SIDE) * SIDE_BY_SIDE, np.uint64),
             image=np.zeros(words, np.uint64),
         )
 
 
 PARTITION_BITS = 8
 PARTITIONS = 1 << PARTITION_BITS
+SIDE_BY_SIDE = 8
+"""Permutations whose images are made together."""
 BATCH = 16
 """States that are expanded together."""
 WALKS = 1 << 12
@@ -321,53 +319,58 @@ def apply(program: Program, outcome: int, registers: Array, base: int, after: Ar
 
 
 @inlined
-def _taken(orbits: Orbits, take: int, states: Array, at: int) -> Any:
-    """What a permutation puts into a part, of the state that begins here."""
-    takes = orbits.takes
-    code = (states[at + takes[take, 0]] >> uint64(takes[take, 1])) & uint64(takes[take, 2])
-    if takes[take, 3] >= 0:
-        guard = (states[at + takes[take, 4]] >> uint64(takes[take, 5])) & uint64(takes[take, 6])
-        if np.int64(guard) > takes[take, 7]:
-            code = uint64(orbits.codes[takes[take, 3] + np.int64(code)])
-    return code
+def _looked_at(windows: Array, window: int, states: Array, at: int, permutations: int) -> Any:
+    """Where the images stand of what is in a window."""
+    found = (states[at + windows[window, 0]] >> uint64(windows[window, 1])) & uint64(windows[window, 2])
+    guard = (states[at + windows[window, 3]] >> uint64(windows[window, 4])) & uint64(windows[window, 5])
+    return uint64(windows[window, 7]) + (found | guard << uint64(windows[window, 6])) * uint64(permutations)
 
 
 @compiled
 def represent(shape: Any, orbits: Orbits, states: Array, at: int, scratch: Scratch) -> bool:
     """Put the least of its orbit in the place of the state that begins here; whether it may be another."""
-    words = len(shape)
-    nodes, branches, left = orbits.nodes, orbits.branches, scratch.left
-    here, there, number = 0, left.shape[0] // 2, 1
-    left[0] = 0
-    while True:
+    windows, images = orbits.windows, orbits.images
+    every, image, word_of, left = uint64(0xFFFFFFFFFFFFFFFF), scratch.image, scratch.word_of, scratch.left
+    side = word_of.shape[0]
+    for g in range(orbits.permutations):
+        left[g] = True
+    only, lowest = -1, uint64(0)
+    for word in range(len(shape)):
+        if only >= 0:
+            lowest = uint64(0)
+            for w in range(orbits.spans[word], orbits.spans[word + 1]):
+                lowest |= images[_looked_at(windows, w, states, at, side) + uint64(only)]
+            image[word] = lowest
+            continue
+        for block in range(0, side, SIDE_BY_SIDE):
+            a = b = c = d = e = f = g = h = uint64(0)
+            for w in range(orbits.spans[word], orbits.spans[word + 1]):
+                i = _looked_at(windows, w, states, at, side) + uint64(block)
+                a, b = a | images[i], b | images[i + uint64(1)]
+                c, d = c | images[i + uint64(2)], d | images[i + uint64(3)]
+                e, f = e | images[i + uint64(4)], f | images[i + uint64(5)]
+                g, h = g | images[i + uint64(6)], h | images[i + uint64(7)]
+            word_of[block], word_of[block + 1], word_of[block + 2], word_of[block + 3] = a, b, c, d
+            word_of[block + 4], word_of[block + 5], word_of[block + 6], word_of[block + 7] = e, f, g, h
+        lowest = every
+        for p in range(orbits.permutations):
+            if left[p]:
+                lowest = min(lowest, word_of[p])
+        first, number = -1, 0
+        for p in range(orbits.permutations):
+            left[p] &= word_of[p] == lowest
+            number += left[p]
+            if left[p] and first < 0:
+                first = p
+        image[word] = lowest
         if number == 1:
-            alone = nodes[left[here], 3]
-            if alone < 0:
-                break
-            left[here] = alone
-        lowest, following = uint64(0xFFFFFFFFFFFFFFFF), 0
-        for i in range(here, here + number):
-            first = nodes[left[i], 0]
-            for branch in range(first, first + nodes[left[i], 1]):
-                code = _taken(orbits, branches[branch, 0], states, at)
-                if code < lowest:
-                    lowest, following = code, 0
-                if code == lowest:
-                    left[there + following] = branches[branch, 1]
-                    following += 1
-        if following == 0:  # behind the last part: they all lead to the same state
-            break
-        here, there, number = there, here, following
-    permutation = nodes[left[here], 2]
-    if permutation == 0:
+            if first == 0:
+                return False
+            only = first
+    if only < 0 and left[0]:
         return False
-    moves, image = orbits.moves, scratch.image
-    for k in range(words):
-        image[k] = states[at + k] & orbits.kept[permutation, k]
-    for move in range(orbits.spans[permutation], orbits.spans[permutation + 1]):
-        image[moves[move, 1]] |= _taken(orbits, moves[move, 0], states, at) << uint64(moves[move, 2])
-    for k in range(words):
-        states[at + k] = image[k]
+    for word in range(len(shape)):
+        states[at + word] = image[word]
     return True
 
 
@@ -478,7 +481,7 @@ def expand(
     inherited = min(INHERITED, n_judging)
     handed_on = (uint64(1) << uint64(inherited)) - uint64(1)
     low_word, low_bit = (n_judging - inherited) >> 6, uint64((n_judging - inherited) & 63)
-    by_orbits = program.orbits.nodes.shape[0] > 0
+    by_orbits = program.orbits.permutations > 0
 
     registers, after, by, effect = scratch.registers, scratch.after, scratch.by, scratch.effect
     live, steady, rows = scratch.live, scratch.steady, scratch.rows
@@ -846,7 +849,7 @@ def seek(
     code, root, step_of = program.code, program.root, program.step_of
     n_actions = program.bounds[0]
     registers, live, after = scratch.registers, scratch.live, scratch.after
-    by_orbits = program.orbits.nodes.shape[0] > 0
+    by_orbits = program.orbits.permutations > 0
     found = -1
     for r in range(ranges.shape[0]):
         for at in range(ranges[r, 0], ranges[r, 1]):
