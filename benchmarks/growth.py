@@ -27,11 +27,11 @@ class Size(NamedTuple):
 
 SYSTEMS: Final = {"controller-election": ControllerElection, "replication": Replication}
 SIZES: Final = (
-    Size("controller-election", {"elections": 1}, 1.5e4),
-    Size("controller-election", {}, 1.2e5),
-    Size("controller-election", {"brokers": 3, "elections": 1, "crashes": False, "operator": False}, 8.9e5),
-    Size("controller-election", {"brokers": 3}, 3.7e7),
-    Size("controller-election", {"brokers": 3, "elections": 3}, 5e7, 50_000_000),
+    Size("controller-election", {"brokers": 2, "elections": 1}, 1.5e4),
+    Size("controller-election", {"brokers": 2}, 1.1e5),
+    Size("controller-election", {"elections": 1, "crashes": False, "operator": False}, 8.9e5),
+    Size("controller-election", {}, 3.6e7),
+    Size("controller-election", {"elections": 3}, 5e7, 50_000_000),
     Size("replication", {"brokers": 2, "max_leader_epoch": 2}, 6e3),
     Size("replication", {}, 4e4),
     Size("replication", {"max_leader_epoch": 2}, 7.4e5),

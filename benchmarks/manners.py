@@ -38,9 +38,11 @@ MANNERS: Final = {
 SMALL: Final = {"brokers": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 LARGE: Final = {"brokers": 3, "log_size": 3, "max_records": 3, "max_leader_epoch": 2}
 FAULTS: Final = (
-    Fault("zombie's write, 2 brokers", ControllerElection, {"fence_zk": False}, "fenced_writes", 18),
+    Fault("zombie's write, 2 brokers", ControllerElection, {"fence_zk": False, "brokers": 2}, "fenced_writes", 18),
     Fault("zombie's write, 3 brokers", ControllerElection, {"fence_zk": False, "brokers": 3}, "fenced_writes", 18),
-    Fault("epoch given twice", ControllerElection, {"epoch_update": "cas_swallowed"}, "epoch_unique", 28),
+    Fault(
+        "epoch given twice", ControllerElection, {"epoch_update": "cas_swallowed", "brokers": 2}, "epoch_unique", 28
+    ),
     Fault("kip-101, 3-2-2-2", Replication, {"truncation": "kip-101", **SMALL}, "strong_isr", 12),
     Fault("kip-279, 3-3-3-2", Replication, {"truncation": "kip-279", **LARGE}, "strong_isr", 12),
     Fault(

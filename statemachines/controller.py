@@ -271,10 +271,11 @@ def get_controller_id(election: Election) -> Step:
     @_needs_session
     def get_controller_id(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
         owner = _controller_id(zookeeper, controller)
+        # Kafka sets activeControllerId to what it reads, -1 for none, and returns even if that is its own id. What it
+        # knew as controller it keeps, but nobody looks at that before it is elected again.
         if owner is None:
             then = Doing.ReadEpoch if election is Election.multi else Doing.CreateController
-            return Answer(controller._replace(doing=then), "there is none: it stands for election")
-        # Kafka sets activeControllerId to what it reads, and returns even if that is its own id.
+            return Answer(_resigned(controller, then), "there is none: it stands for election")
         return Answer(controller._replace(doing=Doing.Idle, active=owner == broker), f"it is broker {owner}")
 
     return get_controller_id

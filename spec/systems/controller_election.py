@@ -127,7 +127,7 @@ class ControllerElection(Specification):
         }
     )
 
-    brokers: int = constant(2, "Brokers that compete.", at_least=1, at_most=5)
+    brokers: int = constant(3, "Brokers that compete.", at_least=1, at_most=5)
     sessions_per_broker: int = constant(
         1, "Sessions of one broker, alive or still referred to, at a time.", at_least=1, at_most=3
     )

@@ -114,6 +114,12 @@ def test_an_election_stops_where_there_is_a_controller(zookeeper: ZooKeeper) -> 
     assert 0 in zookeeper.state.data_watches[CONTROLLER]
 
 
+def test_who_stands_for_election_again_is_not_controller_meanwhile(zookeeper: ZooKeeper) -> None:
+    """The node was deleted after it had been read to be its own; what it read before is -1 by now."""
+    before = at(Doing.Elect, active=True, epoch=1, epoch_zk_version=1)
+    assert controller.get_controller_id(Election.multi)(zookeeper, 0, before).controller == at(Doing.ReadEpoch)
+
+
 def test_who_finds_another_named_resigns(zookeeper: ZooKeeper) -> None:
     """And keeps the events that have not been handled."""
     elected(zookeeper, 1)

@@ -47,7 +47,7 @@ def verdict_of(found: Simulation, name: str) -> tuple[str, int | None]:
 
 @pytest.mark.parametrize(
     "specification",
-    [Jugs(), Counters(), Philosophers(), Bank(), ControllerElection(fence_zk=False)],
+    [Jugs(), Counters(), Philosophers(), Bank(), ControllerElection(brokers=2, fence_zk=False)],
     ids=lambda specification: specification.name,
 )
 def test_the_same_seed_gives_the_same(specification: Specification) -> None:
@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same(specification: Specification) -> None:
 
 def test_batches_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many runs are done before somebody looks at them."""
-    system = ControllerElection(fence_zk=False)
+    system = ControllerElection(brokers=2, fence_zk=False)
     first = told(simulate(system, runs=1000, steps=60, seed=1))
     monkeypatch.setattr("spec.checking.simulation.AT_FIRST", 1)
     monkeypatch.setattr("spec.checking.simulation.QUICK", 0.0)
@@ -76,7 +76,7 @@ def test_another_seed_gives_something_else() -> None:
 
 def test_the_run_that_failed_can_be_had_alone() -> None:
     """It breaks the same again, and shrinks to the same trace."""
-    system = ControllerElection(fence_zk=False)
+    system = ControllerElection(brokers=2, fence_zk=False)
     found = simulate(system, runs=10_000, steps=60, seed=1)
     assert found.failing_run is not None
     again = simulate(system, steps=60, seed=1, run=found.failing_run)
@@ -94,7 +94,7 @@ def test_the_run_that_failed_can_be_had_alone() -> None:
 
 def test_a_zombie_is_found_and_shrunk() -> None:
     """A fault that takes 18 states is found within some thousand runs; what is printed is as short as can be."""
-    found = simulate(ControllerElection(fence_zk=False), seed=1)
+    found = simulate(ControllerElection(brokers=2, fence_zk=False), seed=1)
     assert (found.verdict, found.exit_code) == ("violated", 12)
     assert found.tally.runs < 20_000
     assert found.counterexample is not None
@@ -106,7 +106,7 @@ def test_a_zombie_is_found_and_shrunk() -> None:
 
 def test_swarms_find_what_even_chances_do_not() -> None:
     """The reason for weights: the same work, by instances, does not come near."""
-    system = ControllerElection(fence_zk=False)
+    system = ControllerElection(brokers=2, fence_zk=False)
     assert simulate(system, runs=5_000, seed=4, manner=SWARM).verdict == "violated"
     assert simulate(system, runs=5_000, seed=4, manner=BY_INSTANCE).verdict == "bounded"
 

@@ -67,11 +67,18 @@ def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
 
 def test_with_the_failure_swallowed_two_failovers_have_one_epoch() -> None:
     """B20: a failover goes on with the epoch that it read, which was the previous controller's."""
-    swallowed = ControllerElection.of(epoch_update="cas_swallowed", crashes=False)
+    swallowed = ControllerElection.of(brokers=2, epoch_update="cas_swallowed", crashes=False)
     result = check(swallowed)
     assert result.counterexample is not None
     assert (result.counterexample.broken, result.counterexample.length) == ("epoch_unique", 28)
     assert "BADVERSION: logged and swallowed" in result.counterexample.steps[-1].said[0]
+
+
+def test_with_three_brokers_two_losers_swallow_it() -> None:
+    """Both go on with the epoch before the first one, one state sooner."""
+    result = check(ControllerElection.of(brokers=3, epoch_update="cas_swallowed", crashes=False))
+    assert result.counterexample is not None
+    assert (result.counterexample.broken, result.counterexample.length) == ("epoch_unique", 27)
 
 
 def test_what_the_switch_prevents_does_not_happen_with_it() -> None:

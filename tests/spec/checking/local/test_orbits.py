@@ -56,7 +56,7 @@ def test_societies_come_out_as_on_the_reference_engine(society: Society) -> None
         Replication.of(brokers=4, log_size=1, max_records=1, max_leader_epoch=0),
         Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
         Replication.of(brokers=3, max_leader_epoch=1, log_size=1, max_records=1),
-        ControllerElection.of(elections=1, crashes=False, operator=False, fence_zk=False),
+        ControllerElection.of(brokers=2, elections=1, crashes=False, operator=False, fence_zk=False),
     ],
     ids=["votes", "four brokers", "two brokers", "three brokers", "election"],
 )
@@ -86,7 +86,7 @@ def test_whether_it_is_refused_does_not_hang_on_the_workers(workers: int) -> Non
 def reduced(directory: Path, resume: bool = False, **bounds: Any) -> Result:
     """A run by orbits, kept here."""
     engine = LocalEngine(1, run_dir=directory, resume=resume)
-    return check(ControllerElection.of(elections=1), engine=engine, symmetry=True, **bounds)
+    return check(ControllerElection.of(brokers=2, elections=1), engine=engine, symmetry=True, **bounds)
 
 
 def test_a_run_goes_on_from_orbit_to_orbit(tmp_path: Path) -> None:

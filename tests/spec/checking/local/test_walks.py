@@ -85,7 +85,7 @@ def test_a_toy_is_walked_alike(pool: ThreadPoolExecutor, toy: str, manner: Manne
 @pytest.mark.parametrize(
     "specification",
     [
-        ControllerElection(fence_zk=False),
+        ControllerElection(brokers=2, fence_zk=False),
         Replication.of(truncation="kip-101", max_leader_epoch=2),
     ],
     ids=["controller-election", "replication"],
@@ -115,7 +115,7 @@ def test_it_goes_on_after_a_pause(pool: ThreadPoolExecutor, monkeypatch: pytest.
 
 def test_what_was_learned_makes_no_difference(pool: ThreadPoolExecutor) -> None:
     """A run comes out the same from fresh tables and from those that have seen many runs."""
-    model = Model(ControllerElection())
+    model = Model(ControllerElection(brokers=2))
     asked = Walks(model, tuple(range(len(model.properties) - 1)), 60, seed=2)
     used, fresh = CompiledWalker(asked, pool, 1), CompiledWalker(asked, pool, 1)
     used.walk(1, 200, nobody)
