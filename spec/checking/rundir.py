@@ -42,6 +42,9 @@ FORMAT: Final = 2
 BUCKETS: Final = 16
 """As many tasks can settle a level at once."""
 
+GROUP: Final = 16_384
+"""States that are read at once, at least, by who wants only some of a file."""
+
 Words = npt.NDArray[np.uint64]
 """Packed states, a row of words for each."""
 
@@ -249,7 +252,9 @@ class RunDirectory:
         stored = pa.py_buffer(_stored(in_code_order(states)))
         column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.width), len(states), [None, stored])
         sink = pa.BufferOutputStream()
-        pq.write_table(pa.table({"state": column}), sink, compression="zstd", use_dictionary=False)
+        pq.write_table(
+            pa.table({"state": column}), sink, row_group_size=GROUP, compression="zstd", use_dictionary=False
+        )
         content = sink.getvalue()
         attempt = f"_{uuid.uuid4().hex}.parquet"
         folder = self._bucket(level, bucket)
@@ -261,10 +266,14 @@ class RunDirectory:
         """The states of a bucket in a level that is committed, in code order; its file must be there."""
         return bytes_of(self.read_array(level, bucket))
 
-    def read_array(self, level: int, bucket: int) -> Words:
-        """The states of a bucket in a level, see `read`."""
-        table = pq.ParquetFile(self.file(level, bucket)).read(use_threads=False)  # a task has one core
-        return _words(table.column("state").combine_chunks())
+    def read_array(self, level: int, bucket: int, start: int = 0, stop: int | None = None) -> Words:
+        """The states of a bucket in a level, see `read`; or from one of them up to another."""
+        with pq.ParquetFile(self.file(level, bucket)) as file:
+            rows = file.metadata.num_rows if stop is None else stop
+            groups = range(start // GROUP, -(-rows // GROUP))
+            table = file.read_row_groups(list(groups), use_threads=False)  # a task has one core
+        first = groups.start * GROUP
+        return _words(table.column("state").combine_chunks())[start - first : rows - first]
 
     def committed(self, level: int) -> tuple[LevelFile, ...]:
         """The files of a level that is committed."""
@@ -359,41 +368,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-class Visited:
-    """The states of some buckets that are committed, up to a level; a cache of what the files say.
-
-    Nothing gets in but from a level that is committed. So whoever lost it, or fell behind, or expanded a level
-    that was then expanded by somebody else, has what everybody has as soon as it is brought `up_to` a level.
-    `after` is a level, up to which states are left out.
-    """
-
-    def __init__(self, directory: RunDirectory, buckets: Iterable[int], after: int = 0):
-        self.directory, self.buckets = directory, frozenset(buckets)
-        self.level = self.after = after
-        self.states: set[bytes] = set()
-        self.last: list[bytes] = []
-        """Those of the last level that was read, bucket by bucket."""
-
-    def up_to(self, level: int) -> set[bytes]:
-        """Every state of the levels up to this one."""
-        if self.level > level:  # a task of long ago, or a run that was put back
-            self.forget()
-        while self.level < level:
-            self.last = [
-                state
-                for file in self.directory.committed(self.level + 1)
-                if file.bucket in self.buckets
-                for state in self.directory.read(self.level + 1, file.bucket)
-            ]
-            self.states.update(self.last)
-            self.level += 1
-        return self.states
-
-    def forget(self) -> None:
-        """Hold nothing any more; what is asked for next is read again."""
-        self.level, self.states, self.last = self.after, set(), []
 
 
 @contextmanager

@@ -8,6 +8,7 @@ their names, a person's own file above all, are sent along with the specificatio
 from __future__ import annotations
 
 import hashlib
+import pickle
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ from spec.language.specification import Specification
 
 HOME = Path(spec.__file__).resolve().parents[1]
 """The directory from which our own packages are imported."""
+
+PACKAGES = ("election", "statemachines", "spec")
+"""What every process has of ours, or is sent."""
 
 _INSTALLED = tuple(
     Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))
@@ -68,19 +72,38 @@ def digests(specification: Specification) -> dict[str, str]:
 
 
 def pickled(specification: Specification) -> bytes:
-    """A specification such that another process can have it: what that would not find by name goes along."""
+    """A specification such that another process can have it: what that would not find by name goes along.
+
+    A class that goes along comes out with its names sorted, and the order in which they were declared has a meaning:
+    actions are numbered by it, and states are laid out by it. So that goes along too.
+    """
     import pyspark.cloudpickle
 
     cloudpickle: Any = pyspark.cloudpickle  # it has no types
-    along = [module for module in modules_of(specification) if not _found_by_name(module)]
+    along = [module for module in modules_of(specification) if not _found_by_name(module) or _is_here_only(module)]
+    apart = {"__main__", *(module.__name__ for module in along)}
+    declared = [(cls, list(vars(cls))) for cls in type(specification).__mro__ if cls.__module__ in apart]
     for module in along:
         cloudpickle.register_pickle_by_value(module)
     try:
-        content: bytes = cloudpickle.dumps(specification)
+        content: bytes = cloudpickle.dumps((specification, declared))
         return content
     finally:
         for module in along:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def unpickled(content: bytes) -> Specification:
+    """The specification that was pickled."""
+    specification: Specification
+    specification, declared = pickle.loads(content)
+    for cls, names in declared:
+        for name in names:
+            if name in vars(cls) and not name.startswith("__"):
+                value = vars(cls)[name]
+                delattr(cls, name)
+                setattr(cls, name, value)
+    return specification
 
 
 def _imported(module: ModuleType) -> Iterator[ModuleType]:
@@ -100,6 +123,15 @@ def _is_installed(module: ModuleType) -> bool:
     """Whether it came with Python or by an installer; what has no file did."""
     file = _file(module)
     return file is None or any(file.is_relative_to(home) for home in _INSTALLED)
+
+
+def _is_here_only(module: ModuleType) -> bool:
+    """Whether it lies beside our packages, and so is found by this process, but not by those that were sent them."""
+    return module.__name__ != "__main__" and not _is_installed(module) and _root(module) not in PACKAGES
+
+
+def _root(module: ModuleType) -> str:
+    return module.__name__.partition(".")[0]
 
 
 def _found_by_name(module: ModuleType) -> bool:

@@ -17,7 +17,6 @@ from spec.checking.rundir import (
     Commit,
     LevelFile,
     RunDirectory,
-    Visited,
     Words,
     bucket_of,
     buckets_of,
@@ -206,25 +205,6 @@ def test_an_empty_level_is_a_commit_without_files(run: RunDirectory) -> None:
     assert committed(run, 4, [], 6).rows == 0
     _, commits = RunDirectory.resume(run.path, IDENTITY)
     assert commits[-1].rows == 0
-
-
-def test_visited_states_are_those_of_committed_levels(run: RunDirectory) -> None:
-    """It catches up from any level, and never sees an attempt."""
-    behind = Visited(run, [0, 1])
-    assert behind.up_to(1) == set(LEVELS[0])
-    run.write(3, [STRANGER])
-    assert behind.up_to(3) == {state for states in LEVELS for state in states}
-    assert sorted(behind.last) == LEVELS[2]
-    assert behind.up_to(2) == {state for states in LEVELS[:2] for state in states}
-    assert behind.up_to(3) == Visited(run, [0]).up_to(3) | Visited(run, [1]).up_to(3)
-    assert Visited(run, [0, 1], after=1).up_to(2) == set(LEVELS[1])
-
-
-def test_a_missing_file_is_an_error_and_not_an_empty_bucket(run: RunDirectory) -> None:
-    """A state that is not known to be visited would be counted twice."""
-    run.file(2, run.committed(2)[0].bucket).unlink()
-    with pytest.raises(FileNotFoundError):
-        Visited(run, [0, 1]).up_to(2)
 
 
 # What is refused.

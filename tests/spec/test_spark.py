@@ -109,7 +109,7 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spec.checking.spark.work.Work.arrivals", press)
+    monkeypatch.setattr("spec.checking.spark.compiled.Compiled.arrivals", press)
     found = interrupted(SparkEngine(), Walkers(far=4), 6)
     assert (found.ended, found.figures.depth, found.findings) == ("interrupted", 6, {})
 
@@ -267,11 +267,23 @@ def test_a_persons_own_file_goes_along_to_the_workers(
                     "The number."
                     return integers(0, 3)
 
+                @variable
+                def before(self):
+                    "What it was, which no sorting puts behind the number."
+                    return integers(0, 3)
+
                 @action
                 def press(self, s):
                     "Press."
                     require(s.number < 3)
+                    s.before = s.number
                     s.number = beside.more(s.number)
+
+                @action
+                def clear(self, s):
+                    "Clear; nor this behind press."
+                    require(s.number > 1)
+                    s.number = 0
             """
         )
     )
@@ -298,9 +310,8 @@ def test_jobs_agree_with_the_reference_on_everything(toy: str, bounds: dict[str,
 @pytest.mark.spark
 @pytest.mark.long
 def test_levels_that_are_many_shares(by_jobs: Explore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a level is cut into more shares than there are cores and settled bucket by bucket, nothing changes."""
+    """Where a level is cut into more shares than there are cores, nothing changes."""
     monkeypatch.setattr("spec.checking.spark.jobs.LARGEST_SHARE", 50)
-    monkeypatch.setattr("spec.checking.spark.jobs.LARGE_LEVEL", 100)
     toy = Walkers(walkers=4, length=6)
     assert explored(by_jobs(), toy) == explored(ReferenceEngine(), toy)
 

@@ -9,33 +9,38 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from spec.checking import rundir
 from spec.checking.endings import Arrival, findings
 from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended
 from spec.checking.keeping import NOTHING, Whole, opened, whole_of
 from spec.checking.model import Model
-from spec.checking.rundir import BUCKETS, Commit, RunDirectory, Visited
+from spec.checking.rundir import BUCKETS, Commit, RunDirectory, Words, words_of
 from spec.checking.source import pickled
-from spec.checking.spark.jobs import Job, expand_level, find_arrivals, settle, shares
+from spec.checking.spark.bench import Bench, Piece, work_on
+from spec.checking.spark.exchange import by_bucket
+from spec.checking.spark.jobs import expand_level, find_arrivals, shares
+from spec.checking.spark.report import Report
 from spec.checking.spark.session import Cluster, require_java
-from spec.checking.spark.work import Report, Work
+from spec.checking.spark.stages import Job
+from spec.checking.spark.work import Work
 from spec.language.errors import UsageError
-from spec.language.state import Values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
+Array = np.ndarray[Any, Any]
 
-DRIVER_LEVEL = 3_000
-"""A job costs 0.4 s whatever it does, in which the driver expands 500 states of an election and 2,000 of a toy. Two
-cores gain that back from twice as many on; the rest pays for the session, which takes some ten seconds to start."""
-DRIVER_STATES = 1_000_000
-"""Visited states that the driver holds, at some 100 bytes each; beyond them every level is a job."""
-TICK = 256
-"""States that the driver expands between two looks of whoever watches."""
+DRIVER_LEVEL = 200_000
+"""A job costs half a second whatever it does, in which the driver expands 150,000 states of an election. Many cores
+gain that back from about as many on, two cores from 400,000."""
+DRIVER_STATES = 5_000_000
+"""Visited states that the driver holds, at some 40 bytes each; beyond them every level is a job. As many that were
+found by jobs are read in a second, when levels have become small again."""
 
 
 class SparkEngine:
@@ -78,7 +83,7 @@ class SparkEngine:
         """Go through the states, level by level."""
         if self.session is None:
             require_java()
-        work = Work(model, question.properties)
+        work = work_on(model, question.properties)
         initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(work, question, until_done)
@@ -113,7 +118,9 @@ class _Search:
     ):
         self.work, self.model, self.question, self.watch = work, work.model, question, watch
         self.directory, self.cluster, self.driver_level = directory, cluster, driver_level
-        self.visited = Visited(directory, range(directory.buckets))
+        self.bench = Bench(directory, work)
+        self.newest: tuple[int, Words] | None = None
+        """The states of the last level that was settled here."""
         self.whole: Whole = NOTHING
         self.began = time.perf_counter()
         self.jobs = 0
@@ -143,35 +150,42 @@ class _Search:
 
     def first_level(self, initial: list[bytes]) -> Commit:
         rundir.reached("before files")
-        report = self.work.report()
-        self.work.judge(initial, (), report)
-        report.files += self.directory.write(1, initial)
+        report, states = Report.on_nothing(self.model), words_of(initial, self.work.width)
+        self.settle(states, np.zeros(len(states), np.uint16), 0, frozenset(), report)
         nothing = {action.name: vars(Coverage()) for action in self.model.actions}
         return self.commit(Commit(0, (), len(initial), 0, 0.0, nothing, {}), report)
 
     def next_level(self, commit: Commit) -> Commit:
         rundir.reached("before files")
         small = commit.rows <= self.driver_level and commit.distinct <= DRIVER_STATES
-        if commit.distinct > DRIVER_STATES:
-            self.visited.forget()
         return self.commit(commit, self.by_driver(commit) if small else self.by_job(commit))
 
     def by_driver(self, commit: Commit) -> Report:
-        visited = self.visited.up_to(commit.level)
-        states, decided = sorted(self.visited.last), frozenset(self.whole.decided)
-        report, reached = self.work.report(), dict[Values, int]()
-        for done in range(0, len(states), TICK):
-            self.work.expand(states[done : done + TICK], decided, report, reached)
-            if report.failures:
-                return report
-            self.watch(self.under_way(report.generated, done))
-        settle(self.work, visited, self.work.packed(reached), decided, report, self.directory, commit.level)
+        report, decided = Report.on_nothing(self.model), frozenset(self.whole.decided)
+        found = self.work.expand(self.states(commit.level), decided, report)
+        if not report.failures:
+            states, actions, _ = by_bucket(found, self.work.words, 1)
+            self.settle(states, actions, commit.level, decided, report)
         return report
 
+    def settle(self, states: Words, actions: Array, level: int, decided: frozenset[int], report: Report) -> None:
+        buckets = range(self.directory.buckets)
+        self.newest = level + 1, self.bench.settle([(states, actions)], buckets, level, decided, report)
+
+    def states(self, level: int) -> Words:
+        """Those of a level that is committed."""
+        if self.newest is not None and self.newest[0] == level:
+            return self.newest[1]
+        return self.bench.states(
+            level, (Piece(file.bucket, 0, file.rows) for file in self.directory.committed(level))
+        )
+
     def by_job(self, commit: Commit) -> Report:
+        if commit.distinct > DRIVER_STATES and self.newest is not None:  # there is no way back from there
+            self.bench, self.newest = Bench(self.directory, self.work), None
         job = self.job(commit.level, frozenset(self.whole.decided))
-        report = self.work.report()
-        for part in self.run_job(lambda session: expand_level(session, job, self.cluster.parallelism)):
+        report = Report.on_nothing(self.model)
+        for part in self.run_job(lambda session: expand_level(session, job)):
             report.add(part)
         self.jobs += 1
         return report
@@ -222,6 +236,7 @@ class _Search:
             level,
             decided,
             shares(self.directory, level, parallelism),
+            min(self.directory.buckets, parallelism),
         )
 
     @cached_property
@@ -232,25 +247,27 @@ class _Search:
         """The lowest way in which each of the targets, all of the next level, is reached from this one."""
         rows = sum(file.rows for file in self.directory.committed(level))
         if rows <= self.driver_level:
-            states = Visited(self.directory, range(self.directory.buckets), level - 1).up_to(level)
-            return self.work.arrivals(sorted(states), targets)
+            return self.work.arrivals(self.states(level), targets)
         job = self.job(level, frozenset())
         return self.run_job(lambda session: find_arrivals(session, job, targets))
 
     # What was found.
 
-    def under_way(self, generated: int = 0, expanded: int = 0) -> Figures:
-        """Those of the last level that is whole, and how far it is expanded."""
-        whole, seconds = self.whole.figures, time.perf_counter() - self.began
-        return whole._replace(generated=whole.generated + generated, queue=whole.queue - expanded, seconds=seconds)
+    def under_way(self) -> Figures:
+        """Those of the last level that is whole, while the next one is made."""
+        return self.whole.figures._replace(seconds=time.perf_counter() - self.began)
 
     def report(self, why: str) -> Exploration:
         found = findings(self.model, self.whole.decided, self.arrivals)
         return replace(self.report_without_findings(why), findings=found)
 
     def interrupted(self) -> Exploration:
-        """Whoever presses Ctrl-C again does not want to wait for the paths either."""
+        """Whoever presses Ctrl-C again does not want to wait for the paths either.
+
+        Work was put down anywhere, so it is taken up anew.
+        """
         try:
+            self.work = work_on(self.model, self.question.properties)
             return self.report("interrupted")
         except KeyboardInterrupt:
             return self.report_without_findings("interrupted")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -21,7 +22,7 @@ from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spec.checking.source import HOME
+from spec.checking.source import HOME, PACKAGES
 from spec.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PACKAGES = ("election", "statemachines", "spec")
-"""What workers need of ours."""
 JAVA = 17
 """The oldest Java that Spark runs on."""
 TRIES = 4
@@ -166,22 +165,95 @@ def ship(session: SparkSession) -> None:
 def archive() -> Path:
     """Our packages in a zip, as long as this process lives: workers fetch it when they need it.
 
-    Its name says what is in it, since a session takes nothing else under a name that it knows.
+    Its name says what is in it, since a session takes nothing else under a name that it knows. What is compiled of it
+    goes along: to compile takes each worker longer than most levels.
     """
+    paths = [path for package in PACKAGES for path in sorted((HOME / package).rglob("*"))]
     sources = {
-        path.relative_to(HOME).as_posix(): path.read_bytes()
-        for package in PACKAGES
-        for path in sorted((HOME / package).rglob("*"))
-        if path.suffix in {".py", ".toml"}
+        path.relative_to(HOME).as_posix(): path.read_bytes() for path in paths if path.suffix in {".py", ".toml"}
+    }
+    compiled = {
+        kept.relative_to(HOME).as_posix(): kept.read_bytes()
+        for path in paths
+        if path.suffix == ".py"
+        for kept in _compiled_of(path)
     }
     digest = hashlib.sha256(repr(sources).encode()).hexdigest()[:16]
     folder = Path(tempfile.mkdtemp(prefix="kafkaspec-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     made = folder / f"kafkaspec-{digest}.zip"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in sources.items():
+        for name, content in {**sources, **compiled}.items():
             packed.writestr(zipfile.ZipInfo(name), content)
     return made
+
+
+def _compiled_of(source: Path) -> Iterator[Path]:
+    """What numba keeps of the functions of a module as it is now: files are named by function and line."""
+    kept = sorted(source.parent.glob(f"__pycache__/{source.stem}.*.nb[ic]"))
+    lines = source.read_text(encoding="utf-8").splitlines() if kept else []
+    for path in kept:
+        function = re.match(r"\w+\.(\w+)-(\d+)\.", path.name)
+        if function is not None:
+            line = int(function[2])
+            if any(each.startswith(f"def {function[1]}(") for each in lines[line - 1 : line + 1]):
+                yield path
+
+
+def in_workers(session: SparkSession, stage: str, *given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A stage, and what it is given, as a function that can be sent to workers.
+
+    Compiled code is kept on disk beside its source, for whoever comes next. So workers that are on this machine take
+    our packages from here, and others unpack what was shipped, once on each machine: in a zip nothing can be kept.
+    That is done before anything of ours is imported, by a function that names nothing of ours.
+    """
+    content = pickle.dumps(given)
+    home = str(HOME) if _is_here(session) else ""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import os
+        import pickle
+        import shutil
+        import sys
+        import tempfile
+        import zipfile
+        from contextlib import suppress
+        from importlib import import_module
+
+        def unpacked(shipped: str) -> str:
+            caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+            folder, name = os.path.join(caches, "kafkaspec"), os.path.basename(shipped)[: -len(".zip")]
+            place = os.path.join(folder, name)
+            if not os.path.isdir(place):
+                os.makedirs(folder, exist_ok=True)
+                unfinished = tempfile.mkdtemp(dir=folder)
+                with zipfile.ZipFile(shipped) as packed:
+                    packed.extractall(unfinished)
+                try:
+                    os.rename(unfinished, place)
+                except OSError:  # another worker was first
+                    shutil.rmtree(unfinished)
+            return place
+
+        if "spec" not in sys.modules:
+            found = [path for path in sys.path if "kafkaspec-" in path and path.endswith(".zip")]
+            if home:
+                sys.path.insert(0, home)
+            elif found:
+                with suppress(OSError):  # there may be no place: then each worker compiles for itself
+                    sys.path.insert(0, unpacked(found[0]))
+        do = getattr(import_module("spec.checking.spark.stages"), stage)
+        found_in_stage: Iterator[Any] = do(*pickle.loads(content), batches)
+        return found_in_stage
+
+    return run
+
+
+def _is_here(session: SparkSession) -> bool:
+    """Whether the workers are on this machine, and part of this process's session."""
+    with suppress(Exception):  # Spark Connect has no context, and says so in more than one way
+        return str(session.sparkContext.master).startswith("local[")
+    return False
 
 
 def require_java() -> None:

@@ -1,0 +1,98 @@
+"""Work done state by state, in plain Python: for models that are too large to be learned as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+
+from spec.checking.endings import Arrival, Ending
+from spec.checking.local.visited import Visited
+from spec.checking.model import EvaluationFailed
+from spec.checking.rundir import Words, bytes_of, words_of
+from spec.checking.spark.exchange import Found
+from spec.checking.spark.report import STEP, Failure, Report
+from spec.checking.spark.work import Work
+from spec.language.state import Values
+
+
+class Plain(Work):
+    """A model that runs as it is written."""
+
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> Found:
+        """Take every step from these states, see `Work`."""
+        wanted = [number for number in self.in_steps if number not in decided]
+        reached: dict[Values, int] = {}
+        for packed in sorted(bytes_of(states)):
+            try:
+                steps, closed = self.model.expand(self.unpack(packed), wanted)
+            except EvaluationFailed as error:
+                report.failures.append(Failure(packed, STEP, error))
+                break
+            for action in {taken.action for taken in steps}:
+                report.coverage[action].enabled += 1
+            for taken in steps:
+                action = taken.action
+                report.coverage[action].taken += 1
+                if taken.after is None:
+                    report.end(self.type_ok, Ending(b"", packed, action, taken.instance))
+                    continue
+                for number in taken.found:
+                    report.end(number, Ending(self.pack(taken.after), packed, action, taken.instance))
+                if action < reached.get(taken.after, action + 1):
+                    reached[taken.after] = action
+            if not steps and not closed and self.deadlock is not None:
+                report.end(self.deadlock, Ending(packed))
+        found = words_of(map(self.pack, reached), self.width)
+        marks, ranges = np.array(list(reached.values()), np.uint64), np.array([(0, len(found), 0)], np.int64)
+        return Found(found.reshape(-1), marks, ranges)
+
+    def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
+        """Look at the newest level until every property has come to an end, see `Work`."""
+        wanted = [number for number in self.in_states if number not in decided]
+        for packed in sorted(bytes_of(visited.level(len(visited.levels)))):
+            if not wanted:
+                return
+            try:
+                found = self.model.found_in(self.unpack(packed), wanted)
+            except EvaluationFailed:
+                found = tuple(self._judge_one_by_one(packed, wanted, report))
+                wanted = [number for number in wanted if number not in found]
+                continue
+            for number in found:
+                report.end(number, Ending(packed))
+                wanted.remove(number)
+
+    def _judge_one_by_one(self, packed: bytes, wanted: Sequence[int], report: Report) -> Iterator[int]:
+        """Those that end here, in a finding or in a failure: one may fail where another was found earlier."""
+        state = self.unpack(packed)
+        for number in wanted:
+            try:
+                if self.model.found_in(state, [number]):
+                    report.end(number, Ending(packed))
+                    yield number
+            except EvaluationFailed as error:
+                report.failures.append(Failure(packed, number, error))
+                yield number
+
+    def arrivals(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Arrival]:
+        """How some of the targets are reached from these states, see `Work`."""
+        found: dict[bytes, Arrival] = {}
+        for packed in sorted(bytes_of(states)):
+            for taken in self.model.expand(self.unpack(packed)).steps:
+                if taken.after is None:
+                    continue
+                after = self.pack(taken.after)
+                if after in targets:
+                    found.setdefault(after, Arrival(packed, taken.action, taken.instance))
+            if len(found) == len(targets):
+                break
+        return found
+
+    def pack(self, state: Values) -> bytes:
+        """A state as bytes that are ordered as codes are."""
+        return self.model.layout.pack(state).to_bytes(self.width, "big")
+
+    def unpack(self, packed: bytes) -> Values:
+        """The state that was packed."""
+        return self.model.layout.unpack(int.from_bytes(packed, "big"))

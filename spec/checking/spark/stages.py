@@ -1,0 +1,198 @@
+"""What Spark's workers do: a level is expanded in one stage and settled in the other.
+
+A worker keeps its bench from job to job, and with it what it learned and the visited states of the buckets it was
+given. It may lose the bench or be given other buckets: whatever is missing is read from the files of levels that are
+committed, or learned again.
+
+Between the stages a row is a block of states, packed one after the other, so that nobody takes states in hand one by
+one. What is to be counted travels along and is collected from the tasks that count, never in accumulators: a task
+that is done twice is counted once.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from spec.checking.endings import Arrival
+from spec.checking.local.kernels import Array
+from spec.checking.model import EvaluationFailed, Model
+from spec.checking.rundir import RunDirectory
+from spec.checking.source import unpickled
+from spec.checking.spark.bench import Bench, Piece, work_on
+from spec.checking.spark.exchange import ByBucket, by_bucket
+from spec.checking.spark.report import STEP, Failure, Report
+
+BLOCK = 32_768
+"""States in a row, at most: a megabyte or so. Rows are what Spark counts when it hands them on."""
+ROWS = 16
+"""Rows that are handed to Spark at once."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is sent to the workers: what is explored, and which level of it."""
+
+    directory: RunDirectory
+    specification: bytes
+    """Pickled."""
+    properties: tuple[int, ...]
+    level: int
+    """The level whose states are expanded; it is committed."""
+    decided: frozenset[int]
+    """Properties that were decided before."""
+    shares: tuple[tuple[Piece, ...], ...]
+    """The pieces of the level, task by task."""
+    settlers: int
+    """Tasks that settle the next level: of every so many buckets, each has one."""
+
+
+BLOCKS = "bucket int, states binary, actions binary, report binary"
+"""Successors of the level in one bucket, with the first action that leads to each; or, at the end, a report."""
+
+_BLOCKS = pa.schema(
+    [("bucket", pa.int32()), ("states", pa.binary()), ("actions", pa.binary()), ("report", pa.binary())]
+)
+
+
+def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The successors of some shares, each once, and the report on them."""
+    with _bench_for(job) as bench:
+        report = Report.on_nothing(bench.work.model)
+        with _told(report):
+            for share in _numbers(batches):
+                states = bench.states(job.level, job.shares[share])
+                found = bench.work.expand(states, job.decided, report)
+                yield from _rows(by_bucket(found, bench.work.words, job.directory.buckets))
+        last = {"bucket": 0, "states": None, "actions": None, "report": pickle.dumps(report)}
+        yield pa.RecordBatch.from_pylist([last], schema=_BLOCKS)
+
+
+def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The report on what is new in some buckets, which is then written, and on how it was reached."""
+    with _bench_for(job) as bench:
+        report = Report.on_nothing(bench.work.model)
+        blocks = _blocks(batches, bench.work.words, report)
+        first = next(blocks, None)
+        if first is not None:
+            buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
+            each = ((block.states, block.actions) for block in chain([first], blocks))
+            with _told(report):
+                bench.settle(each, buckets, job.level, job.decided, report)
+        yield pa.RecordBatch.from_pydict({"report": pa.array([pickle.dumps(report)], pa.binary())})
+
+
+def find(job: Job, targets: frozenset[bytes], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The lowest way in which each of the targets is reached from some shares."""
+    with _bench_for(job) as bench:
+        lowest: dict[bytes, Arrival] = {}
+        for share in _numbers(batches):
+            keep_lowest(lowest, bench.work.arrivals(bench.states(job.level, job.shares[share]), targets))
+        yield pa.RecordBatch.from_pydict({"arrivals": pa.array([pickle.dumps(lowest)], pa.binary())})
+
+
+def keep_lowest(lowest: dict[bytes, Arrival], found: dict[bytes, Arrival]) -> None:
+    """Of two ways to a target, keep the lower one."""
+    for target, arrival in found.items():
+        if target not in lowest or arrival < lowest[target]:
+            lowest[target] = arrival
+
+
+_bench: Bench | None = None
+
+
+@contextmanager
+def _bench_for(job: Job) -> Iterator[Bench]:
+    """The bench of a job's run, as long as nothing goes wrong; that of another run is cleared."""
+    global _bench
+    bench = _bench
+    if bench is None or bench.directory != job.directory or bench.work.properties != job.properties:
+        _bench = None  # before there is another one: each takes much room
+        model = Model(unpickled(job.specification))
+        bench = Bench(job.directory, work_on(model, job.properties))
+    try:
+        yield bench
+    except BaseException:
+        _bench = None
+        raise
+    _bench = bench
+
+
+@contextmanager
+def _told(report: Report) -> Iterator[None]:
+    """What does not even fail alike, done twice, fails in the name of the whole level."""
+    try:
+        yield
+    except EvaluationFailed as error:
+        report.failures.append(Failure(b"", STEP, error))
+
+
+# Rows.
+
+
+class Block(NamedTuple):
+    """States of a bucket, with the lowest action that leads to each."""
+
+    bucket: int
+    states: Array
+    actions: Array
+
+
+def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    return (number for batch in batches for number in batch.column(0).to_pylist())
+
+
+def _rows(found: ByBucket) -> Iterator[pa.RecordBatch]:
+    """States bucket by bucket, none of them copied."""
+    cuts = [
+        (bucket, start, min(start + BLOCK, stop))
+        for bucket, (start, stop) in enumerate(
+            zip(found.bounds[:-1].tolist(), found.bounds[1:].tolist(), strict=True)
+        )
+        for start in range(start, stop, BLOCK)
+    ]
+    for at in range(0, len(cuts), ROWS):
+        some = cuts[at : at + ROWS]
+        first, last = some[0][1], some[-1][2]
+        bounds = np.array([first, *(stop for _, _, stop in some)]) - first
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array([bucket for bucket, _, _ in some], pa.int32()),
+                _binary(found.states[first:last], bounds),
+                _binary(found.actions[first:last], bounds),
+                pa.nulls(len(some), pa.binary()),
+            ],
+            schema=_BLOCKS,
+        )
+
+
+def _binary(array: Array, bounds: Array) -> pa.Array:
+    """The rows of an array up to each of these bounds, as they lie in memory."""
+    offsets = (bounds * array[:1].nbytes).astype(np.int32)
+    return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(array)])
+
+
+def _blocks(batches: Iterable[pa.RecordBatch], words: int, report: Report) -> Iterator[Block]:
+    """What was sent, and what was reported with it."""
+    for batch in batches:
+        bucket, states, actions, reports = batch.columns
+        for row in range(batch.num_rows):
+            if reports[row].is_valid:
+                report.add(pickle.loads(reports[row].as_py()))
+            else:
+                yield Block(
+                    bucket[row].as_py(),
+                    _array(states[row], np.uint64).reshape(-1, words),
+                    _array(actions[row], np.uint16),
+                )
+
+
+def _array(value: Any, dtype: Any) -> Array:
+    return np.frombuffer(value.as_buffer(), dtype)

@@ -1,0 +1,336 @@
+"""The parts of the Spark engine, each by itself: what is known, what is sent, and what is too large to be learned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spec.checking.exploration import Engine
+from spec.checking.model import Model
+from spec.checking.reference import ReferenceEngine
+from spec.checking.rundir import RunDirectory, Words, buckets_of, bytes_of, words_of
+from spec.checking.source import pickled
+from spec.checking.spark import SparkEngine, stages
+from spec.checking.spark.bench import Bench, work_on
+from spec.checking.spark.exchange import Found, by_bucket
+from spec.checking.spark.jobs import shares
+from spec.checking.spark.known import Known
+from spec.checking.spark.plain import Plain
+from spec.checking.spark.report import Report
+from spec.language import Domain, Specification, State, action, integers, invariant, mapping, require, variable
+from spec.language.domains import MappingDomain
+from tests.spec.test_rundir import IDENTITY, LEVELS, committed, packed
+from tests.spec.test_spark import BOUNDS, explored
+from tests.spec.toys import TOYS, Announcing, RaisingAction, RaisingProperty
+
+STRANGERS = [packed(9), packed(11), packed(12)]
+EVERY = [0, 1]
+"""The buckets of a run here."""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    """A run of three levels."""
+    made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=len(EVERY))
+    distinct = 0
+    for level, states in enumerate(LEVELS, 1):
+        distinct += len(states)
+        committed(made, level, states, distinct)
+    return made
+
+
+def in_bucket(bucket: int, states: list[bytes]) -> list[bytes]:
+    return [state for state in states if buckets_of(words_of([state], 8), len(EVERY))[0] == bucket]
+
+
+def new_to(known: Known, states: list[bytes], action: int = 0) -> list[bytes]:
+    """Which of these states are new to it; it takes them for those of the next level then."""
+    block = words_of(states, 8), np.full(len(states), action, np.uint16)
+    return sorted(bytes_of(known.settle([block], np.zeros(2, np.int64))))
+
+
+ALL = [state for states in LEVELS for state in states]
+
+
+# What is known.
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_what_is_visited_is_what_is_committed(level: int, run: RunDirectory) -> None:
+    """It catches up from any level, and never sees an attempt."""
+    run.write(4, STRANGERS)
+    for begin in range(level + 1):
+        known = Known(run)
+        known.up_to(begin, EVERY)
+        known.up_to(level, EVERY)
+        visited = [state for states in LEVELS[:level] for state in states]
+        assert new_to(known, ALL + STRANGERS) == sorted({*ALL, *STRANGERS} - {*visited})
+
+
+def test_who_is_ahead_of_a_level_goes_back(run: RunDirectory) -> None:
+    """A task of long ago may be done again."""
+    known = Known(run)
+    known.up_to(3, EVERY)
+    known.up_to(1, EVERY)
+    assert new_to(known, ALL) == sorted(LEVELS[1] + LEVELS[2])
+
+
+def test_only_the_buckets_that_were_asked_for_are_there(run: RunDirectory) -> None:
+    """Others may be added later, at another level."""
+    known = Known(run)
+    known.up_to(2, [0])
+    known.up_to(3, EVERY)
+    assert new_to(known, ALL + STRANGERS) == sorted(STRANGERS)
+
+
+def test_what_was_settled_here_is_not_read_again(run: RunDirectory) -> None:
+    """If it is what was then committed."""
+    known = Known(run)
+    known.up_to(3, EVERY)
+    assert new_to(known, ALL + STRANGERS) == sorted(STRANGERS)
+    files = committed(run, 4, STRANGERS, len(ALL) + len(STRANGERS)).files
+    known.settled(4, EVERY, files)
+    for file in files:
+        run.file(4, file.bucket).unlink()
+    known.up_to(4, EVERY)
+    assert new_to(known, [*STRANGERS, packed(13)]) == [packed(13)]
+
+
+def test_what_was_settled_here_does_not_count_if_something_else_was_committed(run: RunDirectory) -> None:
+    """By somebody who did the same task, and to whom other states were new."""
+    known = Known(run)
+    known.up_to(3, EVERY)
+    new_to(known, STRANGERS)
+    known.settled(4, EVERY, run.write(4, STRANGERS))
+    committed(run, 4, STRANGERS[:1], len(ALL) + 1)
+    known.up_to(4, EVERY)
+    assert new_to(known, STRANGERS) == sorted(STRANGERS[1:])
+
+
+def test_what_was_not_settled_to_the_end_does_not_count(run: RunDirectory) -> None:
+    """Whoever died or was stopped in between has not written it."""
+    known = Known(run)
+    known.up_to(3, EVERY)
+    new_to(known, STRANGERS)
+    known.up_to(3, EVERY)
+    assert new_to(known, STRANGERS) == sorted(STRANGERS)
+
+
+def test_buckets_may_be_settled_one_after_the_other(run: RunDirectory) -> None:
+    """By one worker, if the other is late: what is ahead in one bucket does not go back for another."""
+    known = Known(run)
+    for bucket in EVERY:
+        known.up_to(3, [bucket])
+        mine = in_bucket(bucket, STRANGERS)
+        assert new_to(known, mine + in_bucket(bucket, ALL)) == sorted(mine)
+        known.settled(4, [bucket], run.write(4, mine))
+    committed(run, 4, STRANGERS, len(ALL) + len(STRANGERS))
+    known.up_to(4, EVERY)
+    assert new_to(known, ALL + STRANGERS) == []
+
+
+def test_a_missing_file_is_an_error_and_not_an_empty_bucket(run: RunDirectory) -> None:
+    """A state that is not known to be visited would be counted twice."""
+    run.file(2, run.committed(2)[0].bucket).unlink()
+    with pytest.raises(FileNotFoundError):
+        Known(run).up_to(2, EVERY)
+
+
+def test_a_new_state_counts_for_the_lowest_action_that_led_there(run: RunDirectory) -> None:
+    """In whichever order they come."""
+    known, new_states = Known(run), np.zeros(4, np.int64)
+    known.up_to(3, EVERY)
+    states = words_of(STRANGERS, 8)
+    known.settle(
+        [(states, np.array(actions, np.uint16)) for actions in ([3, 1, 2], [2, 3, 2], [3, 2, 3])], new_states
+    )
+    assert new_states.tolist() == [0, 1, 2, 0]
+
+
+def test_more_states_than_are_looked_up_at_once_are_all_known(run: RunDirectory) -> None:
+    """Also if they come in one block."""
+    known = Known(run)
+    known.up_to(3, EVERY)
+    states = np.arange(1000, 400_000, dtype=np.uint64).reshape(-1, 1)
+    actions = np.zeros(len(states), np.uint16)
+    assert len(known.settle([(states, actions), (states[::3], actions[::3])], np.zeros(1, np.int64))) == len(states)
+
+
+# What is sent.
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 40), st.integers(0, 300))
+def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: int) -> None:
+    """Those of the run directory, with their actions, wherever they lie; and come out of the rows as they went in."""
+    chance = np.random.default_rng(seed)
+    states = chance.integers(0, 2**64, (number, words), np.uint64)
+    marks = chance.integers(0, 2**64, number, np.uint64)
+    ranges = [[0, number // 3, 0], [number // 3, number // 3, 0], [number // 2, number, 0]]
+    there = [*range(number // 3), *range(number // 2, number)]
+    found = by_bucket(Found(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
+    expected = [
+        (int(bucket), bytes_of(states[at : at + 1])[0], int(marks[at]) & 0xFFFF)
+        for at, bucket in ((at, buckets_of(states[at : at + 1], buckets)[0]) for at in there)
+    ]
+    report = Report(())
+    with pytest.MonkeyPatch.context() as few:
+        few.setattr(stages, "BLOCK", 7)
+        few.setattr(stages, "ROWS", 3)
+        rows = list(stages._rows(found))
+    blocks = list(stages._blocks(rows, words, report))
+    assert all(len(block.states) <= 7 for block in blocks)
+    sent = [
+        (block.bucket, state, act)
+        for block in blocks
+        for state, act in zip(bytes_of(block.states), block.actions.tolist(), strict=True)
+    ]
+    assert sorted(sent) == sorted(expected)
+    assert isinstance(rows, list)
+    assert all(isinstance(row, pa.RecordBatch) for row in rows)
+
+
+# What is too large to be learned.
+
+
+class Wide(Specification):
+    """More cells than there is room for; a few of them are walked over."""
+
+    @variable
+    def bits(self) -> MappingDomain:
+        """Most stay as they are."""
+        return mapping(range(1100), integers(0, 1))
+
+    @variable
+    def fine(self) -> Domain[int]:
+        """A number with very many values."""
+        return integers(0, 2**40)
+
+    @action(bit=(0, 1, 500, 1099))
+    def flip(self, s: State, bit: int) -> None:
+        """Turn one over."""
+        s.bits[bit] = 1 - s.bits[bit]
+
+    @action
+    def count(self, s: State) -> None:
+        """Count in large steps."""
+        require(s.fine < 2**40)
+        s.fine += 2**38
+
+    @invariant
+    def not_all(self, s: State) -> bool:
+        """Not all of them are on at the end; it is to be broken."""
+        return not (s.fine == 2**40 and all(s.bits[bit] for bit in (0, 1, 500, 1099)))
+
+
+@pytest.mark.parametrize("bounds", [{"keep_going": True}, {}], ids=str)
+def test_a_model_that_is_too_large_for_tables_is_explored_in_plain_python(bounds: dict[str, Any]) -> None:
+    """With the same outcome."""
+    engine = SparkEngine()
+    assert isinstance(work_on(Model(Wide()), ()), Plain)
+    assert explored(engine, Wide(), **bounds) == explored(ReferenceEngine(), Wide(), **bounds)
+
+
+@pytest.fixture
+def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every model is too large."""
+    monkeypatch.setattr("spec.checking.spark.bench.too_large", lambda model: "it is too large")
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@pytest.mark.parametrize("toy", TOYS)
+def test_plain_python_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
+    """Whatever happens in a model."""
+    assert explored(SparkEngine(), TOYS[toy], **bounds) == explored(ReferenceEngine(), TOYS[toy], **bounds)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
+def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
+    """In the same words."""
+
+    def failure(engine: Engine) -> str:
+        with pytest.raises(Exception, match="division") as failed:
+            explored(engine, toy)
+        return str(failed.value)
+
+    assert failure(SparkEngine()) == failure(ReferenceEngine())
+
+
+# Parts of a level.
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+@pytest.mark.parametrize("toy", TOYS)
+def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str, parts: int, tmp_path: Path) -> None:
+    """Whoever expands which states: the figures add up, and the endings are the lowest ones."""
+    model = Model(TOYS[toy])
+    work = work_on(model, range(len(model.properties)))
+    level = words_of(work.initial_states(), work.width)
+    for _ in range(4):
+        whole, reached = expanded(model, [level])
+        in_parts, reached_by_parts = expanded(model, np.array_split(level, parts))
+        assert (in_parts.coverage, in_parts.endings) == (whole.coverage, whole.endings)
+        assert reached_by_parts == reached
+        if reached:
+            level = words_of([state for state, _ in reached], work.width)
+
+
+def expanded(model: Model, parts: list[Words]) -> tuple[Report, list[tuple[bytes, int]]]:
+    """The report on some parts of a level, each expanded by somebody else, and where they lead, beyond the level."""
+    report, lowest = Report.on_nothing(model), dict[bytes, int]()
+    for part in parts:
+        work = work_on(model, range(len(model.properties)))
+        states, actions, _ = by_bucket(work.expand(part, (), report), work.words, 1)
+        for state, act in zip(bytes_of(states), actions.tolist(), strict=True):
+            lowest[state] = min(act, lowest.get(state, act))
+    there = {state for part in parts for state in bytes_of(part)}
+    return report, sorted((state, act) for state, act in lowest.items() if state not in there)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 5])
+def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large a share may be; and states that are near each other in code order are in one."""
+    monkeypatch.setattr("spec.checking.spark.jobs.LARGEST_SHARE", 300)
+    monkeypatch.setattr("spec.checking.rundir.GROUP", 64)
+    made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=3, durable=False)
+    states = [packed(number * number) for number in range(2000)]
+    committed(made, 1, states, len(states))
+    work = work_on(Model(TOYS["jugs"]), ())
+    parts = [Bench(made, work).states(1, share) for share in shares(made, 1, parallelism)]
+    assert len(parts) >= max(parallelism, len(states) // 300)
+    assert sorted(state for part in parts for state in bytes_of(part)) == states
+    for earlier, later in pairwise(parts):
+        assert np.median(earlier) < np.median(later)
+        assert len(earlier) == pytest.approx(len(states) / len(parts), abs=3)
+
+
+def test_a_level_of_one_state_is_one_share(run: RunDirectory) -> None:
+    """Whoever else could do something does not."""
+    assert [[(piece.stop - piece.start) for piece in share] for share in shares(run, 1, 4)] == [[1]]
+
+
+def test_a_specification_that_goes_along_keeps_its_order() -> None:
+    """Actions are numbered, and states laid out, as they were declared, and not by name."""
+    look = (
+        "import sys; from spec.checking.source import unpickled; from spec.checking.model import Model;"
+        "model = Model(unpickled(sys.stdin.buffer.read()));"
+        "print([action.name for action in model.actions], [cell.name for cell in model.layout.cells])"
+    )
+    for toy in (Announcing(), RaisingAction()):
+        said = subprocess.run(
+            [sys.executable, "-c", look], input=pickled(toy), capture_output=True, check=True
+        ).stdout
+        model = Model(toy)
+        names = [action.name for action in model.actions]
+        assert names != sorted(names)
+        assert said.decode().strip() == f"{names} {[cell.name for cell in model.layout.cells]}"
