@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 SIZES = {"small": (), "medium": (pytest.mark.long,), "large": (pytest.mark.long,), "huge": (pytest.mark.long,)}
 ALL = [pytest.param(each, id=each.name, marks=SIZES[each.size]) for each in instances()]
-EVERY = [each for each in ALL if each.values[0].size != "huge"]
+EVERY = [pytest.param(each, id=each.name, marks=SIZES[each.size]) for each in instances() if each.size != "huge"]
 """But those that only the local engine can explore."""
-AT_SPEED = [each if each.values[0].size == "huge" else pytest.param(*each.values, id=each.id) for each in ALL]
+AT_SPEED = [
+    pytest.param(each, id=each.name, marks=SIZES["huge"] if each.size == "huge" else ()) for each in instances()
+]
 """The large ones too: what is minutes elsewhere is seconds at compiled speed."""
 
 
