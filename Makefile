@@ -27,6 +27,7 @@ long: $(STAMP)  ## the checks that take minutes
 
 bench: $(STAMP)  ## the engines beside a hand-written search and SPIN, and how cost grows; by hand, takes minutes
 	$(BIN)/python -m benchmarks.compare 3-2-2-2
+	$(BIN)/python -m benchmarks.compare 3-3-3-2 --without reference --without spark
 	$(BIN)/python -m benchmarks.growth
 
 lint: $(STAMP)  ## style, types and layers

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import functools
 import multiprocessing
+import os
 import resource
 import sys
 import time
@@ -17,13 +18,15 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Final, NamedTuple
 
 from benchmarks import kip320, spin
-from spec.checking import check
+from spec.checking import Engine, check
+from spec.checking.local import LocalEngine
+from spec.checking.reference import ReferenceEngine
+from spec.checking.spark import SparkEngine
 from spec.systems.replication import Kip320
 
-ENGINES: Final = ["reference", "local"]
-"""The project's own, as `spec.checking.check` knows them."""
-
-YARDSTICK: Final = "CPython port"
+CORES: Final = len(os.sched_getaffinity(0))
+YARDSTICKS: Final = {"reference": "ref", "CPython port": "port", "SPIN bfs": "SPIN"}
+"""With whom the others are compared, and how they are called in a narrow column."""
 
 
 class Bounds(NamedTuple):
@@ -42,42 +45,66 @@ class Row(NamedTuple):
     generated: int
     depth: int | None
     seconds: float
-    megabytes: float
+    cores: int
+    bytes_per_state: float
+    """What its visited set allocates, where it tells; otherwise what its process took."""
 
 
-def own(engine: str, bounds: Bounds) -> Row:
-    """One of this project's engines, with all that `check` does."""
-    before = time.perf_counter()
+def reference() -> Engine:
+    """Plain and slow."""
+    return ReferenceEngine()
+
+
+def local(workers: int) -> Engine:
+    """At compiled speed."""
+    return LocalEngine(workers)
+
+
+def on_spark() -> Engine:
+    """All levels but the smallest are jobs."""
+    return SparkEngine(workers=CORES, driver_level=3_000)
+
+
+def own(make: Callable[[], Engine], cores: int, bounds: Bounds) -> Row:
+    """One of this project's engines: exploring, learning included; not what was compiled or started before."""
+    before = peak()
+    engine = make()
     result = check(Kip320(**bounds._asdict()), engine=engine)
-    seconds = time.perf_counter() - before
     if result.verdict != "holds":
-        raise RuntimeError(f"{engine}: {result.verdict} {result.why}")
-    return Row(result.distinct_states, result.generated_states, result.depth, seconds, peak())
+        raise RuntimeError(f"{engine.name}: {result.verdict} {result.why}")
+    states = result.distinct_states
+    each = result.bytes_per_state or (peak() - before) / states
+    return Row(states, result.generated_states, result.depth, result.seconds, cores, each)
 
 
 def port(bounds: Bounds) -> Row:
     """The hand-written search."""
-    before = time.perf_counter()
+    before, memory = time.perf_counter(), peak()
     counts = kip320.explore(*bounds)
     seconds = time.perf_counter() - before
-    return Row(counts.distinct, counts.generated, counts.depth, seconds, peak())
+    each = (peak() - memory) / counts.distinct
+    return Row(counts.distinct, counts.generated, counts.depth, seconds, 1, each)
 
 
 def under_spin(search: str, bounds: Bounds) -> Row:
     """SPIN, without the time that compiling takes."""
     found = spin.explore(*bounds, search=search)
-    return Row(found.distinct, found.generated, found.depth, found.seconds, found.megabytes)
+    each = found.megabytes * (1 << 20) / found.distinct
+    return Row(found.distinct, found.generated, found.depth, found.seconds, 2 if "2 cores" in search else 1, each)
 
 
 def peak() -> float:
-    """The most memory that this process has had."""
+    """The most memory that this process has had, in bytes."""
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return used / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    return used * (1 if sys.platform == "darwin" else 1 << 10)
 
 
 RUNS: Final[Mapping[str, Callable[[Bounds], Row]]] = {
-    **{name: functools.partial(own, name) for name in ENGINES},
-    YARDSTICK: port,
+    "reference": functools.partial(own, reference, 1),
+    "CPython port": port,
+    "local, one worker": functools.partial(own, functools.partial(local, 1), 1),
+    "local": functools.partial(own, functools.partial(local, CORES), CORES),
+    "spark": functools.partial(own, on_spark, CORES),
     **{f"SPIN {search}": functools.partial(under_spin, search) for search in spin.SEARCHES},
 }
 
@@ -99,14 +126,15 @@ def measure(names: list[str], bounds: Bounds, repeat: int) -> dict[str, Row]:
 
 
 def table(rows: Mapping[str, Row]) -> str:
-    """One line for each."""
-    head = ("distinct", "generated", "depth", "seconds", "states/s", "ratio", "MB")
-    lines = [("", *head)]
+    """One line for each; ratios are of speed."""
+    beside = [name for name in YARDSTICKS if name in rows]
+    head = ("distinct", "generated", "depth", "seconds", "states/s", "per core", "bytes/state")
+    lines = [("", *head, *(f"x {YARDSTICKS[name]}" for name in beside))]
     for name, row in rows.items():
-        rate = f"{row.distinct / row.seconds:,.0f}"
-        ratio = f"{rows[YARDSTICK].seconds / row.seconds:.2f}" if YARDSTICK in rows else "-"
+        rate = row.distinct / row.seconds
         counts = f"{row.distinct:,}", f"{row.generated:,}", str(row.depth or "-")
-        lines.append((name, *counts, f"{row.seconds:.2f}", rate, ratio, f"{row.megabytes:,.0f}"))
+        figures = f"{row.seconds:.2f}", f"{rate:,.0f}", f"{rate / row.cores:,.0f}", f"{row.bytes_per_state:,.0f}"
+        lines.append((name, *counts, *figures, *(f"{rows[each].seconds / row.seconds:.1f}" for each in beside)))
     return "\n".join(f"{name:<18}" + "".join(f"{cell:>12}" for cell in cells) for name, *cells in lines)
 
 
@@ -121,9 +149,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare the engines on replication under kip-320.")
     parser.add_argument("bounds", nargs="?", default="3-2-2-2", help="brokers-log size-records-highest leader epoch")
     parser.add_argument("--only", action="append", choices=RUNS, help="may be given several times")
+    parser.add_argument("--without", action="append", choices=RUNS, default=[], help="may be given several times")
     parser.add_argument("--repeat", type=int, default=1, help="the fastest of so many runs counts")
     asked = parser.parse_args()
-    names = asked.only or list(RUNS)
+    names = asked.only or [name for name in RUNS if name not in asked.without]
     if why := spin.missing():
         print(f"SPIN is left out: {why}")
         names = [name for name in names if not name.startswith("SPIN")]

@@ -854,7 +854,7 @@ def test_list_names_everything(ask: Ask) -> None:
     """Systems, their constants, switches, properties and releases."""
     answer = ask("list")
     assert (answer.code, answer.err) == (0, "")
-    for part in (*SYSTEMS, "brokers = 2", "fence_zk = true", "[one of multi, cas", "epoch_unique", "witness", "3.9"):
+    for part in (*SYSTEMS, "brokers = 3", "fence_zk = true", "[one of multi, cas", "epoch_unique", "witness", "3.9"):
         assert part in answer.out
 
 
