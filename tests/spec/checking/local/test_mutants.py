@@ -430,7 +430,7 @@ DEAR: dict[str, tuple[str, Fault]] = {
     ),
     "a step that is not known is not judged": (
         "a transition invariant broken",
-        in_kernel("expand", "lacking[its] = True", "lacking[its] = False"),
+        in_kernel("expand", "lacking[owner] = True", "lacking[owner] = False"),
     ),
     "a bound is taken for a deadlock": (
         "a bound that is no deadlock",
