@@ -17,7 +17,7 @@ settings.register_profile("dev", max_examples=100, stateful_step_count=60, deadl
 # Derandomized: a build that turns red is red because of the change, and is red again on anybody's machine.
 settings.register_profile(
     "ci",
-    max_examples=200,
+    max_examples=120,
     stateful_step_count=80,
     deadline=None,
     phases=PHASES,
