@@ -76,7 +76,7 @@ class Reader:
         self.file.write_text("".join(lines))
 
     def run(self, command: str) -> str:
-        """What a command prints, here, after those before it."""
+        """What a command prints, here, after those before it; but no progress, which only slow machines see."""
         path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
         run = subprocess.run(
             ["/bin/sh", "-c", f"(exit {self.last_exit_code}); {command}"],
@@ -87,7 +87,7 @@ class Reader:
             text=True,
         )
         self.last_exit_code = run.returncode
-        return run.stdout
+        return re.sub(r"^depth \d+, .*\n", "", run.stdout, flags=re.MULTILINE)
 
 
 def lines_of(name: str, source: str) -> tuple[int, int]:
