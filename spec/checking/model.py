@@ -109,6 +109,19 @@ class Model:
         if not met:
             raise SpecificationError(f"{self.specification.name}: it has no initial state")
 
+    def first_states(self) -> list[Values]:
+        """Each initial state, once, for whoever cannot begin outside the domains.
+
+        Raises:
+            SpecificationError: one of them does.
+        """
+        states = []
+        for state, wrong in self.initial_states():
+            if state is None:
+                raise SpecificationError(f"the initial state is outside its domain: {wrong}")
+            states.append(state)
+        return states
+
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
         """Every step from a state, with which of the given properties of steps it decides."""
         here, closed, steps = self._here, False, []

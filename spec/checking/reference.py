@@ -21,7 +21,6 @@ from spec.checking.exploration import (
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.symmetry import Symmetry
 from spec.checking.trace import Path
-from spec.language.errors import SpecificationError
 from spec.language.state import Values
 
 
@@ -78,10 +77,8 @@ class _Search:
                 return self.report("found" if self.stops_here() else "complete")
 
     def first_level(self) -> list[Values]:
-        for state, wrong in self.model.initial_states():
+        for state in self.model.first_states():
             self.generated += 1
-            if state is None:
-                raise SpecificationError(f"the initial state is outside its domain: {wrong}")
             self.reached[self.least(state)] = None
         return sorted(self.reached, key=self.pack)
 

@@ -14,7 +14,6 @@ from typing import Final
 from spec.checking.exploration import Engine, Figures, Question
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.trace import Path
-from spec.checking.walks import initial_states
 from spec.language.errors import Disabled, UsageError
 from spec.language.state import Misplaced, Values
 
@@ -61,7 +60,7 @@ class Shrinking:
             assert after is not None, "a path is one of the model"
             states.append(after)
         last = {state: at for at, state in enumerate(states)}
-        begin = max((last[state] for state in initial_states(self.model) if state in last), default=0)
+        begin = max((last[state] for state in self.model.first_states() if state in last), default=0)
         at, kept = begin, list[Choice]()
         while at < len(choices):
             at = last[states[at]]

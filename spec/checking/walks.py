@@ -17,8 +17,7 @@ from spec.checking.exploration import is_violation, split
 from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Taken
 from spec.checking.sketch import Sketch, note
 from spec.checking.trace import Path
-from spec.language.errors import SpecificationError
-from spec.language.state import WORD, Values
+from spec.language.state import WORD
 
 
 @dataclass(frozen=True)
@@ -108,26 +107,12 @@ class Walker(Protocol):
         """The way that a run takes, for so many steps, or to its end."""
 
 
-def initial_states(model: Model) -> list[Values]:
-    """All of them, in order.
-
-    Raises:
-        SpecificationError: one is outside its domain.
-    """
-    found = []
-    for state, wrong in model.initial_states():
-        if state is None:
-            raise SpecificationError(f"the initial state is outside its domain: {wrong}")
-        found.append(state)
-    return found
-
-
 class PlainWalker:
     """Walks on the model itself, for whatever no table can hold."""
 
     def __init__(self, asked: Walks):
         self.asked, self.model = asked, asked.model
-        self.initial = initial_states(asked.model)
+        self.initial = asked.model.first_states()
         self.in_states, self.in_steps = split(asked.model, asked.properties)
         dead = asked.model.numbers([DEADLOCK])[0]
         self.deadlock = dead if dead in asked.properties else None

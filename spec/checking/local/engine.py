@@ -26,7 +26,7 @@ from spec.checking.local.visited import OutOfMemory, Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.symmetry import Symmetry
-from spec.language.errors import SpecificationError, UsageError
+from spec.language.errors import UsageError
 
 TUNINGS = [1_000, 10_000, 100_000]
 """How many states there are when the tables are tuned: what is walked in vain changes while a search is young."""
@@ -115,13 +115,8 @@ class LocalEngine:
 
 def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, Any]:
     """Packed, one after the other; each by the least of its orbit."""
-    found = []
-    for state, wrong in model.initial_states():
-        if state is None:
-            raise SpecificationError(f"the initial state is outside its domain: {wrong}")
-        packed = model.layout.pack(state)
-        found.append(_words(symmetry.least_packed(packed) if symmetry else packed, model.layout.words))
-    return np.concatenate(found)
+    states = map(symmetry.least if symmetry else lambda state: state, model.first_states())
+    return np.concatenate([_words(model.layout.pack(state), model.layout.words) for state in states])
 
 
 def too_large(model: Model) -> str:

@@ -34,7 +34,7 @@ from spec.checking.local.tables import Tables
 from spec.checking.model import DEADLOCK, EvaluationFailed
 from spec.checking.sketch import REGISTERS, ZEROS, Sketch
 from spec.checking.trace import Path
-from spec.checking.walks import FAILED, End, PlainWalker, Tally, Walks, Watch, initial_states
+from spec.checking.walks import FAILED, End, PlainWalker, Tally, Walks, Watch
 from spec.language.state import Values
 
 WAITING = 64
@@ -372,7 +372,7 @@ class CompiledWalker:
         dead = asked.model.numbers([DEADLOCK])[0]
         live = tables.live()
         self.plan = Plan(
-            initial=np.concatenate([self._words(state) for state in initial_states(asked.model)]),
+            initial=np.concatenate([self._words(state) for state in asked.model.first_states()]),
             live=live,
             of_steps=live & ~tables.live([n for n in range(len(properties)) if properties[n].over_steps]),
             property_of=np.array(judging, np.int64),

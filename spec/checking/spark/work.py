@@ -16,7 +16,6 @@ from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.rundir import Words
 from spec.checking.spark.exchange import Found
 from spec.checking.spark.report import Report
-from spec.language.errors import SpecificationError
 
 
 class Work(ABC):
@@ -36,17 +35,9 @@ class Work(ABC):
         return 8 * self.words
 
     def initial_states(self) -> list[bytes]:
-        """The states to begin with, packed.
-
-        Raises:
-            SpecificationError: one is outside its domain.
-        """
-        found = []
-        for state, wrong in self.model.initial_states():
-            if state is None:
-                raise SpecificationError(f"the initial state is outside its domain: {wrong}")
-            found.append(self.model.layout.pack(state).to_bytes(self.width, "big"))
-        return found
+        """The states to begin with, packed."""
+        pack = self.model.layout.pack
+        return [pack(state).to_bytes(self.width, "big") for state in self.model.first_states()]
 
     @abstractmethod
     def expand(self, states: Words, decided: Collection[int], report: Report) -> Found:
