@@ -46,13 +46,13 @@ class AutoEngine:
         self.name = "local"
         with ExitStack() as until_done:
             overflow = None
-            if self.run_dir is None and not question.symmetry and _may_have_java():
+            if self.run_dir is None and _may_have_java():
                 folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
                 overflow = Path(until_done.enter_context(folder)) / "run"
             local = LocalEngine(self.workers, self.memory, self.run_dir, resume=self.resume, overflow=overflow)
             found = local.explore(model, question, watch)
             path = self.run_dir or overflow
-            if found.ended != "memory" or path is None or question.symmetry or not _can_hand_over():
+            if found.ended != "memory" or path is None or not _can_hand_over():
                 return found
             from spec.checking.spark import SparkEngine
 

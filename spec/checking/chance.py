@@ -1,17 +1,15 @@
 """Chance: numbers that look random and depend on a seed, the number of a run, and how many were drawn before.
 
-On nothing else: not on the machine, the process, or what other runs do. They are those of splitmix64, in integers of
-64 bits, so that compiled code draws the same ones.
+On nothing else: not on the machine, the process, or what other runs do. They are those of SplitMix64, so that
+compiled code draws the same ones.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-MASK: Final = (1 << 64) - 1
-GOLDEN: Final = 0x9E3779B97F4A7C15
-FIRST: Final = 0xBF58476D1CE4E5B9
-SECOND: Final = 0x94D049BB133111EB
+from spec.checking.splitmix import MASK, STRIDE, mixed
+
 WEIGHTS: Final = 0xD1B54A32D192ED03
 """Weights are drawn from a row of numbers of their own."""
 SEEDS: Final = 1 << 64
@@ -40,25 +38,18 @@ BY_INSTANCE: Final = Manner(levels=1, bits=0, by_instance=True)
 """Every enabled instance of an action is as likely as any other."""
 
 
-def mixed(word: int) -> int:
-    """64 bits, each of which depends on each of the word's."""
-    word = ((word ^ (word >> 30)) * FIRST) & MASK
-    word = ((word ^ (word >> 27)) * SECOND) & MASK
-    return word ^ (word >> 31)
-
-
 class Chance:
     """What is drawn in one run."""
 
     def __init__(self, seed: int, run: int):
-        self._key = self._at = mixed((mixed(seed & MASK) + run * GOLDEN) & MASK)
+        self._key = self._at = mixed((mixed(seed & MASK) + run * STRIDE) & MASK)
 
     def below(self, limit: int) -> int:
         """The next number, from 0 up to the limit."""
-        self._at = (self._at + GOLDEN) & MASK
+        self._at = (self._at + STRIDE) & MASK
         return mixed(self._at) % limit
 
     def weight(self, manner: Manner, action: int) -> int:
         """That of an action, in this run."""
-        level = mixed(((self._key ^ WEIGHTS) + (action + 1) * GOLDEN) & MASK) % manner.levels
+        level = mixed(((self._key ^ WEIGHTS) + (action + 1) * STRIDE) & MASK) % manner.levels
         return 1 << manner.bits * level

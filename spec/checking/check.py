@@ -16,10 +16,7 @@ from spec.language.specification import Specification
 WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
     "memory": "; --engine spark with a run directory, --run-dir DIR, keeps its states on disk and can go on",
 }
-"""For bounds that another engine does not have; unless it is asked to go through orbits, which only `REDUCING` do."""
-
-REDUCING: Final = ("local", "reference")
-"""The engines that know symmetry."""
+"""For bounds that another engine does not have."""
 
 
 def silent(figures: Figures) -> None:
@@ -62,8 +59,6 @@ def check(
     named = tuple(properties)
     question = Question(asked(model, named, deadlock), keep_going, max_states, max_depth, symmetry)
     chosen = engine_named(engine) if isinstance(engine, str) else engine
-    if symmetry and chosen.name not in REDUCING:
-        raise UsageError(f"the {chosen.name} engine does not know --symmetry; {' and '.join(REDUCING)} do")
     found = chosen.explore(model, question, watch)
     if found.ended != "interrupted":
         watch(found.figures)
@@ -119,7 +114,7 @@ def _result(
     )
     violations = [number for number in found.findings if is_violation(model, number)]
     shortest = min(violations, key=lambda number: (found.findings[number].length, number), default=None)
-    verdict, why = _verdict(model, question, found, shortest, properties, actions, named)
+    verdict, why = _verdict(model, found, shortest, properties, actions, named)
     specification = model.specification
     constants = specification.constants()
     values: dict[str, Any] = specification.valuation
@@ -157,7 +152,6 @@ def _property(model: Model, number: int, found: Exploration) -> PropertyResult:
 
 def _verdict(
     model: Model,
-    question: Question,
     found: Exploration,
     shortest: int | None,
     properties: tuple[PropertyResult, ...],
@@ -169,7 +163,7 @@ def _verdict(
     if shortest is not None:
         return ("deadlock" if model.properties[shortest].name == DEADLOCK else "violated"), ""
     if found.ended != "complete":
-        elsewhere = "" if question.symmetry else WHERE_TO_GO_ON.get(found.ended, "")
+        elsewhere = WHERE_TO_GO_ON.get(found.ended, "")
         going_on = f"; {found.kept}" if found.kept else elsewhere
         return "bounded", f"the bound on {found.ended} was reached{going_on}"
     never = [f"{each.name} is never witnessed" for each in properties if each.verdict == "unwitnessed"]

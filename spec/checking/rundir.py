@@ -9,8 +9,7 @@ that begins with `_`. When all are there, the attempts that count get their fina
 Then the commit is written beside its place and moved there, which is what makes the level exist. Whoever dies
 in between leaves files that no commit names: nobody reads them, and `resume` removes them.
 
-States are packed: as many 64-bit words as the layout has, each in big-endian bytes, so that the order of bytes is
-code order. In memory a state is these bytes, or a row of an array of words; both give the same files.
+States are packed (see `packed`), and their bucket is that of `packed.bucket_of`.
 Names that begin with `_` are passed over by what reads Parquet, so a run that is complete is also a table with
 the columns `state`, `level` and `bucket`: `spark.read.parquet(DIR)`, `pyarrow.dataset.dataset(DIR, ...)`.
 """
@@ -31,10 +30,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from spec.checking.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
 from spec.language.errors import UsageError
 
 FORMAT: Final = 2
@@ -44,9 +43,6 @@ BUCKETS: Final = 16
 
 GROUP: Final = 16_384
 """States that are read at once, at least, by who wants only some of a file."""
-
-Words = npt.NDArray[np.uint64]
-"""Packed states, a row of words for each."""
 
 Each = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
 """Calls a function with each of some numbers, in whatever order, as `map` does."""
@@ -60,67 +56,6 @@ def reached(point: str) -> None:
 
     The points of a level are `before files`, `after files`, `before commit`, `after commit`.
     """
-
-
-# SplitMix64 (Steele, Lea and Flood 2014), word after word: cheap on whole columns, and neighbours part company.
-_STRIDE, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-
-
-def bucket_of(state: bytes, buckets: int) -> int:
-    """The bucket of a packed state, the same in every process and every run."""
-    mixed, mask = 0, (1 << 64) - 1
-    for at in range(0, len(state), 8):
-        mixed = (mixed ^ int.from_bytes(state[at : at + 8], "big")) + _STRIDE & mask
-        mixed = (mixed ^ mixed >> 30) * _FIRST & mask
-        mixed = (mixed ^ mixed >> 27) * _SECOND & mask
-        mixed ^= mixed >> 31
-    return mixed % buckets
-
-
-def buckets_of(states: Words, buckets: int) -> npt.NDArray[np.int64]:
-    """The bucket of each state, see `bucket_of`."""
-    mixed = np.zeros(len(states), np.uint64)
-    for column in states.T:
-        mixed ^= column
-        mixed += _STRIDE
-        mixed ^= mixed >> 30
-        mixed *= _FIRST
-        mixed ^= mixed >> 27
-        mixed *= _SECOND
-        mixed ^= mixed >> 31
-    return (mixed % buckets).astype(np.int64)
-
-
-def words_of(states: Iterable[bytes], width: int) -> Words:
-    """States of so many bytes each, as words."""
-    return _words(pa.array(list(states), pa.binary(width)))
-
-
-def bytes_of(states: Words) -> list[bytes]:
-    """States in words, each as bytes."""
-    found: list[bytes] = _stored(states).view(f"V{8 * states.shape[1]}").ravel().tolist()
-    return found
-
-
-def in_code_order(states: Words) -> Words:
-    """The same states, sorted."""
-    if states.shape[1] == 1:  # a plain sort is several times as fast
-        return np.sort(states, axis=0)
-    return states[np.lexsort(states.T[::-1])]
-
-
-def _stored(states: Words) -> npt.NDArray[Any]:
-    """Words as they lie in a file."""
-    return np.ascontiguousarray(states, ">u8")
-
-
-def _words(column: pa.Array) -> Words:
-    """A column of a file as words."""
-    width = column.type.byte_width
-    if not len(column):
-        return np.empty((0, width // 8), np.uint64)
-    stored = np.frombuffer(column.buffers()[1], ">u8", len(column) * width // 8, column.offset * width)
-    return stored.astype(np.uint64).reshape(len(column), -1)
 
 
 @dataclass(frozen=True)
@@ -249,8 +184,8 @@ class RunDirectory:
         return list(each(write, np.unique(buckets).tolist()))
 
     def _write_bucket(self, level: int, bucket: int, states: Words) -> LevelFile:
-        stored = pa.py_buffer(_stored(in_code_order(states)))
-        column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.width), len(states), [None, stored])
+        words = pa.py_buffer(stored(in_code_order(states)))
+        column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.width), len(states), [None, words])
         sink = pa.BufferOutputStream()
         pq.write_table(
             pa.table({"state": column}), sink, row_group_size=GROUP, compression="zstd", use_dictionary=False
@@ -273,7 +208,7 @@ class RunDirectory:
             groups = range(start // GROUP, -(-rows // GROUP))
             table = file.read_row_groups(list(groups), use_threads=False)  # a task has one core
         first = groups.start * GROUP
-        return _words(table.column("state").combine_chunks())[start - first : rows - first]
+        return from_column(table.column("state").combine_chunks())[start - first : rows - first]
 
     def committed(self, level: int) -> tuple[LevelFile, ...]:
         """The files of a level that is committed."""

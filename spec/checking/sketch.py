@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from spec.checking.chance import GOLDEN, mixed
+from spec.checking.splitmix import STRIDE, mixed
 
 BITS: Final = 14
 REGISTERS: Final = 1 << BITS
@@ -53,7 +53,7 @@ class Sketch:
 
 def note(registers: bytearray, words: Iterable[int]) -> None:
     """Put a state into the registers of a sketch."""
-    hashed = GOLDEN
+    hashed = STRIDE
     for word in words:
         hashed = mixed(hashed ^ word)
     lowest = hashed | 1 << ZEROS

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from spec.checking.exploration import split
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Taken
+from spec.checking.packed import Words, bytes_of, in_code_order, sample
 from spec.checking.trace import Path
 from spec.language.anonymous import ToldApart, anonymity
 from spec.language.domains import Domain, MappingDomain
@@ -30,6 +31,8 @@ from spec.language.symmetry import Permutation, Sorts, moved, routes, sorts_of, 
 
 SAMPLE: Final = 32
 """So many states of each level are looked at whether they are symmetric; of a level with fewer, all."""
+GLANCED: Final = 8
+"""So many, by who goes through a level in less time than that takes."""
 WHOLE_GROUP: Final = 6
 """With so many permutations all are tried on a state of the sample; of a larger group only what generates it."""
 
@@ -176,7 +179,7 @@ class Symmetry:
 
     # Whether it is so.
 
-    def examine(self, level: Sequence[Values], sample: int = SAMPLE) -> None:
+    def examine(self, level: Sequence[Values]) -> None:
         """Look whether what follows the states of a level, and what holds in them, tells the values apart.
 
         Looked at is a sample, at even distances in code order; of narrow levels every state.
@@ -184,9 +187,15 @@ class Symmetry:
         Raises:
             UsageError: it does, with the name of the action or property.
         """
-        wanted = min(len(level), sample)
+        wanted = min(len(level), SAMPLE)
         for at in range(wanted):
             self.examine_state(level[at * len(level) // wanted])
+
+    def glance(self, level: Words) -> None:
+        """The same in passing: a few states of a packed level, the same few in whichever order they are."""
+        unpack = self.model.layout.unpack
+        for packed in bytes_of(in_code_order(sample(level, GLANCED))):
+            self.examine_state(unpack(int.from_bytes(packed, "big")))
 
     def examine_state(self, state: Values) -> None:
         """The same of one state."""

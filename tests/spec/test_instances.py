@@ -123,3 +123,12 @@ def test_spark_finds_what_is_claimed(instance: Instance, session: SparkSession) 
     result = instance.check(SparkEngine(session=session, driver_level=400))
     assert figures_of(result) == instance.figures()
     assert result.counterexample == by_reference(instance.name).counterexample
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("instance", SAMPLED)
+def test_spark_finds_the_same_orbits(instance: Instance, session: SparkSession) -> None:
+    """And the same way through them."""
+    result = instance.check(SparkEngine(session=session, driver_level=400), symmetry=True)
+    assert under_symmetry(result) == claimed_under_symmetry(instance)
+    assert result.counterexample == instance.check(LocalEngine(), symmetry=True).counterexample

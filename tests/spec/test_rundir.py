@@ -13,19 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.checking.rundir import (
-    Commit,
-    LevelFile,
-    RunDirectory,
-    Words,
-    bucket_of,
-    buckets_of,
-    bytes_of,
-    difference,
-    held,
-    in_code_order,
-    words_of,
-)
+from spec.checking.packed import Words, bucket_of, buckets_of, bytes_of, in_code_order, words_of
+from spec.checking.rundir import Commit, LevelFile, RunDirectory, difference, held
 from spec.language import UsageError
 
 IDENTITY = {"system": {"name": "toy"}, "constants": {"top": "3", "sides": "2"}, "source": {"toys": "ab12"}}

@@ -15,13 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spec.checking.exploration import Engine
+from spec.checking.local.kernels import Lot
 from spec.checking.model import Model
+from spec.checking.packed import Words, buckets_of, bytes_of, words_of
 from spec.checking.reference import ReferenceEngine
-from spec.checking.rundir import RunDirectory, Words, buckets_of, bytes_of, words_of
+from spec.checking.rundir import RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark import SparkEngine, stages
 from spec.checking.spark.bench import Bench, work_on
-from spec.checking.spark.exchange import Found, by_bucket
+from spec.checking.spark.exchange import by_bucket
 from spec.checking.spark.jobs import shares
 from spec.checking.spark.known import Known
 from spec.checking.spark.plain import Plain
@@ -176,12 +178,12 @@ def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: 
     marks = chance.integers(0, 2**64, number, np.uint64)
     ranges = [[0, number // 3, 0], [number // 3, number // 3, 0], [number // 2, number, 0]]
     there = [*range(number // 3), *range(number // 2, number)]
-    found = by_bucket(Found(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
+    found = by_bucket(Lot(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
     expected = [
         (int(bucket), bytes_of(states[at : at + 1])[0], int(marks[at]) & 0xFFFF)
         for at, bucket in ((at, buckets_of(states[at : at + 1], buckets)[0]) for at in there)
     ]
-    report = Report(())
+    report = Report()
     with pytest.MonkeyPatch.context() as few:
         few.setattr(stages, "BLOCK", 7)
         few.setattr(stages, "ROWS", 3)

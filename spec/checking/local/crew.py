@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spec.checking.local import kernels
-from spec.checking.local.kernels import PARTITIONS, Notes, Outbox, Program, Scratch
+from spec.checking.local.kernels import PARTITIONS, Lot, Notes, Outbox, Program, Scratch
 from spec.checking.local.tables import Tables
 from spec.checking.local.visited import Visited
 
@@ -87,7 +87,7 @@ class Crew:
             for number in range(workers)
         ]
         self.blocks: deque[Array] = deque()
-        self.states = self.marks = np.zeros(0, np.uint64)
+        self.lot = Lot.of(np.zeros((0, words), np.uint64))
         """What the blocks are of."""
         self.at_work: list[Future[Any]] = []
         self.learning, self.stopped = Lock(), False
@@ -159,17 +159,17 @@ class Crew:
 
     def take_in(self, states: Array) -> None:
         """Let the newest level have these states, given word after word."""
-        done, outbox = 0, self.workers[0].outbox
-        while (done := kernels.post(self.shape, states, done, outbox)) < len(states) // len(self.shape):
+        done, outbox, marks = 0, self.workers[0].outbox, np.zeros(len(states) // len(self.shape), np.uint16)
+        while (done := kernels.post(self.shape, states, marks, done, outbox)) < len(marks):
             self._deliver()
         self._deliver()
 
-    def sweep(self, ranges: Array, live: Array, watch: Callable[[], None]) -> Array:
-        """Judge the states that lie here, and let the newest level have their successors.
+    def sweep(self, lot: Lot, live: Array, watch: Callable[[], None]) -> Array:
+        """Judge these states, which were visited, and let the newest level have their successors.
 
         By table, what was met: see `Notes.flags`.
         """
-        self._begin(self.visited.states, self.visited.marks, ranges, live)
+        self._begin(lot, live)
         while self.blocks or any(worker.ranges is not None for worker in self.workers):
             self._together(self._expand)
             self._deliver()
@@ -177,20 +177,20 @@ class Crew:
         flags: Array = np.max([worker.notes.flags for worker in self.workers], axis=0)
         return flags
 
-    def rehearse(self, states: Array, marks: Array, ranges: Array) -> None:
+    def rehearse(self, lot: Lot) -> None:
         """Learn what actions do to states that were expanded elsewhere; the marks mean nothing."""
-        self._begin(states, marks, ranges, self.tables.live(range(len(self.tables.model.properties))))
+        self._begin(lot, self.tables.live(range(len(self.tables.model.properties))))
         while self.blocks or any(worker.ranges is not None for worker in self.workers):
             self._together(self._expand)
             self.sent.count[:] = 0
 
-    def _begin(self, states: Array, marks: Array, ranges: Array, live: Array) -> None:
-        self.states, self.marks = states, marks
+    def _begin(self, lot: Lot, live: Array) -> None:
+        self.lot = lot
         for worker in self.workers:
             worker.notes.live[:] = live
             worker.notes.flags[:] = 0
             worker.program, worker.known = self.tables.program(), self.tables.learned
-        self.blocks.extend(_blocks(ranges))
+        self.blocks.extend(_blocks(lot.ranges))
 
     def complete(self) -> int:
         """End the newest level; how many states it has."""
@@ -217,8 +217,8 @@ class Crew:
                     continue
                 status = kernels.expand(
                     self.shape,
-                    self.states,
-                    self.marks,
+                    self.lot.states,
+                    self.lot.marks,
                     worker.ranges,
                     worker.program,
                     worker.outbox,

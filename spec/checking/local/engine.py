@@ -5,25 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from spec.checking import rundir
-from spec.checking.endings import Arrival, Decided, Ending, findings
+from spec.checking.endings import Arrival, Decided, findings
 from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended, split
 from spec.checking.keeping import NOTHING, Whole, commit_of, opened, whole_of
-from spec.checking.local import kernels
 from spec.checking.local.crew import Crew
-from spec.checking.local.recording import FAILED, FOUND
+from spec.checking.local.kernels import Lot
+from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import Tables
 from spec.checking.local.visited import OutOfMemory, Visited
-from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
+from spec.checking.met import Met
+from spec.checking.model import Model
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.symmetry import Symmetry
 from spec.language.errors import UsageError
@@ -34,9 +34,6 @@ SAMPLE = 1_000
 """States that are looked at for that."""
 SWITCH = 0.0002
 """Seconds after which a worker that learns lets others have the interpreter: they only want it to look in."""
-EXAMINED = 8
-"""States of each level that are looked at whether they are symmetric."""
-MIXING = np.uint64(0x9E3779B97F4A7C15)
 WORDS = 16
 """Of a state, at most."""
 SLOT = 16
@@ -104,11 +101,9 @@ class LocalEngine:
                 found = search.interrupted()
         if directory is None:
             return found
-        resumable = f"the run can be resumed from {self.run_dir}"
-        on_disk = f"--engine spark --resume {self.run_dir} keeps its states on disk and can go on"
         going_on = {
-            "interrupted": resumable,
-            "memory": f"{resumable} with more --memory" if symmetry else on_disk,
+            "interrupted": f"the run can be resumed from {self.run_dir}",
+            "memory": f"--engine spark --resume {self.run_dir} keeps its states on disk and can go on",
         }
         return replace(found, kept=going_on.get(found.ended, ""))
 
@@ -137,14 +132,6 @@ def too_large(model: Model) -> str:
     return ""
 
 
-class _Level(NamedTuple):
-    """Where the states of a level lie."""
-
-    states: np.ndarray[Any, Any]
-    marks: np.ndarray[Any, Any]
-    ranges: np.ndarray[Any, Any]
-
-
 class _Search:
     def __init__(
         self,
@@ -162,7 +149,6 @@ class _Search:
         self.tables = Tables(model, question.properties, symmetry)
         self.visited = Visited(model.layout.words, memory)
         self.shape = self.visited.shape
-        self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
         self.in_states, _ = split(model, question.properties)
         self.decided: dict[int, Decided] = {}
         self.depth = self.generated = 0
@@ -170,6 +156,7 @@ class _Search:
         self.tunings = list(TUNINGS)
         self.crew = Crew(self.tables, self.visited, workers, pool)
         self.crew.load()
+        self.seeker = Seeker(self.tables, self.crew.workers[0].scratch)
         self.started = time.perf_counter()
         self.wholes: list[Whole] = []
         """By level, as far as each is complete."""
@@ -292,7 +279,8 @@ class _Search:
         """
         passed_over = [*self.decided, *([] if judging else self.in_states)]
         live = self.tables.live(passed_over, acting)
-        return self.crew.sweep(self.visited.levels[-1], live, lambda: self.watch(self.figures(self.crew.queue)))
+        newest = self.visited.lot(len(self.visited.levels))
+        return self.crew.sweep(newest, live, lambda: self.watch(self.figures(self.crew.queue)))
 
     def tune(self) -> None:
         """Now and then, let the tables see how they are used."""
@@ -304,131 +292,59 @@ class _Search:
             self.python += time.perf_counter() - began
 
     def examine(self) -> None:
-        """Look at a sample of the newest level whether going by orbits is sound: the same, whoever came first."""
+        """Look at some states of the newest level whether going by orbits is sound."""
         if self.symmetry is None:
             return
         began = time.perf_counter()
-        level = self.visited.level(len(self.visited.levels))
-        mixed = level[:, 0].copy()
-        for word in level.T[1:]:
-            mixed = (mixed * MIXING) ^ word
-        mixed *= MIXING
-        if len(level) > EXAMINED:
-            level = level[np.argpartition(mixed, EXAMINED)[:EXAMINED]]
-        unpack = self.model.layout.unpack
-        self.symmetry.examine([unpack(packed) for packed in sorted(map(_integer, level))], EXAMINED)
+        self.symmetry.glance(self.visited.level(len(self.visited.levels)))
         self.python += time.perf_counter() - began
 
     # What was met.
 
     def judged(self, flags: np.ndarray[Any, Any]) -> None:
         """Properties of the states of the level that was swept."""
-        failures = []
-        for number, tables in self.of_properties("state", flags):
-            found = self.lowest_state(tables, FOUND)
-            failed = self.lowest_state(tables, FAILED) if 2 in flags[tables] else None
-            if failed is not None and (found is None or failed < found):
-                failures.append((failed, number))
-            if found is not None:
-                self.decided.setdefault(number, Decided(self.depth, Ending(self.bytes_of(found))))
-        for state, number in sorted(failures):
-            self.model.found_in(self.model.layout.unpack(state), [number])
-            raise self.not_repeated(self.model.properties[number].name, state)
+        met = Met()
+        self.seeker.in_states(self.visited.lot(self.depth), flags, met)
+        self.note(met)
 
     def expanded(self, flags: np.ndarray[Any, Any]) -> None:
         """Properties of the steps from the level that was swept."""
-        n_actions = self.tables.actions
-        steps = dict(self.of_properties("step", flags))
-        every = [table for tables in steps.values() for table in tables]
-        if 2 in flags[:n_actions] or 2 in flags[every]:
-            (number, index), state, _ = self.lowest_step(kernels.FAILS, every, FAILED)
-            wanted = [number for number in self.tables.of_kind("step") if number not in self.decided]
-            self.model.expand(self.model.layout.unpack(state), wanted)
-            raise self.not_repeated(str(self.model.actions[number].step(index)), state)
-        found = {number: (kernels.BY_STEP, tables) for number, tables in steps.items()}
-        if 1 in flags[:n_actions]:
-            found[self.type_ok] = kernels.OUTSIDE, []
-        for number, (what, tables) in found.items():
-            if number not in self.decided:
-                choice, before, end = self.lowest_step(what, tables, FOUND)
-                after = b"" if what == kernels.OUTSIDE else self.bytes_of(end)
-                self.decided[number] = Decided(self.depth + 1, Ending(after, self.bytes_of(before), *choice))
-        if flags[-1] and self.deadlock in self.question.properties and self.deadlock not in self.decided:
-            dead = self.sought(kernels.DEAD, [], 0)
-            assert dead is not None
-            self.decided[self.deadlock] = Decided(self.depth, Ending(self.bytes_of(dead[0])))
+        met = Met()
+        self.seeker.in_steps(self.visited.lot(self.depth), flags, self.decided, met)
+        self.note(met)
 
-    def not_repeated(self, what: str, state: int) -> EvaluationFailed:
-        """It raised while it was recorded, and does not when it is done again."""
-        again = "it is not deterministic: done twice in one state, it raised once and once it did not"
-        return EvaluationFailed(what, again, self.model.show(self.model.layout.unpack(state)))
+    def note(self, met: Met) -> None:
+        """Keep what was met for good.
 
-    def of_properties(self, kind: str, flags: np.ndarray[Any, Any]) -> Iterable[tuple[int, list[int]]]:
-        """The tables of properties of which some table was flagged."""
-        return [(number, tables) for number, tables in self.tables.of_kind(kind).items() if flags[tables].any()]
-
-    def lowest_state(self, tables: list[int], outcome: int) -> int | None:
-        found = self.sought(kernels.IN_STATE, tables, outcome)
-        return None if found is None else found[0]
-
-    def lowest_step(self, what: int, tables: list[int], outcome: int) -> tuple[tuple[int, int], int, int]:
-        found = self.sought(what, tables, outcome)
-        assert found is not None
-        end, before, number = found
-        table = self.tables.all[number]
-        return (table.number, table.index), before, end
-
-    def sought(
-        self, what: int, tables: list[int], outcome: int, level: _Level | None = None, target: int = 0
-    ) -> tuple[int, int, int] | None:
-        """The lowest of what is sought in a level, by default the one that was swept last: end state, state before,
-        table.
+        Raises:
+            EvaluationFailed: an evaluation did.
         """
-        words = len(self.shape)
-        best = np.zeros(2 * words, np.uint64)
-        states, _, ranges = level or self.level(self.depth)
-        number = kernels.seek(
-            self.shape,
-            states,
-            ranges,
-            self.tables.program(),
-            what,
-            np.array(tables, np.int64),
-            outcome,
-            _words(target, words),
-            best,
-            self.crew.workers[0].scratch,
-        )
-        if number < 0:
-            return None
-        return _integer(best[:words]), _integer(best[words:]), int(number)
+        if failure := met.failure():
+            raise failure
+        for number, ending in met.endings.items():
+            length = self.depth + ending.is_step
+            self.decided.setdefault(number, Decided(length, ending))
 
-    def level(self, number: int) -> _Level:
-        """A level that is whole."""
-        if number <= len(self.visited.levels):
-            return _Level(self.visited.states, self.visited.marks, self.visited.levels[number - 1])
+    def lot(self, level: int) -> Lot:
+        """The states of a level that is whole."""
+        if level <= len(self.visited.levels):
+            return self.visited.lot(level)
         assert self.directory is not None
-        parts = [self.directory.read_array(number, file.bucket) for file in self.directory.committed(number)]
-        states = np.concatenate(parts)
-        marks, ranges = np.zeros(len(states), np.uint64), np.array([(0, len(states), 0)], np.int64)
-        return _Level(states.reshape(-1), marks, ranges)
+        files = self.directory.committed(level)
+        return Lot.of(np.concatenate([self.directory.read_array(level, file.bucket) for file in files]))
 
     def arrivals(self, number: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
         """The lowest way in which each of the targets, all of the next level, is reached from this one."""
-        level, lowest = self.level(number), {}
+        lot, lowest = self.lot(number), {}
         if number < self.swept_from:
-            self.crew.rehearse(*level)
+            self.crew.rehearse(lot)
         for target in targets:
-            found = self.sought(kernels.TO_STATE, [], 0, level, int.from_bytes(target, "big"))
+            found = self.seeker.arrival(lot, target)
             assert found is not None, "a state of a level has a predecessor in the one before"
-            table = self.tables.all[found[2]]
-            lowest[target] = Arrival(self.bytes_of(found[1]), table.number, table.index)
+            lowest[target] = found
         return lowest
 
     # Figures.
-
-    def bytes_of(self, packed: int) -> bytes:
-        return packed.to_bytes(8 * len(self.shape), "big")
 
     def figures(self, queue: int) -> Figures:
         taken = int(self.crew.taken.sum())
@@ -457,6 +373,7 @@ class _Search:
             self.tables = Tables(self.model, self.question.properties, self.symmetry)
             self.swept_from = found.figures.depth
             self.crew.start_over(self.tables)
+            self.seeker = Seeker(self.tables, self.crew.workers[0].scratch)
             return self.report("interrupted") if self.wholes else found
         except KeyboardInterrupt:
             self.crew.stop()
@@ -470,7 +387,3 @@ class _Search:
 
 def _words(packed: int, words: int) -> np.ndarray[Any, Any]:
     return np.frombuffer(packed.to_bytes(8 * words, "big"), ">u8").astype(np.uint64)
-
-
-def _integer(words: np.ndarray[Any, Any]) -> int:
-    return int.from_bytes(words.astype(">u8").tobytes(), "big")

@@ -16,6 +16,8 @@ from numba import njit, uint64
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
+from spec.checking.splitmix import FIRST, SECOND
+
 F = TypeVar("F", bound=Callable[..., Any])
 Array = Any
 """A flat array of numpy."""
@@ -62,6 +64,23 @@ class Program(NamedTuple):
     bounds: Array
     """Tables below bounds[0] are actions; below bounds[1] properties of states; below bounds[2] of steps."""
     orbits: Orbits
+
+
+class Lot(NamedTuple):
+    """Some states, wherever they lie."""
+
+    states: Array
+    """Word after word."""
+    marks: Array
+    """Of each state, see `Storage`; 0 where nothing is known of it."""
+    ranges: Array
+    """The first state, the one behind the last, and by how much the marks of these states lie before them."""
+
+    @classmethod
+    def of(cls, states: Array, marks: Array | None = None) -> Lot:
+        """All states of an array that has a row of words for each."""
+        known = np.zeros(len(states), np.uint64) if marks is None else marks
+        return cls(states.reshape(-1), known, np.array([(0, len(states), 0)], np.int64))
 
 
 class Storage(NamedTuple):
@@ -255,6 +274,14 @@ def _outcome(code: Array, at: int, registers: Array) -> int:
         )
         at = code[uint64(at) + uint64(1) + value]
     return -1 - at if at < 0 else -1
+
+
+@inlined
+def mixed(word: Any) -> Any:
+    """See `splitmix.mixed`."""
+    word = (word ^ (word >> uint64(30))) * uint64(FIRST)
+    word = (word ^ (word >> uint64(27))) * uint64(SECOND)
+    return word ^ (word >> uint64(31))
 
 
 @inlined
@@ -643,8 +670,8 @@ def expand(
 
 
 @compiled
-def post(shape: Any, states: Array, start: int, outbox: Outbox) -> int:
-    """Send states off, from the one with this number on; up to which is returned."""
+def post(shape: Any, states: Array, marks: Array, start: int, outbox: Outbox) -> int:
+    """Send states off with their marks, from the one with this number on; up to which is returned."""
     words = len(shape)
     room = outbox.marks.shape[0] // PARTITIONS
     for i in range(start, states.shape[0] // words):
@@ -652,7 +679,7 @@ def post(shape: Any, states: Array, start: int, outbox: Outbox) -> int:
         place = partition * room + outbox.count[partition]
         for k in range(words):
             outbox.states[place * words + k] = states[i * words + k]
-        outbox.marks[place] = uint64(0)
+        outbox.marks[place] = uint64(marks[i])
         outbox.count[partition] += 1
         if outbox.count[partition] == room:
             return i + 1

@@ -81,7 +81,7 @@ class Tables:
         self.words = model.layout.words
         self.recorder = Recorder(model)
         slots = self.recorder.slots
-        self._open_is_usual = model.numbers([DEADLOCK])[0] not in properties
+        self.seeks_deadlocks = model.numbers([DEADLOCK])[0] in properties
         in_states, in_steps = split(model, properties)
         self.all: list[Table] = [
             Table("action", number, index, instance)
@@ -178,7 +178,7 @@ class Tables:
         table = self.all[number]
         if table.kind == "action":
             recorded = self.recorder.action(table.number, table.index, registers)
-            if recorded.outcome == CLOSED and self._open_is_usual:
+            if recorded.outcome == CLOSED and not self.seeks_deadlocks:
                 recorded = recorded._replace(outcome=USUAL)
         elif table.kind == "state":
             recorded = self.recorder.of_state(table.instance, table.sought, registers)

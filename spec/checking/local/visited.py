@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.checking.local.kernels import PARTITIONS, TAG_SHIFT, Outbox, Scratch, Storage, credit, insert
+from spec.checking.local.kernels import PARTITIONS, TAG_SHIFT, Lot, Outbox, Scratch, Storage, credit, insert
 
 LARGEST = (1 << TAG_SHIFT) - 2
 """States in a partition, as far as its index can count."""
@@ -95,8 +95,12 @@ class Visited:
         level[:] = self.storage.size
         return int((ranges[:, 1] - ranges[:, 0]).sum())
 
+    def lot(self, number: int) -> Lot:
+        """The states of a level, the first being 1, where they lie; their marks, if it is the newest."""
+        return Lot(self.states, self.marks, self.levels[number - 1])
+
     def level(self, number: int) -> np.ndarray[Any, Any]:
-        """The states of a level, the first being 1: an array of (states, words)."""
+        """The states of a level, brought together: an array of (states, words)."""
         rows = self.states[: len(self.states) // self.words * self.words].reshape(-1, self.words)
         parts = [rows[first:last] for first, last, _ in self.levels[number - 1]]
         return np.concatenate(parts) if parts else np.empty((0, self.words), np.uint64)

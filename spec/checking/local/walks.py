@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from spec.checking import chance
+from spec.checking import chance, splitmix
 from spec.checking.exploration import is_violation
 from spec.checking.local.kernels import (
     Array,
@@ -28,6 +28,7 @@ from spec.checking.local.kernels import (
     follow,
     listed,
     mask,
+    mixed,
     trailing_zeros,
 )
 from spec.checking.local.tables import Tables
@@ -110,16 +111,7 @@ NOTHING = 1 << 30
 """No property."""
 _NO_HISTORY = np.zeros(0, np.int32)
 _CLOSED, _LEFT, _FAILED, _UNKNOWN = 1, 2, 3, -1
-_GOLDEN, _FIRST, _SECOND = chance.GOLDEN, chance.FIRST, chance.SECOND
-_WEIGHTS = chance.WEIGHTS
-
-
-@compiled
-def _mixed(word: Any) -> Any:
-    """See `chance.mixed`."""
-    word = (word ^ (word >> uint64(30))) * uint64(_FIRST)
-    word = (word ^ (word >> uint64(27))) * uint64(_SECOND)
-    return word ^ (word >> uint64(31))
+_STRIDE, _WEIGHTS = splitmix.STRIDE, chance.WEIGHTS
 
 
 @compiled
@@ -127,16 +119,16 @@ def _draw_weights(plan: Plan, key: Any, weights: Array) -> None:
     """See `chance.Chance.weight`."""
     levels, bits = uint64(plan.asked[1]), uint64(plan.asked[2])
     for action in range(weights.shape[0]):
-        level = _mixed((key ^ uint64(_WEIGHTS)) + uint64(action + 1) * uint64(_GOLDEN)) % levels
+        level = mixed((key ^ uint64(_WEIGHTS)) + uint64(action + 1) * uint64(_STRIDE)) % levels
         weights[action] = uint64(1) << (bits * level)
 
 
 @compiled
 def _sketched(notes: Notes, state: Array, words: int) -> None:
     """See `sketch.note`."""
-    hashed = uint64(_GOLDEN)
+    hashed = uint64(_STRIDE)
     for k in range(words):
-        hashed = _mixed(hashed ^ state[k])
+        hashed = mixed(hashed ^ state[k])
     zeros = np.uint8(trailing_zeros(hashed | (uint64(1) << uint64(ZEROS))) + uint64(1))
     at = hashed >> uint64(ZEROS)
     if zeros > notes.sketch[at]:
@@ -211,7 +203,7 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
             at = cursor[4] * row
             cursor[4] += 1
             run, step, found = np.int64(waiting[at]), np.int64(waiting[at + 1]), np.int64(waiting[at + 2]) + FAILED
-            key = _mixed(plan.seed[0] + uint64(run) * uint64(_GOLDEN))
+            key = mixed(plan.seed[0] + uint64(run) * uint64(_STRIDE))
             drawn = waiting[at + 3]
             for k in range(words):
                 state[k] = waiting[at + 4 + k]
@@ -220,9 +212,9 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
         else:
             run = cursor[0]
             cursor[0] += 1
-            key = _mixed(plan.seed[0] + uint64(run) * uint64(_GOLDEN))
-            drawn = key + uint64(_GOLDEN)
-            at = np.int64(_mixed(drawn) % uint64(initial.shape[0] // words)) * words
+            key = mixed(plan.seed[0] + uint64(run) * uint64(_STRIDE))
+            drawn = key + uint64(_STRIDE)
+            at = np.int64(mixed(drawn) % uint64(initial.shape[0] // words)) * words
             for k in range(words):
                 state[k] = initial[at + k]
             for k in range(n_seen):
@@ -290,8 +282,8 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
                 break
 
             # Which step is taken, and what is the case about it?
-            one, other = drawn + uint64(_GOLDEN), drawn + uint64(2) * uint64(_GOLDEN)
-            table = _chosen(plan, program, room, total, _mixed(one), _mixed(other))
+            one, other = drawn + uint64(_STRIDE), drawn + uint64(2) * uint64(_STRIDE)
+            table = _chosen(plan, program, room, total, mixed(one), mixed(other))
             outcome = outcome_of[table]
             if outcome == _LEFT:
                 found = 0
@@ -377,7 +369,7 @@ class CompiledWalker:
             of_steps=live & ~tables.live([n for n in range(len(properties)) if properties[n].over_steps]),
             property_of=np.array(judging, np.int64),
             witness_of=np.array([self.witnesses.index(n) if n in self.witnesses else -1 for n in judging], np.int64),
-            seed=np.array([chance.mixed(asked.seed & chance.MASK)], np.uint64),
+            seed=np.array([splitmix.mixed(asked.seed & splitmix.MASK)], np.uint64),
             asked=np.array([asked.steps, *asked.manner, dead if dead in asked.properties else NOTHING], np.int64),
         )
         self.workers = [self._room() for _ in range(workers)]

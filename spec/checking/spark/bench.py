@@ -10,12 +10,14 @@ import numpy as np
 from spec.checking.local.engine import too_large
 from spec.checking.local.kernels import Array
 from spec.checking.model import Model
-from spec.checking.rundir import RunDirectory, Words
+from spec.checking.packed import Words, bytes_of, sample
+from spec.checking.rundir import RunDirectory
 from spec.checking.spark.compiled import Compiled
 from spec.checking.spark.known import Known
 from spec.checking.spark.plain import Plain
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
+from spec.checking.symmetry import GLANCED, Symmetry
 
 
 class Piece(NamedTuple):
@@ -57,12 +59,15 @@ class Bench:
         if level:  # no action leads to an initial state
             for coverage, new in zip(report.coverage, new_states, strict=True):
                 coverage.new_states += int(new)
+        if self.work.symmetry:
+            report.sample += bytes_of(sample(states, GLANCED))
         files = self.directory.write_array(level + 1, states)
         self.known.settled(level + 1, buckets, files)
         report.files += files
         return states
 
 
-def work_on(model: Model, properties: Sequence[int]) -> Work:
+def work_on(model: Model, properties: Sequence[int], *, by_orbits: bool = False) -> Work:
     """At compiled speed, unless the model is too large for that."""
-    return Plain(model, properties) if too_large(model) else Compiled(model, properties)
+    symmetry = Symmetry(model, properties) if by_orbits else None
+    return (Plain if too_large(model) else Compiled)(model, properties, symmetry)

@@ -18,7 +18,8 @@ from spec.checking.endings import Arrival, findings
 from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended
 from spec.checking.keeping import NOTHING, Whole, opened, whole_of
 from spec.checking.model import Model
-from spec.checking.rundir import BUCKETS, Commit, RunDirectory, Words, words_of
+from spec.checking.packed import Words, words_of
+from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark.bench import Bench, Piece, work_on
 from spec.checking.spark.exchange import by_bucket
@@ -83,7 +84,7 @@ class SparkEngine:
         """Go through the states, level by level."""
         if self.session is None:
             require_java()
-        work = work_on(model, question.properties)
+        work = work_on(model, question.properties, by_orbits=question.symmetry)
         initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(work, question, until_done)
@@ -195,9 +196,12 @@ class _Search:
 
         Raises:
             EvaluationFailed: an evaluation did, on the way.
+            UsageError: it is no level of orbits, as it was asked for.
         """
         if failure := report.failure():
             raise failure
+        if self.work.symmetry:
+            self.work.symmetry.glance(words_of(report.sample, self.work.width))
         level = before.level + 1
         coverage = {
             action.name: {figure: before.coverage[action.name][figure] + new for figure, new in vars(more).items()}
@@ -233,6 +237,7 @@ class _Search:
             self.directory,
             self.pickled,
             self.question.properties,
+            self.question.symmetry,
             level,
             decided,
             shares(self.directory, level, parallelism),
@@ -258,7 +263,7 @@ class _Search:
         return self.whole.figures._replace(seconds=time.perf_counter() - self.began)
 
     def report(self, why: str) -> Exploration:
-        found = findings(self.model, self.whole.decided, self.arrivals)
+        found = findings(self.model, self.whole.decided, self.arrivals, self.work.symmetry)
         return replace(self.report_without_findings(why), findings=found)
 
     def interrupted(self) -> Exploration:
@@ -267,7 +272,7 @@ class _Search:
         Work was put down anywhere, so it is taken up anew.
         """
         try:
-            self.work = work_on(self.model, self.question.properties)
+            self.work = work_on(self.model, self.question.properties, by_orbits=self.question.symmetry)
             return self.report("interrupted")
         except KeyboardInterrupt:
             return self.report_without_findings("interrupted")

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from spec.checking.local.kernels import PARTITIONS, Outbox, Scratch
+from spec.checking.local.kernels import PARTITIONS, Outbox, Scratch, post
 from spec.checking.local.visited import OutOfMemory, Visited
-from spec.checking.rundir import LevelFile, RunDirectory, Words
-from spec.checking.spark.exchange import post
+from spec.checking.packed import Words
+from spec.checking.rundir import LevelFile, RunDirectory
 
 ROOM = 512
 """States that are gathered for one partition before they are looked up."""

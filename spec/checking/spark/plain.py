@@ -7,22 +7,22 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from spec.checking.endings import Arrival, Ending
+from spec.checking.local.kernels import Lot
 from spec.checking.local.visited import Visited
+from spec.checking.met import STEP, Failure
 from spec.checking.model import EvaluationFailed
-from spec.checking.rundir import Words, bytes_of, words_of
-from spec.checking.spark.exchange import Found
-from spec.checking.spark.report import STEP, Failure, Report
+from spec.checking.packed import Words, bytes_of, words_of
+from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
-from spec.language.state import Values
 
 
 class Plain(Work):
     """A model that runs as it is written."""
 
-    def expand(self, states: Words, decided: Collection[int], report: Report) -> Found:
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> Lot:
         """Take every step from these states, see `Work`."""
         wanted = [number for number in self.in_steps if number not in decided]
-        reached: dict[Values, int] = {}
+        reached: dict[bytes, int] = {}
         for packed in sorted(bytes_of(states)):
             try:
                 steps, closed = self.model.expand(self.unpack(packed), wanted)
@@ -37,15 +37,13 @@ class Plain(Work):
                 if taken.after is None:
                     report.end(self.type_ok, Ending(b"", packed, action, taken.instance))
                     continue
+                after = self.pack(taken.after)
                 for number in taken.found:
-                    report.end(number, Ending(self.pack(taken.after), packed, action, taken.instance))
-                if action < reached.get(taken.after, action + 1):
-                    reached[taken.after] = action
+                    report.end(number, Ending(after, packed, action, taken.instance))
+                reached[after] = min(action, reached.get(after, action))
             if not steps and not closed and self.deadlock is not None:
                 report.end(self.deadlock, Ending(packed))
-        found = words_of(map(self.pack, reached), self.width)
-        marks, ranges = np.array(list(reached.values()), np.uint64), np.array([(0, len(found), 0)], np.int64)
-        return Found(found.reshape(-1), marks, ranges)
+        return Lot.of(words_of(reached, self.width), np.array(list(reached.values()), np.uint64))
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Look at the newest level until every property has come to an end, see `Work`."""
@@ -88,11 +86,3 @@ class Plain(Work):
             if len(found) == len(targets):
                 break
         return found
-
-    def pack(self, state: Values) -> bytes:
-        """A state as bytes that are ordered as codes are."""
-        return self.model.layout.pack(state).to_bytes(self.width, "big")
-
-    def unpack(self, packed: bytes) -> Values:
-        """The state that was packed."""
-        return self.model.layout.unpack(int.from_bytes(packed, "big"))

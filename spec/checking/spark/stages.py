@@ -23,12 +23,13 @@ import pyarrow as pa
 
 from spec.checking.endings import Arrival
 from spec.checking.local.kernels import Array
+from spec.checking.met import STEP, Failure
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.rundir import RunDirectory
 from spec.checking.source import unpickled
 from spec.checking.spark.bench import Bench, Piece, work_on
 from spec.checking.spark.exchange import ByBucket, by_bucket
-from spec.checking.spark.report import STEP, Failure, Report
+from spec.checking.spark.report import Report
 
 BLOCK = 32_768
 """States in a row, at most: a megabyte or so. Rows are what Spark counts when it hands them on."""
@@ -44,6 +45,8 @@ class Job:
     specification: bytes
     """Pickled."""
     properties: tuple[int, ...]
+    by_orbits: bool
+    """Whether each state stands for its orbit."""
     level: int
     """The level whose states are expanded; it is committed."""
     decided: frozenset[int]
@@ -116,7 +119,7 @@ def _bench_for(job: Job) -> Iterator[Bench]:
     if bench is None or bench.directory != job.directory or bench.work.properties != job.properties:
         _bench = None  # before there is another one: each takes much room
         model = Model(unpickled(job.specification))
-        bench = Bench(job.directory, work_on(model, job.properties))
+        bench = Bench(job.directory, work_on(model, job.properties, by_orbits=job.by_orbits))
     try:
         yield bench
     except BaseException:

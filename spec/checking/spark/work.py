@@ -11,18 +11,24 @@ from collections.abc import Collection, Sequence
 
 from spec.checking.endings import Arrival
 from spec.checking.exploration import split
+from spec.checking.local.kernels import Lot
 from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
-from spec.checking.rundir import Words
-from spec.checking.spark.exchange import Found
+from spec.checking.packed import Words
 from spec.checking.spark.report import Report
+from spec.checking.symmetry import Symmetry
+from spec.language.state import Values
 
 
 class Work(ABC):
-    """A model at work on packed states."""
+    """A model at work on packed states.
 
-    def __init__(self, model: Model, properties: Sequence[int]):
-        self.model, self.properties = model, tuple(properties)
+    Args:
+        symmetry: how states are put for their orbits; without it they stay what they are.
+    """
+
+    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
+        self.model, self.properties, self.symmetry = model, tuple(properties), symmetry
         self.words = model.layout.words
         self.in_states, self.in_steps = split(model, properties)
         self.type_ok = model.numbers([TYPE_OK])[0]
@@ -36,11 +42,19 @@ class Work(ABC):
 
     def initial_states(self) -> list[bytes]:
         """The states to begin with, packed."""
-        pack = self.model.layout.pack
-        return [pack(state).to_bytes(self.width, "big") for state in self.model.first_states()]
+        return [self.pack(state) for state in self.model.first_states()]
+
+    def pack(self, state: Values) -> bytes:
+        """A state, or the one that stands for its orbit, as bytes that are ordered as codes are."""
+        packed = self.model.layout.pack(state)
+        return (self.symmetry.least_packed(packed) if self.symmetry else packed).to_bytes(self.width, "big")
+
+    def unpack(self, packed: bytes) -> Values:
+        """The state that was packed."""
+        return self.model.layout.unpack(int.from_bytes(packed, "big"))
 
     @abstractmethod
-    def expand(self, states: Words, decided: Collection[int], report: Report) -> Found:
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> Lot:
         """Take every step from these states; where those lie to which they lead, until this is asked again.
 
         With each stands the action declared first that leads there. States that lead to themselves or to each other

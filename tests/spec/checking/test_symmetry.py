@@ -592,19 +592,3 @@ def test_one_sort_has_one_set_of_values() -> None:
 
     with pytest.raises(UsageError, match=r"^--symmetry: interchangeable 'broker': it is \(0, 1, 2\) in one place, "):
         reduced(TwoOfAName())
-
-
-class Odd:
-    """An engine that knows nothing of symmetry."""
-
-    name = "odd"
-
-    def explore(self, *_: Any) -> Any:
-        """Never asked."""
-        raise AssertionError
-
-
-def test_an_engine_that_does_not_know_symmetry_is_not_asked() -> None:
-    """It would explore everything, and say that it had not."""
-    with pytest.raises(UsageError, match=r"^the odd engine does not know --symmetry"):
-        check(Votes(), engine=Odd(), symmetry=True)

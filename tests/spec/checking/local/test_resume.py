@@ -24,6 +24,7 @@ from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.language import Specification, SpecificationError, UsageError
+from spec.systems.replication import Replication
 from tests.spec.test_rundir import tree
 from tests.spec.toys import TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
 
@@ -360,6 +361,15 @@ def test_auto_hands_over_to_spark(kept: bool, small_memory: None, tmp_path: Path
     assert engine.name == "spark"
     assert found == explored(SparkEngine(), subject, keep_going=True)
     assert {name.partition("/")[0] for name in tree(tmp_path)} == ({"run"} if kept else set())
+
+
+def test_auto_hands_orbits_over_to_spark(small_memory: None) -> None:
+    """Spark goes on with one state of each, and with what was found among them."""
+    subject, asked = Replication.of(brokers=2, max_leader_epoch=1), {"symmetry": True, "keep_going": True}
+    engine = AutoEngine()
+    found = explored(engine, subject, **asked)
+    assert engine.name == "spark"
+    assert found == explored(SparkEngine(), subject, **asked)
 
 
 def test_auto_is_local_while_memory_lasts(tmp_path: Path) -> None:

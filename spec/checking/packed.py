@@ -1,0 +1,85 @@
+"""Packed states, many at once: an array with a row of words for each.
+
+A state is packed into as many 64-bit words as the layout has, each in big-endian bytes, so that the order of bytes
+is code order. One by one states are these bytes; many of them are rows of words, and never taken in hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from spec.checking.splitmix import FIRST, MASK, SECOND, STRIDE, mixed
+
+Words = npt.NDArray[np.uint64]
+"""Packed states, a row of words for each."""
+
+
+def words_of(states: Iterable[bytes], width: int) -> Words:
+    """States of so many bytes each, as words."""
+    return from_column(pa.array(list(states), pa.binary(width)))
+
+
+def bytes_of(states: Words) -> list[bytes]:
+    """States in words, each as bytes."""
+    found: list[bytes] = stored(states).view(f"V{8 * states.shape[1]}").ravel().tolist()
+    return found
+
+
+def in_code_order(states: Words) -> Words:
+    """The same states, sorted."""
+    if states.shape[1] == 1:  # a plain sort is several times as fast
+        return np.sort(states, axis=0)
+    return states[np.lexsort(states.T[::-1])]
+
+
+def bucket_of(state: bytes, buckets: int) -> int:
+    """The bucket of a packed state, the same in every process and every run."""
+    hashed = 0
+    for at in range(0, len(state), 8):
+        hashed = mixed((hashed ^ int.from_bytes(state[at : at + 8], "big")) + STRIDE & MASK)
+    return hashed % buckets
+
+
+def buckets_of(states: Words, buckets: int) -> npt.NDArray[np.int64]:
+    """The bucket of each state, see `bucket_of`."""
+    return (_hashed(states) % buckets).astype(np.int64)
+
+
+def sample(states: Words, most: int) -> Words:
+    """So many of these states at most, whatever their order: the same of all of them as of the samples of parts."""
+    if len(states) <= most:
+        return states
+    return states[np.argpartition(_hashed(states), most)[:most]]
+
+
+def stored(states: Words) -> npt.NDArray[Any]:
+    """Words as they lie in a file."""
+    return np.ascontiguousarray(states, ">u8")
+
+
+def from_column(column: pa.Array) -> Words:
+    """A column of a file as words."""
+    width = column.type.byte_width
+    if not len(column):
+        return np.empty((0, width // 8), np.uint64)
+    found = np.frombuffer(column.buffers()[1], ">u8", len(column) * width // 8, column.offset * width)
+    return found.astype(np.uint64).reshape(len(column), -1)
+
+
+def _hashed(states: Words) -> Words:
+    """Mixed word after word: cheap on whole columns, and neighbours part company."""
+    hashed = np.zeros(len(states), np.uint64)
+    for column in states.T:
+        hashed ^= column
+        hashed += STRIDE
+        hashed ^= hashed >> 30
+        hashed *= FIRST
+        hashed ^= hashed >> 27
+        hashed *= SECOND
+        hashed ^= hashed >> 31
+    return hashed

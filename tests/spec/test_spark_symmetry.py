@@ -1,0 +1,106 @@
+"""Under symmetry the Spark engine goes through the orbits that the reference engine goes through."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spec.checking import check
+from spec.checking.local import LocalEngine
+from spec.checking.reference import ReferenceEngine
+from spec.checking.spark import SparkEngine, bench
+from spec.language import Specification, UsageError
+from spec.systems.replication import Replication
+from tests.spec.checking.test_symmetry import REFUSED, Society, societies
+from tests.spec.test_spark import explored
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FEW = Replication.of(brokers=3, log_size=1, max_records=1, max_leader_epoch=0)
+BROKEN = Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark")
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    """A Spark session for the tests of this file."""
+    from spec.checking.spark.session import start
+
+    session = start(2, Path(os.devnull))
+    yield session
+    session.stop()
+
+
+@pytest.fixture(params=["learned", "as it is written"])
+def in_either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the driver: with tables, and as what is too large for them."""
+    if request.param == "as it is written":
+        monkeypatch.setattr(bench, "too_large", lambda model: "too large")
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+@pytest.mark.parametrize("specification", [FEW, BROKEN], ids=["holds", "violated"])
+def test_the_driver_finds_the_same_orbits(
+    specification: Specification, keep_going: bool, in_either_way: None
+) -> None:
+    """Representatives, successors, coverage and paths are those of the reference engine."""
+    asked: dict[str, Any] = {"symmetry": True, "keep_going": keep_going}
+    assert explored(SparkEngine(), specification, **asked) == explored(ReferenceEngine(), specification, **asked)
+
+
+@settings(max_examples=25)
+@given(society=societies(), learned=st.booleans())
+def test_whatever_the_society_does(society: Society, learned: bool) -> None:
+    """Steps that leave a domain and deadlocks included."""
+    asked: dict[str, Any] = {"symmetry": True, "keep_going": True}
+    with pytest.MonkeyPatch.context() as patch:
+        if not learned:
+            patch.setattr(bench, "too_large", lambda model: "too large")
+        assert explored(SparkEngine(), society, **asked) == explored(ReferenceEngine(), society, **asked)
+
+
+@pytest.mark.parametrize("spoilt", REFUSED, ids=lambda each: each.__name__)
+def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification]) -> None:
+    """As on any engine."""
+    with pytest.raises(UsageError) as refused:
+        check(spoilt(), engine=SparkEngine(), symmetry=True)
+    assert str(refused.value).startswith("--symmetry: " + REFUSED[spoilt].format(spoilt.name))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("specification", [FEW, BROKEN], ids=["holds", "violated"])
+def test_jobs_find_the_same_orbits(specification: Specification, session: SparkSession) -> None:
+    """Where every level is a job."""
+    engine = SparkEngine(session=session, driver_level=0, buckets=3)
+    asked: dict[str, Any] = {"symmetry": True, "keep_going": True}
+    assert explored(engine, specification, **asked) == explored(ReferenceEngine(), specification, **asked)
+    assert engine.jobs > 0
+
+
+@pytest.mark.spark
+def test_jobs_are_looked_at_too(session: SparkSession) -> None:
+    """What a job found is in the sample."""
+    spoilt = next(each for each in REFUSED if each.__name__ == "GoesByTheOrderInAnInvariant")
+    with pytest.raises(UsageError, match="tells brokers apart"):
+        check(spoilt(), engine=SparkEngine(session=session, driver_level=0, buckets=3), symmetry=True)
+
+
+def test_a_run_by_orbits_goes_on_where_the_other_engine_left_it(tmp_path: Path) -> None:
+    """And not as a run through all states."""
+    path = tmp_path / "run"
+    check(FEW, engine=LocalEngine(run_dir=path), symmetry=True, max_depth=5)
+    found = check(FEW, engine=SparkEngine(path, resume=True), symmetry=True)
+    expected = check(FEW, engine="reference", symmetry=True)
+    assert (found.distinct_states, found.depth, found.verdict) == (
+        expected.distinct_states,
+        expected.depth,
+        expected.verdict,
+    )
+    with pytest.raises(UsageError, match="of each orbit"):
+        check(FEW, engine=SparkEngine(path, resume=True))
