@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spec.checking.exploration import Exploration, Question, Watch
+from spec.checking.keeping import require_run
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.language.errors import UsageError
@@ -37,8 +38,7 @@ class AutoEngine:
         *,
         resume: bool = False,
     ):
-        if resume and run_dir is None:
-            raise UsageError("there is nothing to resume without a run directory")
+        require_run(run_dir, resume)
         self.workers, self.memory, self.run_dir, self.resume = workers, memory, run_dir, resume
 
     def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:

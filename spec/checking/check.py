@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from spec.checking.exploration import Engine, Exploration, Figures, Question, Watch, is_violation
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
@@ -116,12 +116,10 @@ def _result(
     shortest = min(violations, key=lambda number: (found.findings[number].length, number), default=None)
     verdict, why = _verdict(model, found, shortest, properties, actions, named)
     specification = model.specification
-    constants = specification.constants()
-    values: dict[str, Any] = specification.valuation
     return Result(
         system=specification.name,
-        constants={name: value for name, value in values.items() if not constants[name].switch},
-        switches={name: value for name, value in values.items() if constants[name].switch},
+        constants=specification.values_of(switches=False),
+        switches=specification.values_of(switches=True),
         release=release,
         engine=engine,
         verdict=verdict,

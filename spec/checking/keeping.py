@@ -12,6 +12,7 @@ from spec.checking.exploration import Coverage, Figures, Question
 from spec.checking.model import Model
 from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
 from spec.checking.source import digests
+from spec.language.errors import UsageError
 
 
 class Whole(NamedTuple):
@@ -51,6 +52,16 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], whole: Whole
     )
 
 
+def require_run(run_dir: Path | None, resume: bool) -> None:
+    """See that there is something to resume, if that is asked for.
+
+    Raises:
+        UsageError: there cannot be.
+    """
+    if resume and run_dir is None:
+        raise UsageError("there is nothing to resume without a run directory")
+
+
 def opened(
     path: Path, model: Model, question: Question, until_done: ExitStack, *, resume: bool, buckets: int = BUCKETS
 ) -> tuple[RunDirectory, list[Commit]]:
@@ -70,13 +81,11 @@ def opened(
 def identity_of(model: Model, question: Question) -> Identity:
     """What a run explores: all in which a run that is resumed must be as it was."""
     specification = model.specification
-    constants = specification.constants()
-    values = {name: _canonical(value) for name, value in specification.valuation.items()}
     looked_at = set(question.properties)
     return {
         "system": {"name": specification.name},
-        "constants": {name: value for name, value in values.items() if not constants[name].switch},
-        "switches": {name: value for name, value in values.items() if constants[name].switch},
+        "constants": _said(specification.values_of(switches=False)),
+        "switches": _said(specification.values_of(switches=True)),
         "source": digests(specification),
         "domains": {cell.name: cell.domain.size for cell in model.layout.cells},
         "properties": {
@@ -85,6 +94,10 @@ def identity_of(model: Model, question: Question) -> Identity:
         },
         "states": {"of each orbit": "one" if question.symmetry else "all"},
     }
+
+
+def _said(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: _canonical(value) for name, value in values.items()}
 
 
 def _canonical(value: object) -> str:

@@ -214,11 +214,10 @@ def simulate(
             ended = "deadlock" if counterexample.broken == DEADLOCK else "violated"
         elif run is not None and ended == "bounded":
             example = replace(trace(model, model.numbers([TYPE_OK])[0], walker.path(run)), broken="", sentence="")
-    constants, values = specification.constants(), specification.valuation
     return Simulation(
         system=specification.name,
-        constants={name: value for name, value in values.items() if not constants[name].switch},
-        switches={name: value for name, value in values.items() if constants[name].switch},
+        constants=specification.values_of(switches=False),
+        switches=specification.values_of(switches=True),
         release=release,
         verdict=ended,
         seed=seed,

@@ -167,6 +167,11 @@ class Specification:
         """The value of each constant."""
         return {name: self.__dict__[name] for name in self.constants()}
 
+    def values_of(self, *, switches: bool) -> dict[str, Any]:
+        """The values of its switches, or of its other constants."""
+        constants = self.constants()
+        return {name: value for name, value in self.valuation.items() if constants[name].switch is switches}
+
     def _check_assumptions(self) -> None:
         for name, constant in self.constants().items():
             value = self.__dict__[name]

@@ -16,7 +16,7 @@ import numpy as np
 from spec.checking import rundir
 from spec.checking.endings import Arrival, Decided, findings
 from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended, split
-from spec.checking.keeping import NOTHING, Whole, commit_of, opened, whole_of
+from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, whole_of
 from spec.checking.local.crew import Crew
 from spec.checking.local.kernels import Lot
 from spec.checking.local.seeking import Seeker
@@ -71,8 +71,7 @@ class LocalEngine:
         overflow: Path | None = None,
         buckets: int = BUCKETS,
     ):
-        if resume and run_dir is None:
-            raise UsageError("there is nothing to resume without a run directory")
+        require_run(run_dir, resume)
         self.workers = workers or len(os.sched_getaffinity(0))
         self.memory = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
         self.run_dir, self.resume, self.overflow, self.buckets = run_dir, resume, overflow, buckets

@@ -16,7 +16,7 @@ import numpy as np
 from spec.checking import rundir
 from spec.checking.endings import Arrival, findings
 from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended
-from spec.checking.keeping import NOTHING, Whole, opened, whole_of
+from spec.checking.keeping import NOTHING, Whole, opened, require_run, whole_of
 from spec.checking.model import Model
 from spec.checking.packed import Words, words_of
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
@@ -28,7 +28,6 @@ from spec.checking.spark.report import Report
 from spec.checking.spark.session import Cluster, require_java
 from spec.checking.spark.stages import Job
 from spec.checking.spark.work import Work
-from spec.language.errors import UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,8 +72,7 @@ class SparkEngine:
         driver_level: int = DRIVER_LEVEL,
         buckets: int = BUCKETS,
     ):
-        if resume and run_dir is None:
-            raise UsageError("there is nothing to resume without a run directory")
+        require_run(run_dir, resume)
         self.run_dir, self.resume, self.buckets = run_dir, resume, buckets
         self.workers, self.session, self.driver_level = workers, session, driver_level
         self.jobs = 0
