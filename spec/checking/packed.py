@@ -50,11 +50,11 @@ def buckets_of(states: Words, buckets: int) -> npt.NDArray[np.int64]:
     return (_hashed(states) % buckets).astype(np.int64)
 
 
-def sample(states: Words, most: int) -> Words:
+def sample(states: Words, most: int) -> list[bytes]:
     """So many of these states at most, whatever their order: the same of all of them as of the samples of parts."""
-    if len(states) <= most:
-        return states
-    return states[np.argpartition(_hashed(states), most)[:most]]
+    if len(states) > most:
+        states = states[np.argpartition(_hashed(states), most)[:most]]
+    return bytes_of(states)
 
 
 def stored(states: Words) -> npt.NDArray[Any]:

@@ -14,14 +14,13 @@ blame; the second finds what goes by an order in which sets are walked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import permutations, product
 from typing import Any, Final, NamedTuple
 
 from spec.checking.exploration import split
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Taken
-from spec.checking.packed import Words, bytes_of, in_code_order, sample
 from spec.checking.trace import Path
 from spec.language.anonymous import ToldApart, anonymity
 from spec.language.domains import Domain, MappingDomain
@@ -191,11 +190,10 @@ class Symmetry:
         for at in range(wanted):
             self.examine_state(level[at * len(level) // wanted])
 
-    def glance(self, level: Words) -> None:
-        """The same in passing: a few states of a packed level, the same few in whichever order they are."""
-        unpack = self.model.layout.unpack
-        for packed in bytes_of(in_code_order(sample(level, GLANCED))):
-            self.examine_state(unpack(int.from_bytes(packed, "big")))
+    def glance(self, states: Iterable[bytes]) -> None:
+        """The same of a few states, packed: see `packed.sample`."""
+        for packed in sorted(states):
+            self.examine_state(self.model.layout.unpack(int.from_bytes(packed, "big")))
 
     def examine_state(self, state: Values) -> None:
         """The same of one state."""

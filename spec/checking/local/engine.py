@@ -24,8 +24,9 @@ from spec.checking.local.tables import Tables
 from spec.checking.local.visited import OutOfMemory, Visited
 from spec.checking.met import Met
 from spec.checking.model import Model
+from spec.checking.packed import sample
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
-from spec.checking.symmetry import Symmetry
+from spec.checking.symmetry import GLANCED, Symmetry
 from spec.language.errors import UsageError
 
 TUNINGS = [1_000, 10_000, 100_000]
@@ -295,7 +296,7 @@ class _Search:
         if self.symmetry is None:
             return
         began = time.perf_counter()
-        self.symmetry.glance(self.visited.level(len(self.visited.levels)))
+        self.symmetry.glance(sample(self.visited.level(len(self.visited.levels)), GLANCED))
         self.python += time.perf_counter() - began
 
     # What was met.

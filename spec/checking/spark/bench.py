@@ -10,7 +10,7 @@ import numpy as np
 from spec.checking.local.engine import too_large
 from spec.checking.local.kernels import Array
 from spec.checking.model import Model
-from spec.checking.packed import Words, bytes_of, sample
+from spec.checking.packed import Words, sample
 from spec.checking.rundir import RunDirectory
 from spec.checking.spark.compiled import Compiled
 from spec.checking.spark.known import Known
@@ -60,7 +60,7 @@ class Bench:
             for coverage, new in zip(report.coverage, new_states, strict=True):
                 coverage.new_states += int(new)
         if self.work.symmetry:
-            report.sample += bytes_of(sample(states, GLANCED))
+            report.sample += sample(states, GLANCED)
         files = self.directory.write_array(level + 1, states)
         self.known.settled(level + 1, buckets, files)
         report.files += files

@@ -18,7 +18,7 @@ from spec.checking.endings import Arrival, findings
 from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended
 from spec.checking.keeping import NOTHING, Whole, opened, require_run, whole_of
 from spec.checking.model import Model
-from spec.checking.packed import Words, words_of
+from spec.checking.packed import Words, sample, words_of
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark.bench import Bench, Piece, work_on
@@ -28,6 +28,7 @@ from spec.checking.spark.report import Report
 from spec.checking.spark.session import Cluster, require_java
 from spec.checking.spark.stages import Job
 from spec.checking.spark.work import Work
+from spec.checking.symmetry import GLANCED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -199,7 +200,7 @@ class _Search:
         if failure := report.failure():
             raise failure
         if self.work.symmetry:
-            self.work.symmetry.glance(words_of(report.sample, self.work.width))
+            self.work.symmetry.glance(sample(words_of(report.sample, self.work.width), GLANCED))
         level = before.level + 1
         coverage = {
             action.name: {figure: before.coverage[action.name][figure] + new for figure, new in vars(more).items()}
