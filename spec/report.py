@@ -173,7 +173,7 @@ def show(value: Any) -> str:
         return _record(value)
     if isinstance(value, frozenset):
         return "{" + ", ".join(map(show, value)) + "}"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and type(value).__str__ is tuple.__str__:
         return "(" + ", ".join(map(show, value)) + ("," if len(value) == 1 else "") + ")"
     return str(value)
 

@@ -1,11 +1,12 @@
 """The controller's life on one broker, as step functions: each makes one ZooKeeper request and acts on the answer.
 
-A broker's KafkaController is a value, `Controller`, whose `doing` names the request that comes next. A step
-takes the ZooKeeper, the broker's id and that value, and gives the value that follows, with a word on what
-ZooKeeper answered. Between two steps anything may happen elsewhere: that is where the bugs live.
+A broker's KafkaController is a value, `Controller`, whose `doing` is its agenda: the requests that it will make, in
+order, if nothing comes between. What it is told to do is a row of such requests (`STARTUP`, `EXPIRED`, `HANDLING`,
+`ELECTION`, and a failover, see `statemachines.failover`), and every answer either goes on with what is left of it, or
+puts another row in its place. Between two requests anything may happen elsewhere: that is where the bugs live.
 
 What elects a controller is an ephemeral node, /controller, and what fences an old one is a counter beside it,
-/controller_epoch. Kafka has joined the two in three ways, and each is a set of steps here:
+/controller_epoch. Kafka has joined the two in three ways (`Election`):
 
     multi         2.1 and later   one transaction creates the node and increments the epoch  [KAFKA-6082]
     cas_checked   1.1 to 2.0      first the node, then a compare-and-set of the epoch; if that fails, the failover
@@ -13,25 +14,26 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
     cas_swallowed 0.10 to 1.0     the same, but the failure is caught and logged, and the failover goes on
                                   with the epoch that was read, the previous controller's
 
-    Connect ──> RegisterBroker ──> Startup, or RearmToElect if it had a session before
+What happens where an answer does not let the row go on:
 
-    Startup ──────────────────────────> Elect ─┬─ somebody is ──────────────────────────────────> Idle
-    RearmToElect ──> RereadToElect ───────^    └─ nobody: multi      ReadEpoch ──> RegisterController
-                                                          otherwise  CreateController ──> ReadEpoch ──> IncrementEpoch
-    Rearm ──> Reread ──> Idle                     won: ReadPartitionState <──> UpdateLeaderAndIsr ──> Idle
-                                                  lost: Rearm, or DeleteController
+    Elect               somebody is controller   nothing is left to do
+    RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign
+    IncrementEpoch      BADVERSION               triggerControllerMove; or it goes on, see above
+    UpdateLeaderAndIsr  somebody else wrote      once more from ReadPartitionState
+                        the fence fails          ControllerMoved: maybeResign
+    any                 SESSIONEXPIRED           it resigns, and begins anew with another session
 
-What a failover does between its epoch and its first write is fused with the step before. One write to the state
-of a partition, guarded as an election's write is, stands for all of the controller's work. [elect, maybeResign,
-onControllerFailover, triggerControllerMove in KafkaController.scala, 0.10.2 to 3.9; KafkaZkClient.scala, 3.9]
+[elect, maybeResign, onControllerFailover, triggerControllerMove in KafkaController.scala, 0.10.2 to 3.9;
+KafkaZkClient.scala, 3.9]
 
 Left out so far: lost replies, the listeners of 0.10, which act on data that came with the event instead of reading
 again, that 0.11 and 1.0 handle what is queued before they hear of an expiry, and that 0.10 to 1.0 registered the
 broker only after its controller was started.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import wraps
 from typing import Final, NamedTuple, TypeAlias
 
 from statemachines.zookeeper import (
@@ -54,28 +56,24 @@ __all__ = [
     "BROKER_IDS",
     "CONTROLLER",
     "CONTROLLER_EPOCH",
+    "ELECTION",
+    "EXPIRED",
+    "FAILOVER",
+    "HANDLING",
+    "IDLE",
+    "MAYBE_RESIGN",
+    "STARTUP",
+    "STOPPED",
+    "Agenda",
     "Answer",
     "Controller",
-    "Doing",
+    "Design",
+    "Do",
     "Election",
+    "KafkaController",
     "PartitionState",
-    "connect",
-    "create_controller",
-    "delete_controller",
-    "deliver",
-    "expire",
-    "get_controller_id",
-    "handle",
-    "increment_epoch",
-    "maybe_resign",
-    "read_epoch",
-    "read_partition_state",
-    "register_broker",
-    "register_controller",
-    "register_handler",
-    "start",
-    "stop",
-    "update_leader_and_isr",
+    "Request",
+    "agendas",
 ]
 
 CONTROLLER: Final = "/controller"
@@ -86,25 +84,17 @@ BROKER_IDS: Final = "/brokers/ids"
 """Each running broker has an ephemeral child here, named by its id. [ZkData.scala]"""
 
 
-class Election(Enum):
-    """How the node and the epoch are joined, oldest last."""
-
-    multi = "2.1 and later"
-    cas_checked = "1.1 to 2.0"
-    cas_swallowed = "0.10 to 1.0"
+# What there is to do.
 
 
-class Doing(Enum):
-    """What a broker does next. Where it is a ZooKeeper request, that is said beside it."""
+class Do(Enum):
+    """A request to ZooKeeper, or what a process does in place of one."""
 
-    Stopped = "the process is not running"
+    Start = "be started"
     Connect = "open a session"
     RegisterBroker = "create /brokers/ids/<id>"
-    Startup = "exists /controller, with a watch; then elect"
-    Rearm = "exists /controller, with a watch: maybeResign begins"
-    Reread = "get /controller: maybeResign ends"
-    RearmToElect = "exists /controller, with a watch: maybeResign begins, and elect is to follow"
-    RereadToElect = "get /controller: maybeResign ends, and elect follows"
+    WatchController = "exists /controller, with a watch"
+    MaybeResign = "get /controller: is this broker still the controller?"
     Elect = "get /controller: is there a controller already?"
     CreateController = "create /controller"
     ReadEpoch = "get /controller_epoch"
@@ -113,7 +103,6 @@ class Doing(Enum):
     ReadPartitionState = "get the state of a partition: the controller's work begins"
     UpdateLeaderAndIsr = "set the state of a partition, if it is still at the version that was read"
     DeleteController = "delete /controller: triggerControllerMove"
-    Idle = "wait for an event"
 
     def __repr__(self) -> str:
         return self.name
@@ -121,14 +110,82 @@ class Doing(Enum):
     __str__ = __repr__
 
 
+class Agenda(tuple[Do, ...]):
+    """What a broker is about to do, in this order, unless an answer changes it."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        if not self:
+            return "Idle"
+        return self[0].name + (", ..." if len(self) > 1 else "")
+
+    __repr__ = __str__
+
+
+STOPPED: Final = Agenda((Do.Start,))
+"""The process is not running."""
+IDLE: Final = Agenda()
+"""It waits for an event."""
+STARTUP: Final = Agenda((Do.Connect, Do.RegisterBroker, Do.WatchController, Do.Elect))
+"""A process begins. [KafkaServer.startup, Startup, 1.1]"""
+MAYBE_RESIGN: Final = Agenda((Do.WatchController, Do.MaybeResign))
+"""[maybeResign, 1.1]"""
+EXPIRED: Final = Agenda((Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect))
+"""Its session has ended, and it has resigned. [RegisterBrokerAndReelect, 1.1]"""
+HANDLING: Final = {
+    EventType.NodeCreated: MAYBE_RESIGN,
+    EventType.NodeDataChanged: MAYBE_RESIGN,
+    EventType.NodeDeleted: Agenda((*MAYBE_RESIGN, Do.Elect)),
+}
+"""What its watch on /controller tells -> what it does: ControllerChange, and Reelect for a deletion. [1.1]"""
+FAILOVER: Final = Agenda((Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
+"""What a controller does with its epoch: one write to the state of a partition stands for all of its work."""
+
+
+class Election(Enum):
+    """How the node and the epoch are joined, oldest last."""
+
+    multi = "2.1 and later"
+    cas_checked = "1.1 to 2.0"
+    cas_swallowed = "0.10 to 1.0"
+
+
+ELECTION: Final = {
+    Election.multi: Agenda((Do.ReadEpoch, Do.RegisterController)),
+    Election.cas_checked: Agenda((Do.CreateController, Do.ReadEpoch, Do.IncrementEpoch)),
+    Election.cas_swallowed: Agenda((Do.CreateController, Do.ReadEpoch, Do.IncrementEpoch)),
+}
+"""What a broker does that finds no controller; its failover follows. [elect]"""
+
+
+class Design(NamedTuple):
+    """How a release does it, as far as releases differ."""
+
+    election: Election = Election.multi
+    fenced: bool = True
+    """Writes, the deletion of /controller among them, check the version of /controller_epoch. [2.1, KAFKA-6082]"""
+    state: str = "/brokers/topics/t/partitions/0/state"
+    """The path of the partition's state that a controller writes."""
+
+
+def agendas(design: Design) -> tuple[Agenda, ...]:
+    """Every agenda that a broker can have: each row, and what is left of it after each of its requests."""
+    rows = [STOPPED, STARTUP, EXPIRED, *HANDLING.values(), (*ELECTION[design.election], *FAILOVER)]
+    if design.election is Election.cas_checked:
+        rows.append((Do.DeleteController,))
+    return tuple(dict.fromkeys(Agenda(row[at:]) for row in rows for at in range(len(row) + 1)))
+
+
+# What a broker knows.
+
+
 class Controller(NamedTuple):
     """What the KafkaController of one broker knows. Of a broker that is not active, the rest is put back to 0."""
 
-    doing: Doing = Doing.Stopped
+    doing: Agenda = STOPPED
     session: Session | None = None
     """The ZooKeeper session that it believes it has; the servers may have ended it."""
-    fresh: bool = True
-    """The process has not begun its first election yet."""
     active: bool = False
     """isActive: the last it knew, /controller named this broker."""
     epoch: int = 0
@@ -143,7 +200,23 @@ class Controller(NamedTuple):
     @property
     def acts(self) -> bool:
         """Whether it acts as controller under its epoch: its increment has been answered."""
-        return self.active and self.epoch > 0 and self.doing not in (Doing.ReadEpoch, Doing.IncrementEpoch)
+        return self.active and self.epoch > 0 and Do.IncrementEpoch not in self.doing
+
+    def about_to(self, do: Do) -> bool:
+        """Whether this is what it does next."""
+        return len(self.doing) > 0 and self.doing[0] is do
+
+    def on(self) -> "Controller":
+        """It goes on with what is left to do."""
+        return self._replace(doing=Agenda(self.doing[1:]))
+
+    def to(self, *doing: Do) -> "Controller":
+        """It turns to this instead of what was left to do."""
+        return self._replace(doing=Agenda(doing))
+
+    def resigned(self) -> "Controller":
+        """onControllerResignation: all that it knew as controller is gone."""
+        return Controller(self.doing, self.session, queue=self.queue)
 
 
 class PartitionState(NamedTuple):
@@ -154,7 +227,7 @@ class PartitionState(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a step came to."""
+    """What a request came to."""
 
     controller: Controller
     said: str
@@ -163,261 +236,203 @@ class Answer(NamedTuple):
     """A failover has its epoch and goes on."""
 
 
-Step: TypeAlias = Callable[[ZooKeeper, int, Controller], Answer]
+Request: TypeAlias = Callable[["KafkaController", Controller], Answer]
 
 
-# The process and its session.
-
-
-def start() -> Controller:
-    """A process is started."""
-    return Controller(Doing.Connect)
-
-
-def connect(zookeeper: ZooKeeper, controller: Controller, session: Session) -> Controller:
-    """A new session, for a fresh process or one that lost its session."""
-    zookeeper.connect(session)
-    return controller._replace(doing=Doing.RegisterBroker, session=session)
-
-
-def stop(zookeeper: ZooKeeper, controller: Controller) -> Controller:
-    """The process dies. Its connection goes with it; its session lives until the servers end it."""
-    if controller.session is not None:
-        zookeeper.disconnect(controller.session)
-    return Controller()
-
-
-def expire(zookeeper: ZooKeeper, controller: Controller) -> Controller:
-    """The client is told that its session has ended: resign, then open another. [Expire, 1.1]"""
-    zookeeper.disconnect(controller.session)
-    return Controller(Doing.Connect, fresh=False)
-
-
-def deliver(zookeeper: ZooKeeper, controller: Controller) -> Controller:
-    """The events in the session's inbox reach the client, which queues them."""
-    if controller.session is None:
-        return controller
-    while (event := zookeeper.take(controller.session)) is not None:
-        controller = controller._replace(queue=controller.queue + (event.type,))
-    return controller
-
-
-def _needs_session(step: Step) -> Step:
+def request(step: Request) -> Request:
     """What holds for each request: no answer overtakes an event, and a session that has ended is heard of."""
 
-    def with_session(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
+    @wraps(step)
+    def with_session(self: "KafkaController", me: Controller) -> Answer:
         try:
-            answer = step(zookeeper, broker, controller)
-            return answer._replace(controller=deliver(zookeeper, answer.controller))
+            answer = step(self, me)
+            return answer._replace(controller=self.deliver(answer.controller))
         except SessionExpired:
-            return Answer(expire(zookeeper, controller), "SESSIONEXPIRED: it resigns")
+            return Answer(self.expire(me), "SESSIONEXPIRED: it resigns")
 
-    with_session.__name__, with_session.__doc__ = step.__name__, step.__doc__
     return with_session
 
 
-@_needs_session
-def register_broker(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-    """The broker's own node. Until its predecessor's is gone, a start fails. [checkedEphemeralCreate, 1.1]"""
-    try:
-        zookeeper.create(controller.session, f"{BROKER_IDS}/{broker}", ephemeral=True)
-    except NodeExists:
-        zookeeper.close(controller.session)
-        return Answer(Controller(), "NODEEXISTS: its predecessor's session lives, the start fails")
-    then = Doing.Startup if controller.fresh else Doing.RearmToElect
-    return Answer(controller._replace(doing=then, fresh=False), "registered")
+class KafkaController:
+    """The controller of one broker: what it knows comes in, and what it knows after a step goes out.
 
+    Args:
+        design: that of its release.
+        zookeeper: the servers, over whatever holds their state.
+        broker: its id.
+    """
 
-def handle(controller: Controller) -> Controller:
-    """The oldest event in the queue. A deletion is a Reelect, all else a ControllerChange. [KafkaController, 3.9]"""
-    reelect = controller.queue[0] is EventType.NodeDeleted
-    return controller._replace(doing=Doing.RearmToElect if reelect else Doing.Rearm, queue=controller.queue[1:])
+    def __init__(self, design: Design, zookeeper: ZooKeeper, broker: int) -> None:
+        self.design, self.zookeeper, self.broker = design, zookeeper, broker
 
+    # The process and its session.
 
-def _resigned(controller: Controller, then: Doing) -> Controller:
-    """onControllerResignation: all that it knew as controller is gone."""
-    return Controller(then, controller.session, fresh=False, queue=controller.queue)
+    def start(self) -> Controller:
+        """A process is started."""
+        return Controller(STARTUP)
 
+    def connect(self, me: Controller, session: Session) -> Controller:
+        """A new session, for a fresh process or one that lost its session."""
+        self.zookeeper.connect(session)
+        return me.on()._replace(session=session)
 
-# Who is controller?
+    def stop(self, me: Controller) -> Controller:
+        """The process dies. Its connection goes with it; its session lives until the servers end it."""
+        if me.session is not None:
+            self.zookeeper.disconnect(me.session)
+        return Controller()
 
+    def expire(self, me: Controller) -> Controller:
+        """The client is told that its session has ended: resign, then open another. [Expire, 1.1]"""
+        self.zookeeper.disconnect(me.session)
+        return Controller(EXPIRED)
 
-@_needs_session
-def register_handler(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-    """Watch /controller, before it is read. [registerZNodeChangeHandlerAndCheckExistence]"""
-    there = zookeeper.exists(controller.session, CONTROLLER, watch=True) is not None
-    then = {
-        Doing.Startup: Doing.Elect,
-        Doing.Rearm: Doing.Reread,
-        Doing.RearmToElect: Doing.RereadToElect,
-    }[controller.doing]
-    return Answer(controller._replace(doing=then), f"/controller is {'there' if there else 'not there'}")
+    def deliver(self, me: Controller) -> Controller:
+        """The events in the session's inbox reach the client, which queues them."""
+        if me.session is None:
+            return me
+        while (event := self.zookeeper.take(me.session)) is not None:
+            me = me._replace(queue=me.queue + (event.type,))
+        return me
 
+    def handle(self, me: Controller) -> Controller:
+        """It turns to the oldest event in its queue."""
+        return me.to(*HANDLING[me.queue[0]])._replace(queue=me.queue[1:])
 
-@_needs_session
-def maybe_resign(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-    """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]"""
-    then = Doing.Elect if controller.doing is Doing.RereadToElect else Doing.Idle
-    owner = _controller_id(zookeeper, controller)
-    if owner == broker:
-        return Answer(controller._replace(doing=then), "it is this broker")
-    said = "there is none" if owner is None else f"it is broker {owner}"
-    return Answer(_resigned(controller, then), f"{said}: it resigns if it was active")
+    @request
+    def register_broker(self, me: Controller) -> Answer:
+        """The broker's own node. Until its predecessor's is gone, a start fails. [checkedEphemeralCreate, 1.1]"""
+        try:
+            self.zookeeper.create(me.session, f"{BROKER_IDS}/{self.broker}", ephemeral=True)
+        except NodeExists:
+            self.zookeeper.close(me.session)
+            return Answer(Controller(), "NODEEXISTS: its predecessor's session lives, the start fails")
+        return Answer(me.on(), "registered")
 
+    # Who is controller?
 
-def get_controller_id(election: Election) -> Step:
-    """The step that begins an election, unless there is a controller already. [elect]"""
+    @request
+    def watch_controller(self, me: Controller) -> Answer:
+        """Watch /controller, before it is read. [registerZNodeChangeHandlerAndCheckExistence]"""
+        there = self.zookeeper.exists(me.session, CONTROLLER, watch=True) is not None
+        return Answer(me.on(), f"/controller is {'there' if there else 'not there'}")
 
-    @_needs_session
-    def get_controller_id(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-        owner = _controller_id(zookeeper, controller)
+    @request
+    def maybe_resign(self, me: Controller) -> Answer:
+        """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]"""
+        owner = self._controller_id(me)
+        if owner == self.broker:
+            return Answer(me.on(), "it is this broker")
+        said = "there is none" if owner is None else f"it is broker {owner}"
+        return Answer(me.on().resigned(), f"{said}: it resigns if it was active")
+
+    @request
+    def elect(self, me: Controller) -> Answer:
+        """Stand for election, unless there is a controller already. [elect]"""
+        owner = self._controller_id(me)
         # Kafka sets activeControllerId to what it reads, -1 for none, and returns even if that is its own id. What it
         # knew as controller it keeps, but nobody looks at that before it is elected again.
         if owner is None:
-            then = Doing.ReadEpoch if election is Election.multi else Doing.CreateController
-            return Answer(_resigned(controller, then), "there is none: it stands for election")
-        return Answer(controller._replace(doing=Doing.Idle, active=owner == broker), f"it is broker {owner}")
+            standing = me.to(*ELECTION[self.design.election], *FAILOVER)
+            return Answer(standing.resigned(), "there is none: it stands for election")
+        return Answer(me.to()._replace(active=owner == self.broker), f"it is broker {owner}")
 
-    return get_controller_id
+    def _controller_id(self, me: Controller) -> int | None:
+        try:
+            owner, _ = self.zookeeper.get(me.session, CONTROLLER)
+        except NoNode:
+            return None
+        return int(owner)
 
+    # Becoming controller.
 
-def _controller_id(zookeeper: ZooKeeper, controller: Controller) -> int | None:
-    try:
-        owner, _ = zookeeper.get(controller.session, CONTROLLER)
-    except NoNode:
-        return None
-    return int(owner)
+    @request
+    def create_controller(self, me: Controller) -> Answer:
+        """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
+        try:
+            self.zookeeper.create(me.session, CONTROLLER, self.broker, ephemeral=True)
+        except NodeExists:
+            return Answer(me.to(Do.MaybeResign), "NODEEXISTS: somebody was faster")
+        return Answer(me.on()._replace(active=True), "created: the broker is controller, and its failover begins")
 
-
-# Becoming controller.
-
-
-@_needs_session
-def create_controller(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-    """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
-    try:
-        zookeeper.create(controller.session, CONTROLLER, broker, ephemeral=True)
-    except NodeExists:
-        return Answer(controller._replace(doing=Doing.Reread), "NODEEXISTS: somebody was faster")
-    won = controller._replace(doing=Doing.ReadEpoch, active=True)
-    return Answer(won, "created: the broker is controller, and its failover begins")
-
-
-def read_epoch(election: Election) -> Step:
-    """The step that reads /controller_epoch, with the version that the increment will expect."""
-    then = Doing.RegisterController if election is Election.multi else Doing.IncrementEpoch
-
-    @_needs_session
-    def read_epoch(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-        epoch, stat = zookeeper.get(controller.session, CONTROLLER_EPOCH)
-        known = controller._replace(doing=then, epoch=epoch, epoch_zk_version=stat.version)
+    @request
+    def read_epoch(self, me: Controller) -> Answer:
+        """Read /controller_epoch, with the version that the increment will expect."""
+        epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        known = me.on()._replace(epoch=epoch, epoch_zk_version=stat.version)
         return Answer(known, f"it is {epoch}, at version {stat.version}")
 
-    return read_epoch
+    @request
+    def register_controller(self, me: Controller) -> Answer:
+        """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
+        create = Create(CONTROLLER, self.broker, ephemeral=True)
+        increment = SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version)
+        failed = self._refused(me, create, increment)
+        if failed is not None:
+            code = "NODEEXISTS" if failed is create else "BADVERSION"
+            return Answer(me.to(*MAYBE_RESIGN).resigned(), f"{code}: ControllerMoved")
+        return Answer(self._elected(me), "created and incremented: its failover runs", failover=True)
 
-
-@_needs_session
-def register_controller(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-    """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
-    incremented = controller.epoch + 1
-    create = Create(CONTROLLER, broker, ephemeral=True)
-    increment = SetData(CONTROLLER_EPOCH, incremented, controller.epoch_zk_version)
-    failed = _refused(zookeeper, controller.session, create, increment)
-    if failed is not None:
-        code = "NODEEXISTS" if failed is create else "BADVERSION"
-        return Answer(_resigned(controller, Doing.Rearm), f"{code}: ControllerMoved")
-    return Answer(_elected(controller, incremented), "created and incremented: its failover runs", failover=True)
-
-
-def increment_epoch(election: Election) -> Step:
-    """The step of a failover that increments the epoch by compare-and-set. [incrementControllerEpoch, until 2.0]"""
-
-    @_needs_session
-    def increment_epoch(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-        incremented = controller.epoch + 1
+    @request
+    def increment_epoch(self, me: Controller) -> Answer:
+        """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]"""
         try:
-            zookeeper.set(controller.session, CONTROLLER_EPOCH, incremented, controller.epoch_zk_version)
+            self.zookeeper.set(me.session, CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version)
         except BadVersion:
-            if election is Election.cas_swallowed:
-                goes_on = controller._replace(doing=Doing.ReadPartitionState)
-                return Answer(
-                    goes_on,
-                    "BADVERSION: logged and swallowed, its failover runs with the epoch it read",
-                    failover=True,
-                )
-            moved = _resigned(controller, Doing.DeleteController)
-            moved = moved._replace(epoch_zk_version=controller.epoch_zk_version)  # what a fenced delete will check
+            if self.design.election is Election.cas_swallowed:
+                said = "BADVERSION: logged and swallowed, its failover runs with the epoch it read"
+                return Answer(me.on(), said, failover=True)
+            moved = me.to(Do.DeleteController).resigned()
+            moved = moved._replace(epoch_zk_version=me.epoch_zk_version)  # what a fenced delete will check
             return Answer(moved, "BADVERSION: its failover fails, it resigns and moves the controller")
-        return Answer(_elected(controller, incremented), "incremented: its failover runs", failover=True)
+        return Answer(self._elected(me), "incremented: its failover runs", failover=True)
 
-    return increment_epoch
+    def _elected(self, me: Controller) -> Controller:
+        return me.on()._replace(active=True, epoch=me.epoch + 1, epoch_zk_version=me.epoch_zk_version + 1)
 
+    # Being controller.
 
-def _elected(controller: Controller, epoch: int) -> Controller:
-    return controller._replace(
-        doing=Doing.ReadPartitionState, active=True, epoch=epoch, epoch_zk_version=controller.epoch_zk_version + 1
-    )
+    @request
+    def read_partition_state(self, me: Controller) -> Answer:
+        """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]"""
+        state, stat = self.zookeeper.get(me.session, self.design.state)
+        if state.controller_epoch > me.epoch:
+            return Answer(me.to(), "a newer controller wrote it: StateChangeFailed")
+        return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
 
+    @request
+    def update_leader_and_isr(self, me: Controller) -> Answer:
+        """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
 
-# Being controller.
-
-
-def read_partition_state(path: str) -> Step:
-    """The step that reads a partition's state, and lets it be if a newer controller wrote it. [0.10 to 3.9]"""
-
-    @_needs_session
-    def read_partition_state(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-        state, stat = zookeeper.get(controller.session, path)
-        if state.controller_epoch > controller.epoch:
-            return Answer(controller._replace(doing=Doing.Idle), "a newer controller wrote it: StateChangeFailed")
-        known = controller._replace(doing=Doing.UpdateLeaderAndIsr, state_version=stat.version)
-        return Answer(known, "no newer controller wrote it")
-
-    return read_partition_state
-
-
-def update_leader_and_isr(path: str, fenced: bool) -> Step:
-    """The step that writes a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
-
-    If somebody else wrote in between, it is read again; if the fence fails, the controller has moved.
-    [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
-    """
-
-    @_needs_session
-    def update_leader_and_isr(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
-        write = SetData(path, PartitionState(controller.epoch), controller.state_version)
-        failed = _refused(zookeeper, controller.session, *_fence(fenced, controller), write)
-        done = controller._replace(doing=Doing.Idle, state_version=0)
+        If somebody else wrote in between, it is read again; if the fence fails, the controller has moved.
+        [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
+        """
+        write = SetData(self.design.state, PartitionState(me.epoch), me.state_version)
+        failed = self._refused(me, *self._fence(me), write)
+        done = me.on()._replace(state_version=0)
         if failed is None:
             return Answer(done, "written")
         if failed is write:
-            return Answer(done._replace(doing=Doing.ReadPartitionState), "BADVERSION: somebody else wrote it")
-        return Answer(done._replace(doing=Doing.Rearm), "BADVERSION of the epoch: ControllerMoved")
+            again = done.to(Do.ReadPartitionState, *me.doing)
+            return Answer(again, "BADVERSION: somebody else wrote it")
+        return Answer(done.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
 
-    return update_leader_and_isr
-
-
-def delete_controller(fenced: bool) -> Step:
-    """The step that deletes /controller, fenced by the epoch's version or not. [triggerControllerMove]"""
-
-    @_needs_session
-    def delete_controller(zookeeper: ZooKeeper, broker: int, controller: Controller) -> Answer:
+    @request
+    def delete_controller(self, me: Controller) -> Answer:
+        """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove]"""
         delete = Delete(CONTROLLER)
-        failed = _refused(zookeeper, controller.session, *_fence(fenced, controller), delete)
+        failed = self._refused(me, *self._fence(me), delete)
         answers: dict[Operation | None, str] = {None: "deleted", delete: "NONODE: it is gone already"}
-        done = _resigned(controller, Doing.Idle)
-        return Answer(done, answers.get(failed, "BADVERSION of the epoch: ControllerMoved, it stays"))
+        said = answers.get(failed, "BADVERSION of the epoch: ControllerMoved, it stays")
+        return Answer(me.on().resigned(), said)
 
-    return delete_controller
+    def _fence(self, me: Controller) -> Iterator[Operation]:
+        if self.design.fenced:
+            yield Check(CONTROLLER_EPOCH, me.epoch_zk_version)
 
-
-def _fence(fenced: bool, controller: Controller) -> tuple[Operation, ...]:
-    return (Check(CONTROLLER_EPOCH, controller.epoch_zk_version),) if fenced else ()
-
-
-def _refused(zookeeper: ZooKeeper, session: Session, *operations: Operation) -> Operation | None:
-    """Which operation of a multi failed, and so undid the others; None if none did."""
-    for operation, result in zip(operations, zookeeper.multi(session, operations), strict=True):
-        if isinstance(result, Code) and result is not Code.OK:
-            return operation
-    return None
+    def _refused(self, me: Controller, *operations: Operation) -> Operation | None:
+        """Which operation of a multi failed, and so undid the others; None if none did."""
+        for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
+            if isinstance(result, Code) and result is not Code.OK:
+                return operation
+        return None

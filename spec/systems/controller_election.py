@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from spec.language import (
@@ -37,15 +38,19 @@ from spec.language import (
     variable,
 )
 from spec.releases import since
-from statemachines import controller
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
+    IDLE,
     Controller,
-    Doing,
+    Design,
+    Do,
     Election,
+    KafkaController,
     PartitionState,
+    Request,
+    agendas,
 )
 from statemachines.zookeeper import Event, EventType, Node, Table, ZooKeeper
 
@@ -146,8 +151,12 @@ class ControllerElection(Specification):
         "Controller writes, the deletion of /controller among them, check the epoch's version (2.1, KAFKA-6082).",
     )
 
-    election: ClassVar[Election] = Election.multi
     zookeeper: ClassVar[type[ZooKeeper]] = Servers
+
+    @cached_property
+    def design(self) -> Design:
+        """How the controller of this release does it."""
+        return Design(Election[self.epoch_update], self.fence_zk, PARTITION_STATE)
 
     def sessions_of(self, broker: int) -> list[Session]:
         """The sessions that a broker may have."""
@@ -244,9 +253,8 @@ class ControllerElection(Specification):
             each_broker(self),
             lambda broker: record(
                 Controller,
-                doing=Doing,
+                doing=one_of(*agendas(self.design)),
                 session=optional(part_of(each_session(self), *self.sessions_of(broker))),
-                fresh=(True, False),
                 active=booleans(),
                 epoch=epochs,
                 epoch_zk_version=epochs,
@@ -270,57 +278,61 @@ class ControllerElection(Specification):
 
     # A broker's process and its session.
 
+    def controller(self, s: State, broker: int) -> KafkaController:
+        """A broker's controller, over this state."""
+        return KafkaController(self.design, self.zookeeper(s), broker)
+
     @action(broker=each_broker)
     def start(self, s: State, broker: int) -> None:
         """A broker's process is started."""
-        require(s.controllers[broker].doing is Doing.Stopped)
-        s.controllers[broker] = controller.start()
+        require(s.controllers[broker].about_to(Do.Start))
+        s.controllers[broker] = self.controller(s, broker).start()
 
     @action(broker=each_broker)
     def connect(self, s: State, broker: int) -> None:
         """A broker opens a ZooKeeper session."""
         me = s.controllers[broker]
-        require(me.doing is Doing.Connect)
+        require(me.about_to(Do.Connect))
         free = [session for session in self.sessions_of(broker) if session not in s.sessions]
         require(free)
-        s.controllers[broker] = controller.connect(self.zookeeper(s), me, free[0])
+        s.controllers[broker] = self.controller(s, broker).connect(me, free[0])
 
     @action(broker=each_broker)
     def learn_of_expiry(self, s: State, broker: int) -> None:
         """An idle broker's client reconnects, and is told that its session has ended."""
         me = s.controllers[broker]
-        require(me.doing is Doing.Idle and me.session not in s.sessions)
-        s.controllers[broker] = controller.expire(self.zookeeper(s), me)
+        require(me.doing == IDLE and me.session not in s.sessions)
+        s.controllers[broker] = self.controller(s, broker).expire(me)
 
     @action(broker=each_broker)
     def deliver_event(self, s: State, broker: int) -> None:
         """What its watch on /controller has to tell reaches a broker; at the latest it comes before an answer."""
         me = s.controllers[broker]
         require(me.session is not None and s.events[me.session])
-        s.controllers[broker] = controller.deliver(self.zookeeper(s), me)
+        s.controllers[broker] = self.controller(s, broker).deliver(me)
 
     @action(broker=each_broker)
     def handle_event(self, s: State, broker: int) -> None:
         """An idle broker handles the oldest event in its queue."""
         me = s.controllers[broker]
-        require(me.doing is Doing.Idle and me.queue)
+        require(me.doing == IDLE and me.queue)
         say("deleted: Reelect" if me.queue[0] is EventType.NodeDeleted else "created: ControllerChange")
-        s.controllers[broker] = controller.handle(me)
+        s.controllers[broker] = self.controller(s, broker).handle(me)
 
     @action(broker=each_broker, when=lambda self: self.crashes)
     def crash(self, s: State, broker: int) -> None:
         """A broker's process dies. Its session lives on until the servers end it."""
         me = s.controllers[broker]
-        require(me.doing is not Doing.Stopped)
-        s.controllers[broker] = controller.stop(self.zookeeper(s), me)
+        require(not me.about_to(Do.Start))
+        s.controllers[broker] = self.controller(s, broker).stop(me)
 
     # A broker's requests.
 
-    def request(self, s: State, broker: int, step: controller.Step, *doing: Doing) -> None:
-        """The broker makes its next request, which is one of these, and acts on the answer."""
+    def request(self, s: State, broker: int, do: Do, step: Request) -> None:
+        """The broker makes its next request, which is this one, and acts on the answer."""
         me = s.controllers[broker]
-        require(me.doing in doing)
-        answer = step(self.zookeeper(s), broker, me)
+        require(me.about_to(do))
+        answer = step(self.controller(s, broker), me)
         say(answer.said)
         s.controllers[broker] = answer.controller
         if answer.failover:
@@ -329,44 +341,43 @@ class ControllerElection(Specification):
     @action(broker=each_broker)
     def register_broker(self, s: State, broker: int) -> None:
         """A broker creates its own node under /brokers/ids."""
-        self.request(s, broker, controller.register_broker, Doing.RegisterBroker)
+        self.request(s, broker, Do.RegisterBroker, KafkaController.register_broker)
 
     @action(broker=each_broker)
     def watch_controller(self, s: State, broker: int) -> None:
         """A broker asks whether /controller exists, and watches it."""
-        self.request(s, broker, controller.register_handler, Doing.Startup, Doing.Rearm, Doing.RearmToElect)
+        self.request(s, broker, Do.WatchController, KafkaController.watch_controller)
 
     @action(broker=each_broker)
     def maybe_resign(self, s: State, broker: int) -> None:
         """A broker reads /controller, and resigns if it was controller and is not named there."""
-        self.request(s, broker, controller.maybe_resign, Doing.Reread, Doing.RereadToElect)
+        self.request(s, broker, Do.MaybeResign, KafkaController.maybe_resign)
 
     @action(broker=each_broker)
     def elect(self, s: State, broker: int) -> None:
         """A broker reads /controller, and stands for election if there is none."""
-        self.request(s, broker, controller.get_controller_id(self.election), Doing.Elect)
+        self.request(s, broker, Do.Elect, KafkaController.elect)
 
     @action(broker=each_broker)
     def read_epoch(self, s: State, broker: int) -> None:
         """A broker reads /controller_epoch."""
-        self.request(s, broker, controller.read_epoch(self.election), Doing.ReadEpoch)
+        self.request(s, broker, Do.ReadEpoch, KafkaController.read_epoch)
 
     @action(broker=each_broker)
     def register_controller(self, s: State, broker: int) -> None:
         """A broker creates /controller and increments the epoch, in one transaction."""
         bound(s.controllers[broker].epoch < self.elections)
-        self.request(s, broker, controller.register_controller, Doing.RegisterController)
+        self.request(s, broker, Do.RegisterController, KafkaController.register_controller)
 
     @action(broker=each_broker)
     def read_partition_state(self, s: State, broker: int) -> None:
         """The controller reads the partition's state."""
-        self.request(s, broker, controller.read_partition_state(PARTITION_STATE), Doing.ReadPartitionState)
+        self.request(s, broker, Do.ReadPartitionState, KafkaController.read_partition_state)
 
     @action(broker=each_broker)
     def update_leader_and_isr(self, s: State, broker: int) -> None:
         """The controller writes the partition's state."""
-        step = controller.update_leader_and_isr(PARTITION_STATE, self.fence_zk)
-        self.request(s, broker, step, Doing.UpdateLeaderAndIsr)
+        self.request(s, broker, Do.UpdateLeaderAndIsr, KafkaController.update_leader_and_isr)
 
     # The servers and the operator.
 
@@ -471,7 +482,7 @@ class ControllerElection(Specification):
         """A failover goes through while the broker that was controller before lies crashed."""
         if len(after.failovers) == len(before.failovers) or not before.failovers:
             return False
-        return bool(before.controllers[before.failovers[-1].broker].doing is Doing.Stopped)
+        return bool(before.controllers[before.failovers[-1].broker].about_to(Do.Start))
 
     @sometimes(when=lambda self: self.elections > 1 and self.brokers > 1)
     def a_zombie(self, s: State) -> bool:
@@ -491,28 +502,26 @@ class IncrementedByCompareAndSet(ControllerElection, epoch_update="cas_checked")
     If that fails the failover fails, and deletes /controller, whoever owns it by then. [KafkaController, 1.1.0]
     """
 
-    election = Election.cas_checked
     register_controller = None  # type: ignore[assignment]
 
     @action(broker=each_broker)
     def create_controller(self, s: State, broker: int) -> None:
         """A broker creates /controller."""
-        self.request(s, broker, controller.create_controller, Doing.CreateController)
+        self.request(s, broker, Do.CreateController, KafkaController.create_controller)
 
     @action(broker=each_broker)
     def increment_epoch(self, s: State, broker: int) -> None:
         """A broker in its failover increments the epoch, if it is still as it was read."""
         bound(s.controllers[broker].epoch < self.elections)
-        self.request(s, broker, controller.increment_epoch(self.election), Doing.IncrementEpoch)
+        self.request(s, broker, Do.IncrementEpoch, KafkaController.increment_epoch)
 
     @action(broker=each_broker)
     def delete_controller(self, s: State, broker: int) -> None:
         """A broker whose failover failed deletes /controller."""
-        self.request(s, broker, controller.delete_controller(self.fence_zk), Doing.DeleteController)
+        self.request(s, broker, Do.DeleteController, KafkaController.delete_controller)
 
 
 class FailureSwallowed(IncrementedByCompareAndSet, epoch_update="cas_swallowed"):
     """0.10 to 1.0: a failed compare-and-set is logged, and the failover goes on. [KafkaController, 0.10.2, 1.0.0]."""
 
-    election = Election.cas_swallowed
     delete_controller = None  # type: ignore[assignment]

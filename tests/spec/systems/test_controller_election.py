@@ -14,8 +14,15 @@ from spec.checking import Result, check
 from spec.language import Specification, State, action
 from spec.releases import RELEASES
 from spec.systems.controller_election import ControllerElection, FailureSwallowed, IncrementedByCompareAndSet
-from statemachines import controller
-from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, Answer, Controller, Doing
+from statemachines.controller import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    MAYBE_RESIGN,
+    Answer,
+    Controller,
+    Do,
+    KafkaController,
+)
 from statemachines.znode import Transaction
 from statemachines.zookeeper import (
     Code,
@@ -93,19 +100,19 @@ class UnconditionalIncrement(ControllerElection):
     """The multi sets the epoch whatever its version is."""
 
     def register_controller(self, s: State, broker: int) -> None:
-        self.request(s, broker, self.unconditionally, Doing.RegisterController)
+        self.request(s, broker, Do.RegisterController, self.unconditionally)
 
-    def unconditionally(self, zookeeper: ZooKeeper, broker: int, me: Controller) -> Answer:
+    @staticmethod
+    def unconditionally(its: KafkaController, me: Controller) -> Answer:
         epoch = me.epoch + 1
-        operations = (Create(CONTROLLER, broker, ephemeral=True), SetData(CONTROLLER_EPOCH, epoch))
+        operations = (Create(CONTROLLER, its.broker, ephemeral=True), SetData(CONTROLLER_EPOCH, epoch))
         try:
-            results = zookeeper.multi(me.session, operations)
+            results = its.zookeeper.multi(me.session, operations)
         except SessionExpired:
-            return Answer(controller.expire(zookeeper, me), "")
+            return Answer(its.expire(me), "")
         if any(isinstance(each, Code) for each in results):
-            return Answer(me._replace(doing=Doing.Rearm, epoch=0, epoch_zk_version=0), "")
-        elected = me._replace(doing=Doing.ReadPartitionState, active=True, epoch=epoch)
-        return Answer(elected._replace(epoch_zk_version=epoch), "", failover=True)
+            return Answer(me.to(*MAYBE_RESIGN)._replace(epoch=0, epoch_zk_version=0), "")
+        return Answer(me.on()._replace(active=True, epoch=epoch, epoch_zk_version=epoch), "", failover=True)
 
 
 class EpochStartsAgain(ControllerElection):
@@ -184,7 +191,8 @@ class UnfencedDelete(IncrementedByCompareAndSet, epoch_update="cas_checked"):
 
     @action(broker=lambda self: range(self.brokers))
     def delete_controller(self, s: State, broker: int) -> None:
-        self.request(s, broker, controller.delete_controller(False), Doing.DeleteController)
+        unfenced = KafkaController(self.design._replace(fenced=False), self.zookeeper(s), broker)
+        self.request(s, broker, Do.DeleteController, lambda _, me: unfenced.delete_controller(me))
 
 
 MUTANTS: list[tuple[Specification, str]] = [
