@@ -1,0 +1,368 @@
+"""Steps done both to a real server and to the class, and what the clients hear from either.
+
+A case has a node of its own on the server, below which everything happens, clients with sessions of their own,
+and an onlooker, of whom the class does not know. The class begins at the server's zxid and opens sessions under
+the server's ids, so what both say is compared as it is.
+
+When the zxid has moved, every other client is pinged. The server answers when it has told what there was to
+tell, so nothing is waited for, and nothing comes late.
+
+Where a server may do one thing or another, the class is told what it did, and objects if it may not:
+
+    in which order a session's end deletes nodes         the onlooker watches them all
+    how many of its own events an expired client hears   the client hears them, and then the end
+    how many requests under way take effect              the server's zxid: each takes one
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, NoReturn, TypeAlias
+
+from spec.testing import Mismatch
+from statemachines.zookeeper import (
+    Code,
+    Create,
+    Delete,
+    Event,
+    Multi,
+    SessionExpired,
+    SetData,
+    ZooKeeper,
+    ZooKeeperError,
+)
+from statemachines.zookeeper import Request as Write
+from tests.zookeeper.server import Server
+from tests.zookeeper.watching import Client
+from tests.zookeeper.wire import (
+    Children,
+    Close,
+    Connection,
+    Exists,
+    Frames,
+    Get,
+    Ping,
+    Reply,
+    Request,
+    SetWatches,
+    Sync,
+)
+
+CLIENTS = range(3)
+AT_FIRST = ("", "/a", "/a/c")
+"""The nodes that are there at the beginning of a case."""
+
+REFUSED: Frames = (Reply(0, Code.SESSIONEXPIRED),)
+"""Who comes back to a session that is over is not even told a zxid."""
+
+
+# What happens to clients besides
+
+
+class Expire(NamedTuple):
+    """The server ends a client's session, be the client connected or not. If not, nobody tells it."""
+
+
+class Cut(NamedTuple):
+    """The server ends a client's connection."""
+
+
+class Return(NamedTuple):
+    """A client comes back if it was away; to a new session if its old one is over."""
+
+
+class Drop(NamedTuple):
+    """A client loses its connection while it sends requests: after so many, and half of the next.
+
+    Without a number the server ends the connection, when some of them may have reached it.
+    """
+
+    requests: tuple[Write, ...]
+    whole: int | None = None
+
+
+Step: TypeAlias = Request | Expire | Cut | Drop | Return
+
+
+class Tally:
+    """How often what has happened."""
+
+    def __init__(self) -> None:
+        self.steps = Counter[str]()
+        """Steps by name and outcome."""
+        self.events = Counter[str]()
+        """Events by type, and whether they were told at once or when the client was back."""
+        self.choices = Counter[str]()
+        """What the server did where it may do one thing or another."""
+        self.mismatches: list[Mismatch] = []
+
+    def note(self, step: str, frames: Frames) -> None:
+        """Count a step, and what its client was told."""
+        replies = [frame for frame in frames if isinstance(frame, Reply)]
+        self.steps[f"{step} {outcome(replies[-1]).name if replies else Code.OK.name}"] += 1
+        self.hear(frames, "on return" if step == "SetWatches" else "at once")
+
+    def met(self) -> set[str]:
+        """All that has happened."""
+        return {*self.steps, *self.events, *+self.choices}
+
+    def hear(self, frames: Frames, when: str) -> None:
+        """Count what a client was told."""
+        self.events.update(f"{frame.type.name} {when}" for frame in frames if isinstance(frame, Event))
+
+
+def outcome(reply: Reply) -> Code:
+    """The code of an answer; of a multi's, that of the operation which failed."""
+    results = reply.result if type(reply.result) is tuple else ()
+    return next((each for each in results if isinstance(each, Code) and each is not Code.OK), reply.code)
+
+
+# What clients hear from the class
+
+
+def inbox(zk: ZooKeeper, session: int) -> Iterator[Event]:
+    """The events that wait for a session, taken out of its inbox."""
+    while event := zk.take(session):
+        yield event
+
+
+def answer(zk: ZooKeeper, session: int | None, request: Request) -> Any:
+    """What the class answers."""
+    match request:
+        case Create(path, data, ephemeral, sequential):
+            return zk.create(session, path, data, ephemeral=ephemeral, sequential=sequential)
+        case SetData():
+            return zk.set(session, *request)
+        case Delete():
+            return zk.delete(session, *request)
+        case Multi():
+            return zk.multi(session, *request)
+        case Exists():
+            return zk.exists(session, *request)
+        case Get():
+            return zk.get(session, *request)
+        case Children():
+            return zk.children(session, *request)
+        case SetWatches():
+            return zk.set_watches(session, *request)
+    raise TypeError(f"the class knows no {request}")
+
+
+def told(zk: ZooKeeper, session: int, request: Request) -> Frames:
+    """The events and the answer, as they would stand on the wire."""
+    code, result = Code.OK, None
+    try:
+        result = answer(zk, session, request)
+    except SessionExpired:
+        return REFUSED
+    except ZooKeeperError as error:
+        code = error.code
+    return (*inbox(zk, session), Reply(zk.state.zxid, code, result))
+
+
+class Heard(NamedTuple):
+    """What a client hears."""
+
+    server: Frames
+    ours: Frames
+
+
+class Case:
+    """A server and the class, side by side."""
+
+    def __init__(
+        self, server: Server, kind: type[ZooKeeper], tally: Tally, client: Callable[[Server], Client] = Client
+    ) -> None:
+        self.server, self.tally = server, tally
+        self.clients = [client(server) for _ in CLIENTS]
+        self.onlooker = Connection(server.address, server.patience)
+        self.root = f"/{self.onlooker.session:x}"
+        self.zk = kind()
+        try:
+            self._begin()
+        except BaseException:
+            self.hang_up()
+            raise
+
+    def _begin(self) -> None:
+        self.zk.state.zxid = self.told_up_to = self.zxid()
+        self.onlooker.ask(*(Create(self.root + path) for path in AT_FIRST))
+        for path in AT_FIRST:
+            self.zk.create(None, self.root + path)
+
+    # steps
+
+    def go(self, number: int, step: Step) -> None:
+        """A client takes a step, or something happens to it; raise Mismatch unless all hear the same from both.
+
+        If this client cannot, another does; if none can, it comes back first.
+        """
+        able = [each for each in CLIENTS if self._can(each, step)]
+        if not able:
+            self._return(number)
+        elif number not in able:
+            number = able[0]
+        match step:
+            case Close():
+                self._close(number)
+            case Expire():
+                self._expire(number)
+            case Cut():
+                self._cut(number)
+            case Drop():
+                self._drop(number, step)
+            case Return():
+                self._return(number)
+            case _:
+                client = self.clients[number]
+                self._compare(step, number, client.ask(step), told(self.zk, client.session, step))
+
+    def _can(self, number: int, step: Step) -> bool:
+        client = self.clients[number]
+        if isinstance(step, Expire):
+            return client.session in self.zk.state.sessions
+        return isinstance(step, Return) == (client.connection is None)
+
+    def _close(self, number: int) -> None:
+        client = self.clients[number]
+        self._watch_over(client.session)
+        heard = client.close()
+        with self._agreement(Close(), number):
+            self.zk.close(client.session, self._deleted())
+        self._compare(Close(), number, heard, (*inbox(self.zk, client.session), self._ready()))
+        client.forget()
+
+    def _expire(self, number: int) -> None:
+        client = self.clients[number]
+        self.tally.choices[f"expired while {'connected' if client.connection else 'away'}"] += 1
+        self._watch_over(client.session)
+        self.server.expire(client.session)
+        heard = client.lose() if client.connection else ()
+        with self._agreement(Expire(), number):
+            self.zk.expire(client.session, self._deleted(), seen=len(heard))
+        self._compare(Expire(), number, heard, tuple(inbox(self.zk, client.session)))
+
+    def _cut(self, number: int) -> None:
+        client = self.clients[number]
+        self.server.cut(client.session)
+        heard = client.lose()
+        self.zk.disconnect(client.session)
+        self._compare(Cut(), number, heard, tuple(inbox(self.zk, client.session)))
+
+    def _drop(self, number: int, step: Drop) -> None:
+        client = self.clients[number]
+        client.break_off(step.requests, step.whole)
+        served = self.zxid() - self.zk.state.zxid
+        with self._agreement(step, number):
+            self.zk.drop(client.session, step.requests, served)
+        self._compare(step, number, (), tuple(inbox(self.zk, client.session)))
+        how_many = "all" if served == len(step.requests) else "some" if served else "none"
+        self.tally.choices[f"served {how_many} of what was under way"] += bool(step.requests)
+        self.look()
+
+    def _return(self, number: int) -> None:
+        client = self.clients[number]
+        if client.connection is None and client.session:
+            session, request = client.session, client.armed()
+            try:
+                heard = client.come_back()
+            except SessionExpired:
+                heard = REFUSED
+            self._compare(request, number, heard, told(self.zk, session, request))
+        if client.connection is None:
+            client.connect()
+            self.zk.connect(client.session)
+            self._compare("Connect", number, (), ())
+
+    # what is compared
+
+    def _compare(self, step: Step | str, number: int, server: Frames, ours: Frames) -> None:
+        name = step if isinstance(step, str) else type(step).__name__
+        self.tally.note(name, server)
+        heard = {number: Heard(server, self.clients[number].shown(ours))}
+        if self.zk.state.zxid != self.told_up_to:
+            self.told_up_to = self.zk.state.zxid
+            heard |= self._heard_by_others(number)
+        differing = {each: what for each, what in heard.items() if what.server != what.ours}
+        if differing:
+            lines = [f"client {number}, {step}: the class is not where the server is"]
+            for each, what in differing.items():
+                lines += [f"    client {each} hears from the server {in_words(what.server)}"]
+                lines += [f"    client {each} hears from the class {in_words(what.ours)}"]
+            self._fail(lines)
+
+    def _heard_by_others(self, number: int) -> dict[int, Heard]:
+        others = {each: self.clients[each] for each in CLIENTS if each != number and self.clients[each].connection}
+        for client in others.values():
+            client.send(Ping())
+        heard: dict[int, Heard] = {}
+        for each, client in others.items():
+            ours: Frames = (*inbox(self.zk, client.session), self._ready())
+            heard[each] = Heard(client.hear(Ping()), client.shown(ours))
+            self.tally.hear(heard[each].server, "at once")
+        return heard
+
+    def look(self) -> None:
+        """Raise Mismatch unless all nodes are the same."""
+        requests = [kind(path) for path in self._nodes() for kind in (Get, Children)]
+        for request, (reply,) in zip(requests, self.onlooker.ask(*requests), strict=True):
+            ours = Reply(self.zk.state.zxid, Code.OK, answer(self.zk, None, request))
+            if reply != ours:
+                self._fail([f"onlooker, {request}: the server has {reply}", f"    and the class {ours}"])
+
+    @contextmanager
+    def _agreement(self, step: Step, number: int) -> Iterator[None]:
+        """Raise Mismatch if the class objects to what the server did."""
+        try:
+            yield
+        except ValueError as objection:
+            self._fail([f"client {number}, {step}: the class objects to what the server did: {objection}"])
+
+    def _fail(self, lines: Sequence[str]) -> NoReturn:
+        mismatch = Mismatch("\n".join(lines).replace(self.root, ""))
+        self.tally.mismatches.append(mismatch)
+        raise mismatch
+
+    def _ready(self) -> Reply:
+        """The answer to a ping, or to whoever leaves."""
+        return Reply(self.zk.state.zxid, Code.OK)
+
+    # the onlooker
+
+    def zxid(self) -> int:
+        """The server's last transaction."""
+        [[reply]] = self.onlooker.ask(Sync("/"))
+        return reply.zxid
+
+    def _watch_over(self, session: int) -> None:
+        """Watch what will go with a session."""
+        self.onlooker.ask(*(Exists(path, watch=True) for path in self.zk.state.sessions[session]))
+
+    def _deleted(self) -> list[str]:
+        """What has gone, in the order in which it went."""
+        [[*events, _]] = self.onlooker.ask(Sync("/"))
+        self.tally.choices["deleted several in some order"] += len(events) > 1
+        return [event.path for event in events if isinstance(event, Event)]
+
+    def _nodes(self) -> list[str]:
+        """The paths of all nodes that the class has, each before its children."""
+        return sorted(path for path in self.zk.state.nodes if path != "/")
+
+    def end(self) -> None:
+        """End all sessions and delete all nodes."""
+        for client in self.clients:
+            client.hang_up()
+            if client.session:
+                self.server.expire(client.session)
+        self.onlooker.ask(*map(Delete, reversed(self._nodes())), Close())
+
+    def hang_up(self) -> None:
+        """Leave the server alone, whatever is left there."""
+        self.onlooker.hang_up()
+        for client in self.clients:
+            client.hang_up()
+
+
+def in_words(frames: Frames) -> str:
+    """What is heard, in its order."""
+    return ", then ".join(map(str, frames)) or "nothing"

@@ -1,0 +1,99 @@
+"""Servers that are wrong in one point each: the walks that the class stands tell each of them from the real one.
+
+They are the mutants that the class's own scenarios catch, and some that only a real server gives away.
+"""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.errors import Flaky
+
+from spec.testing import Mismatch
+from statemachines.zookeeper import (
+    MISSED,
+    Event,
+    EventType,
+    Missed,
+    Session,
+    ZooKeeper,
+)
+from tests.statemachines.test_zookeeper_mutants import MUTANTS, Kind, mutate
+from tests.zookeeper.comparison import Tally
+from tests.zookeeper.machine import Walk, run
+from tests.zookeeper.server import Server
+
+
+class TellsWhatWasMissed(ZooKeeper):
+    """Whose data watch comes back to a node that was deleted and created is told of both."""
+
+    def _catch_up(self, session: Session, seen_zxid: int, missed: Missed, paths: Sequence[str]) -> None:
+        for path in paths:
+            node = self.state.nodes.get(path)
+            if missed is MISSED["data"] and node is not None and node.czxid > seen_zxid:
+                for change in (EventType.NodeDeleted, EventType.NodeCreated):
+                    self._deliver(session, Event(change, path, self.state.zxid))
+            else:
+                super()._catch_up(session, seen_zxid, missed, [path])
+
+
+class ReturnsInATransaction(ZooKeeper):
+    """Coming back takes a zxid, as coming does."""
+
+    def set_watches(self, *arguments: Any) -> None:
+        super().set_watches(*arguments)
+        self._next_zxid()
+
+
+KINDS = [
+    *(kind for kind, _ in MUTANTS),
+    TellsWhatWasMissed,
+    ReturnsInATransaction,
+]
+
+
+SOON = {
+    "RemembersVersions",
+    "GoesOnTelling",
+    "LeavesEphemeralsBehind",
+    "EndsInSteps",
+    "KeepsWhatWasDone",
+    "AnswersBeforeItTells",
+    "FailsForFree",
+    "ReturnsInATransaction",
+}
+"""One of each sort; every run of the tests looks whether they are noticed, and `make long` looks at all."""
+
+ROUNDS = 30
+"""More than any of them needs."""
+
+
+def mismatch(server: Server, kind: Kind) -> Mismatch:
+    """What the walks come to. They are the same each time, and no shorter program is looked for.
+
+    It may hang on a choice of the server's, who chooses otherwise when Hypothesis tries it again. It is one still.
+    """
+    tally = Tally()
+    once = settings(database=None, phases=[Phase.generate], report_multiple_bugs=False)
+    for number in range(ROUNDS):
+        with suppress(Mismatch, Flaky):
+            run(Walk, server, tally, number, kind, once)
+        if tally.mismatches:
+            return tally.mismatches[0]
+    raise AssertionError("nobody noticed")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, id=kind.__name__, marks=() if kind.__name__ in SOON else pytest.mark.long) for kind in KINDS],
+)
+def test_a_mutant_is_told_from_the_server(kind: Kind, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a message that names the step, what the server said to it, and what the class."""
+    mutate(kind, monkeypatch)
+    step, *answers = str(mismatch(server, kind)).splitlines()
+    assert re.match(r"(client \d|onlooker), \w+", step)
+    assert any("server" in line for line in (step, *answers))
+    assert any("class" in line for line in (step, *answers))

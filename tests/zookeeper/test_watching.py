@@ -1,0 +1,104 @@
+"""What a client remembers: all that it asks a server for when it comes back depends on it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from statemachines.zookeeper import Code, Create, Delete, SessionExpired, SetData
+from tests.zookeeper.server import Server
+from tests.zookeeper.watching import Client
+from tests.zookeeper.wire import Children, Exists, Get, Ping, Reply, Request
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[Client]:
+    """A client that keeps its nodes to itself, and takes them along."""
+    client = Client(server)
+    client.connect()
+    yield client
+    if client.connection is None:
+        client.connect()
+    client.close()
+
+
+def ask(client: Client, *requests: Request) -> Reply:
+    """Ask one by one: the last answer."""
+    for request in requests:
+        *_, reply = client.ask(request)
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def armed(client: Client) -> dict[str, set[str]]:
+    """The watches that it has, of the kinds of which it has any."""
+    return {kind: paths for kind, paths in client.watches.items() if paths}
+
+
+NODE = Create("/watched", b"", ephemeral=True)
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind"),
+    [(Exists("/watched", True), "data"), (Get("/watched", True), "data"), (Children("/watched", True), "child")],
+)
+def test_a_read_of_a_node_leaves_a_watch(client: Client, request_: Request, kind: str) -> None:
+    """Of its data, or of its children."""
+    ask(client, NODE, request_)
+    assert armed(client) == {kind: {"/watched"}}
+
+
+def test_to_wait_for_a_node_is_a_kind_of_its_own(client: Client) -> None:
+    """Only exists waits; others fail, and leave nothing."""
+    assert ask(client, Get("/watched", True)).code is Code.NONODE
+    assert ask(client, Children("/watched", True)).code is Code.NONODE
+    assert armed(client) == {}
+    ask(client, Exists("/watched", True))
+    assert armed(client) == {"exist": {"/watched"}}
+    ask(client, NODE)
+    assert armed(client) == {}
+
+
+def test_who_does_not_ask_for_a_watch_has_none(client: Client) -> None:
+    """A read is just a read."""
+    ask(client, NODE, Exists("/watched"), Get("/watched"), Children("/watched"))
+    assert armed(client) == {}
+
+
+def test_an_event_takes_the_watches_that_it_is_about(client: Client) -> None:
+    """A change of data leaves the children's watch, a deletion nothing."""
+    ask(client, NODE, Get("/watched", True), Children("/watched", True), SetData("/watched", b"x"))
+    assert armed(client) == {"child": {"/watched"}}
+    ask(client, Get("/watched", True), Delete("/watched"))
+    assert armed(client) == {}
+
+
+def test_what_was_seen_last_is_what_was_answered_last(client: Client) -> None:
+    """A ping is no answer, though it tells a zxid."""
+    seen = ask(client, NODE).zxid
+    other = Client(client.server)
+    other.connect()
+    ask(other, SetData("/watched", b"x"))
+    other.close()
+    ask(client, Ping())
+    assert client.seen == seen
+    assert ask(client, Get("/watched")).zxid == client.seen > seen
+
+
+def test_who_comes_back_has_its_session_and_its_watches(client: Client) -> None:
+    """And is told what it asks for."""
+    ask(client, NODE, Get("/watched", True))
+    session = client.session
+    client.hang_up()
+    [reply] = client.come_back()
+    assert isinstance(reply, Reply)
+    assert (client.session, armed(client)) == (session, {"data": {"/watched"}})
+
+
+def test_whose_session_is_over_forgets(client: Client) -> None:
+    """It has neither a session nor watches."""
+    ask(client, NODE, Get("/watched", True))
+    client.server.expire(client.session)
+    client.lose()
+    with pytest.raises(SessionExpired):
+        client.come_back()
+    assert (client.session, client.seen, armed(client)) == (0, 0, {})
