@@ -34,16 +34,15 @@ broker only after its controller was started.
 from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import wraps
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.zookeeper import (
-    BadVersion,
     Check,
     Code,
     Create,
     Delete,
     EventType,
-    NodeExists,
     NoNode,
     Operation,
     Session,
@@ -53,14 +52,16 @@ from statemachines.zookeeper import (
 )
 
 __all__ = [
+    "BROKER_CHANGE",
     "BROKER_IDS",
     "CONTROLLER",
     "CONTROLLER_EPOCH",
     "ELECTION",
     "EXPIRED",
-    "FAILOVER",
     "HANDLING",
     "IDLE",
+    "INCREMENT",
+    "LEADER_AND_ISR",
     "MAYBE_RESIGN",
     "STARTUP",
     "STOPPED",
@@ -84,49 +85,12 @@ BROKER_IDS: Final = "/brokers/ids"
 """Each running broker has an ephemeral child here, named by its id. [ZkData.scala]"""
 
 
+NOBODY: Final = -1
+"""The id of no broker."""
+
+
 # What there is to do.
 
-
-class Do(Enum):
-    """A request to ZooKeeper, or what a process does in place of one."""
-
-    Start = "be started"
-    Connect = "open a session"
-    RegisterBroker = "create /brokers/ids/<id>"
-    WatchController = "exists /controller, with a watch"
-    MaybeResign = "get /controller: is this broker still the controller?"
-    Elect = "get /controller: is there a controller already?"
-    CreateController = "create /controller"
-    ReadEpoch = "get /controller_epoch"
-    IncrementEpoch = "set /controller_epoch, if it is still at the version that was read"
-    RegisterController = "create /controller and increment /controller_epoch, in one multi"
-    ReadPartitionState = "get the state of a partition: the controller's work begins"
-    UpdateLeaderAndIsr = "set the state of a partition, if it is still at the version that was read"
-    DeleteController = "delete /controller: triggerControllerMove"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    __str__ = __repr__
-
-
-class Agenda(tuple[Do, ...]):
-    """What a broker is about to do, in this order, unless an answer changes it."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        if not self:
-            return "Idle"
-        return self[0].name + (", ..." if len(self) > 1 else "")
-
-    __repr__ = __str__
-
-
-STOPPED: Final = Agenda((Do.Start,))
-"""The process is not running."""
-IDLE: Final = Agenda()
-"""It waits for an event."""
 STARTUP: Final = Agenda((Do.Connect, Do.RegisterBroker, Do.WatchController, Do.Elect))
 """A process begins. [KafkaServer.startup, Startup, 1.1]"""
 MAYBE_RESIGN: Final = Agenda((Do.WatchController, Do.MaybeResign))
@@ -139,8 +103,10 @@ HANDLING: Final = {
     EventType.NodeDeleted: Agenda((*MAYBE_RESIGN, Do.Elect)),
 }
 """What its watch on /controller tells -> what it does: ControllerChange, and Reelect for a deletion. [1.1]"""
-FAILOVER: Final = Agenda((Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
-"""What a controller does with its epoch: one write to the state of a partition stands for all of its work."""
+LEADER_AND_ISR: Final = Agenda((Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
+"""A write to the state of a partition, which stands for all that a controller does."""
+BROKER_CHANGE: Final = Agenda((Do.ReadBrokers, *LEADER_AND_ISR))
+"""A broker came or went. [BrokerChange, 1.1]"""
 
 
 class Election(Enum):
@@ -153,10 +119,12 @@ class Election(Enum):
 
 ELECTION: Final = {
     Election.multi: Agenda((Do.ReadEpoch, Do.RegisterController)),
-    Election.cas_checked: Agenda((Do.CreateController, Do.ReadEpoch, Do.IncrementEpoch)),
-    Election.cas_swallowed: Agenda((Do.CreateController, Do.ReadEpoch, Do.IncrementEpoch)),
+    Election.cas_checked: Agenda((Do.CreateController,)),
+    Election.cas_swallowed: Agenda((Do.CreateController,)),
 }
 """What a broker does that finds no controller; its failover follows. [elect]"""
+INCREMENT: Final = Agenda((Do.ReadEpoch, Do.IncrementEpoch))
+"""How a failover begins where the multi does not do it. [readControllerEpochFromZooKeeper, until 2.0]"""
 
 
 class Design(NamedTuple):
@@ -165,15 +133,34 @@ class Design(NamedTuple):
     election: Election = Election.multi
     fenced: bool = True
     """Writes, the deletion of /controller among them, check the version of /controller_epoch. [2.1, KAFKA-6082]"""
+    failover: Agenda = LEADER_AND_ISR
+    """What a controller does with its office. If that ends with `Do.Started`, so does what `elect` catches."""
     state: str = "/brokers/topics/t/partitions/0/state"
     """The path of the partition's state that a controller writes."""
+    looks_again: bool = False
+    """Whoever is refused looks whether it was by what he himself did: his reply may have been lost."""
+    owner_check: bool = False
+    """A broker deletes the registration that an older session of its own left. [2.2, KAFKA-7165]"""
+    ghost_check: bool = False
+    """A /controller that an older session of the broker left does not make it controller. [proposed, KAFKA-13407]"""
+    resign_on_move: bool = False
+    """Also elect and triggerControllerMove resign if they read that another broker is controller. [proposed]"""
 
 
 def agendas(design: Design) -> tuple[Agenda, ...]:
     """Every agenda that a broker can have: each row, and what is left of it after each of its requests."""
-    rows = [STOPPED, STARTUP, EXPIRED, *HANDLING.values(), (*ELECTION[design.election], *FAILOVER)]
-    if design.election is Election.cas_checked:
-        rows.append((Do.DeleteController,))
+    reelect = HANDLING[EventType.NodeDeleted]
+    rows = [STOPPED, STARTUP, EXPIRED, reelect, (*ELECTION[design.election], *design.failover), MAYBE_RESIGN]
+    if design.election is Election.cas_checked or Do.Started in design.failover:
+        rows += [(Do.MoveController,), (Do.DeleteController,)]
+    if Do.ReadBrokers in design.failover:
+        rows.append(BROKER_CHANGE)
+    if design.looks_again:
+        checks = (Do.CheckController, Do.CheckEpoch) if design.election is Election.multi else (Do.CheckController,)
+        rows.append((*checks, *design.failover))
+        rows += [(Do.CheckRegistration, *row[2:]) for row in (STARTUP, EXPIRED)]
+    if design.owner_check:
+        rows += [(Do.DeleteRegistration, *row[1:]) for row in (STARTUP, EXPIRED)]
     return tuple(dict.fromkeys(Agenda(row[at:]) for row in rows for at in range(len(row) + 1)))
 
 
@@ -195,7 +182,17 @@ class Controller(NamedTuple):
     state_version: int = 0
     """The version at which it read the partition's state, until its write is answered."""
     queue: tuple[EventType, ...] = ()
-    """Events of its watch on /controller that have arrived, oldest first; it handles them when it is idle."""
+    """Events of its watches that have arrived, oldest first; it handles them when it is idle."""
+    registration: Session | None = None
+    """The session in which it last registered. [currentZooKeeperSessionId, 2.2]"""
+    listens: bool = False
+    """Its handlers of a controller are registered; what others hear of is dropped."""
+    started: bool = False
+    """The failover of its term is done."""
+    live: frozenset[Any] = frozenset()
+    """Its context: the brokers that it takes for alive, by the names of their nodes."""
+    cached: int | None = None
+    """Its context: the version at which it knows the partition's state."""
 
     @property
     def acts(self) -> bool:
@@ -216,7 +213,21 @@ class Controller(NamedTuple):
 
     def resigned(self) -> "Controller":
         """onControllerResignation: all that it knew as controller is gone."""
-        return Controller(self.doing, self.session, queue=self.queue)
+        return Controller(self.doing, self.session, queue=self.queue, registration=self.registration)
+
+    def not_controller(self) -> "Controller":
+        """It takes itself for controller no longer, and that is all: its context stays."""
+        return self._replace(active=False, epoch=0, epoch_zk_version=0, state_version=0)
+
+    @property
+    def in_elect(self) -> bool:
+        """It is in its election or its failover, and an error there moves the controller."""
+        return len(self.doing) > 0 and self.doing[-1] is Do.Started
+
+    @property
+    def has_context(self) -> bool:
+        """Whether anything is left of a term as controller."""
+        return self.listens or self.started or bool(self.live) or self.cached is not None
 
 
 class PartitionState(NamedTuple):
@@ -234,6 +245,8 @@ class Answer(NamedTuple):
     """What ZooKeeper answered, and what Kafka makes of it."""
     failover: bool = False
     """A failover has its epoch and goes on."""
+    sends: bool = False
+    """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
 
 
 Request: TypeAlias = Callable[["KafkaController", Controller], Answer]
@@ -283,31 +296,120 @@ class KafkaController:
         return Controller()
 
     def expire(self, me: Controller) -> Controller:
-        """The client is told that its session has ended: resign, then open another. [Expire, 1.1]"""
+        """The client is told that its session has ended: resign, then open another. [Expire, 1.1]
+
+        Expire waits for the event that is being handled, whose next request fails, and the new session waits for
+        Expire; what is queued goes. So nothing can come between, and it is one step.
+        """
         self.zookeeper.disconnect(me.session)
-        return Controller(EXPIRED)
+        return Controller(EXPIRED, registration=me.registration)
 
     def deliver(self, me: Controller) -> Controller:
-        """The events in the session's inbox reach the client, which queues them."""
+        """The events in the session's inbox reach the client, which queues those that it has a handler for."""
         if me.session is None:
             return me
         while (event := self.zookeeper.take(me.session)) is not None:
-            me = me._replace(queue=me.queue + (event.type,))
+            if event.path == CONTROLLER or me.listens:
+                me = me._replace(queue=me.queue + (event.type,))
         return me
 
-    def handle(self, me: Controller) -> Controller:
+    def handle(self, me: Controller) -> Answer:
         """It turns to the oldest event in its queue."""
-        return me.to(*HANDLING[me.queue[0]])._replace(queue=me.queue[1:])
+        event, me = me.queue[0], me._replace(queue=me.queue[1:])
+        if event is not EventType.NodeChildrenChanged:
+            name = "Reelect" if event is EventType.NodeDeleted else "ControllerChange"
+            return Answer(me.to(*HANDLING[event]), name)
+        if not me.active:
+            return Answer(me, "BrokerChange: it is not controller")
+        return Answer(me.to(*BROKER_CHANGE), "BrokerChange")
+
+    def asks(self, me: Controller) -> tuple[Operation, ...]:
+        """The operations of its next request, which is one that writes."""
+        match me.doing[0]:
+            case Do.RegisterBroker:
+                return (Create(self.registration, ephemeral=True),)
+            case Do.DeleteRegistration:
+                return (Delete(self.registration),)
+            case Do.CreateController:
+                return (Create(CONTROLLER, self.broker, ephemeral=True),)
+            case Do.IncrementEpoch:
+                return (SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version),)
+            case Do.RegisterController:
+                increment = SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version)
+                return (Create(CONTROLLER, self.broker, ephemeral=True), increment)
+            case Do.UpdateLeaderAndIsr:
+                return (*self._fence(me), SetData(self.design.state, PartitionState(me.epoch), me.state_version))
+            case Do.DeleteController:
+                return (*self._fence(me), Delete(CONTROLLER))
+        raise ValueError(f"{me.doing[0]} writes nothing")
+
+    def lose_reply(self, me: Controller) -> bool:
+        """Its next request is served, and the answer lost with the connection: it will ask again.
+
+        Whether the request had an effect. One that had none is as if it had never been sent.
+        """
+        return self._refused(me) is None
+
+    def _fence(self, me: Controller) -> Iterator[Operation]:
+        if self.design.fenced:
+            yield Check(CONTROLLER_EPOCH, me.epoch_zk_version)
+
+    def _refused(self, me: Controller) -> Operation | None:
+        """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
+        operations = self.asks(me)
+        for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
+            if isinstance(result, Code) and result is not Code.OK:
+                return operation
+        return None
+
+    # The broker's own node.
+
+    @property
+    def registration(self) -> str:
+        """The path of the broker's own node."""
+        return f"{BROKER_IDS}/{self.broker}"
 
     @request
     def register_broker(self, me: Controller) -> Answer:
-        """The broker's own node. Until its predecessor's is gone, a start fails. [checkedEphemeralCreate, 1.1]"""
+        """Create the broker's own node. [checkedEphemeralCreate, 1.1]"""
+        if self._refused(me) is None:
+            return Answer(self._registered(me), "registered")
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckRegistration, *me.doing[1:]), "NODEEXISTS: whose is it?")
+        return self._not_registered(me, "NODEEXISTS: its predecessor's session lives")
+
+    @request
+    def check_registration(self, me: Controller) -> Answer:
+        """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
+
+        If it is gone by now, 2.2 to 3.9 fail with a NullPointerException; here they try again, as they mean to.
+        """
+        again = Agenda((Do.RegisterBroker, *me.doing[1:]))
         try:
-            self.zookeeper.create(me.session, f"{BROKER_IDS}/{self.broker}", ephemeral=True)
-        except NodeExists:
-            self.zookeeper.close(me.session)
-            return Answer(Controller(), "NODEEXISTS: its predecessor's session lives, the start fails")
-        return Answer(me.on(), "registered")
+            _, stat = self.zookeeper.get(me.session, self.registration)
+        except NoNode:
+            return Answer(me.to(*again), "NONODE: once more")
+        if stat.ephemeralOwner == me.session:
+            return Answer(self._registered(me), "its own: registered")
+        if self.design.owner_check and stat.ephemeralOwner == me.registration:
+            return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
+        return self._not_registered(me, "another session's")
+
+    @request
+    def delete_registration(self, me: Controller) -> Answer:
+        """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
+        gone = self._refused(me) is not None
+        return Answer(me.on(), "NONODE: it is gone already" if gone else "deleted")
+
+    def _registered(self, me: Controller) -> Controller:
+        return me.on()._replace(registration=me.session if self.design.owner_check else None)
+
+    def _not_registered(self, me: Controller, why: str) -> Answer:
+        """A start fails; who has had a session before lives on, unregistered, and does not elect."""
+        if self.design.looks_again and Do.MaybeResign in me.doing:
+            return Answer(me.to(), f"{why}: the event is dropped")
+        self.zookeeper.close(me.session)
+        return Answer(Controller(), f"{why}, the start fails")
 
     # Who is controller?
 
@@ -322,26 +424,34 @@ class KafkaController:
         """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]"""
         owner = self._controller_id(me)
         if owner == self.broker:
-            return Answer(me.on(), "it is this broker")
+            return Answer(me.on()._replace(active=True), "it is this broker")
         said = "there is none" if owner is None else f"it is broker {owner}"
-        return Answer(me.on().resigned(), f"{said}: it resigns if it was active")
+        if not me.active:
+            return Answer(me.on(), said)
+        return Answer(me.on().resigned(), f"{said}: it resigns")
 
     @request
     def elect(self, me: Controller) -> Answer:
         """Stand for election, unless there is a controller already. [elect]"""
         owner = self._controller_id(me)
-        # Kafka sets activeControllerId to what it reads, -1 for none, and returns even if that is its own id. What it
-        # knew as controller it keeps, but nobody looks at that before it is elected again.
         if owner is None:
-            standing = me.to(*ELECTION[self.design.election], *FAILOVER)
-            return Answer(standing.resigned(), "there is none: it stands for election")
-        return Answer(me.to()._replace(active=owner == self.broker), f"it is broker {owner}")
+            standing = me.to(*ELECTION[self.design.election], *self.design.failover)
+            return Answer(self._deposed(standing), "there is none: it stands for election")
+        if owner == self.broker:  # and that is all, even if no failover of this session ever ran
+            return Answer(me.to()._replace(active=True), "it is this broker")
+        return Answer(self._deposed(me.to()), f"it is broker {owner}")
+
+    def _deposed(self, me: Controller) -> Controller:
+        """It reads that it is not controller, where Kafka only remembers who is: its context stays."""
+        return me.resigned() if me.active and self.design.resign_on_move else me.not_controller()
 
     def _controller_id(self, me: Controller) -> int | None:
         try:
-            owner, _ = self.zookeeper.get(me.session, CONTROLLER)
+            owner, stat = self.zookeeper.get(me.session, CONTROLLER)
         except NoNode:
             return None
+        if self.design.ghost_check and owner == self.broker and stat.ephemeralOwner != me.session:
+            return NOBODY
         return int(owner)
 
     # Becoming controller.
@@ -349,11 +459,11 @@ class KafkaController:
     @request
     def create_controller(self, me: Controller) -> Answer:
         """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
-        try:
-            self.zookeeper.create(me.session, CONTROLLER, self.broker, ephemeral=True)
-        except NodeExists:
-            return Answer(me.to(Do.MaybeResign), "NODEEXISTS: somebody was faster")
-        return Answer(me.on()._replace(active=True), "created: the broker is controller, and its failover begins")
+        if self._refused(me) is None:
+            return Answer(self._in_office(me), "created: the broker is controller, and its failover begins")
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckController, *me.doing[1:]), "NODEEXISTS: whose is it?")
+        return Answer(me.to(Do.MaybeResign), "NODEEXISTS: somebody was faster")
 
     @request
     def read_epoch(self, me: Controller) -> Answer:
@@ -365,39 +475,89 @@ class KafkaController:
     @request
     def register_controller(self, me: Controller) -> Answer:
         """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
-        create = Create(CONTROLLER, self.broker, ephemeral=True)
-        increment = SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version)
-        failed = self._refused(me, create, increment)
-        if failed is not None:
-            code = "NODEEXISTS" if failed is create else "BADVERSION"
-            return Answer(me.to(*MAYBE_RESIGN).resigned(), f"{code}: ControllerMoved")
-        return Answer(self._elected(me), "created and incremented: its failover runs", failover=True)
+        failed = self._refused(me)
+        if failed is None:
+            return Answer(self._elected(me), "created and incremented: its failover runs", failover=True)
+        code = "NODEEXISTS" if isinstance(failed, Create) else "BADVERSION"
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{code}: was it its own?")
+        return self._moved(me, code)
+
+    @request
+    def check_controller(self, me: Controller) -> Answer:
+        """Read whether it was its own request that created /controller. [checkControllerAndEpoch, 2.1]
+
+        Until 2.0 the owner's session was compared, and since then the id. [checkedEphemeralCreate, 1.1]
+        """
+        try:
+            owner, stat = self.zookeeper.get(me.session, CONTROLLER)
+        except NoNode:
+            if self.design.election is Election.multi:
+                return self._moved(me, "NONODE")
+            return Answer(me.to(Do.CreateController, *me.doing[1:]), "NONODE: once more")
+        if self.design.election is Election.multi:
+            if owner == self.broker:
+                return Answer(me.on(), "it is this broker")
+            return self._moved(me, f"it is broker {owner}")
+        if stat.ephemeralOwner == me.session:
+            return Answer(self._in_office(me), "its own: the broker is controller, and its failover begins")
+        return Answer(me.to(Do.MaybeResign), f"it is broker {owner}: somebody was faster")
+
+    @request
+    def check_epoch(self, me: Controller) -> Answer:
+        """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]"""
+        epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        if epoch != me.epoch + 1:
+            return self._moved(me, f"it is {epoch}, at version {stat.version}")
+        return Answer(self._elected(me), "its own: its failover runs", failover=True)
 
     @request
     def increment_epoch(self, me: Controller) -> Answer:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]"""
-        try:
-            self.zookeeper.set(me.session, CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version)
-        except BadVersion:
-            if self.design.election is Election.cas_swallowed:
-                said = "BADVERSION: logged and swallowed, its failover runs with the epoch it read"
-                return Answer(me.on(), said, failover=True)
-            moved = me.to(Do.DeleteController).resigned()
-            moved = moved._replace(epoch_zk_version=me.epoch_zk_version)  # what a fenced delete will check
-            return Answer(moved, "BADVERSION: its failover fails, it resigns and moves the controller")
-        return Answer(self._elected(me), "incremented: its failover runs", failover=True)
+        if self._refused(me) is None:
+            return Answer(self._elected(me), "incremented: its failover runs", failover=True)
+        if self.design.election is Election.cas_swallowed:
+            said = "BADVERSION: logged and swallowed, its failover runs with the epoch it read"
+            return Answer(me.on(), said, failover=True)
+        return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
+
+    def _in_office(self, me: Controller) -> Controller:
+        """The broker is controller; a failover that the model follows registers its handlers first."""
+        return me.on()._replace(active=True, listens=Do.ReadBrokers in self.design.failover)
 
     def _elected(self, me: Controller) -> Controller:
-        return me.on()._replace(active=True, epoch=me.epoch + 1, epoch_zk_version=me.epoch_zk_version + 1)
+        return self._in_office(me)._replace(epoch=me.epoch + 1, epoch_zk_version=me.epoch_zk_version + 1)
+
+    def _moved(self, me: Controller, code: str) -> Answer:
+        """ControllerMovedException, from whoever is not controller yet."""
+        return Answer(me.to(*MAYBE_RESIGN).not_controller(), f"{code}: ControllerMoved")
 
     # Being controller.
+
+    @request
+    def read_brokers(self, me: Controller) -> Answer:
+        """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do."""
+        live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=True)
+        if live == me.live and not me.in_elect:
+            return Answer(me.to(), "the same ones")
+        return Answer(me.on()._replace(live=live), "these are alive")
+
+    @request
+    def read_states(self, me: Controller) -> Answer:
+        """Read every partition's state into the cache, and tell the brokers."""
+        _, stat = self.zookeeper.get(me.session, self.design.state)
+        return Answer(me.on()._replace(cached=stat.version), "cached; UpdateMetadata is sent", sends=True)
+
+    def let_be(self, me: Controller) -> Controller:
+        """The partition's leader is alive: there is nothing to elect, and nothing is written."""
+        return self._done(me.on())
 
     @request
     def read_partition_state(self, me: Controller) -> Answer:
         """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]"""
         state, stat = self.zookeeper.get(me.session, self.design.state)
         if state.controller_epoch > me.epoch:
-            return Answer(me.to(), "a newer controller wrote it: StateChangeFailed")
+            return Answer(self._done(me.on()), "a newer controller wrote it: StateChangeFailed")
         return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
 
     @request
@@ -407,32 +567,49 @@ class KafkaController:
         If somebody else wrote in between, it is read again; if the fence fails, the controller has moved.
         [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
         """
-        write = SetData(self.design.state, PartitionState(me.epoch), me.state_version)
-        failed = self._refused(me, *self._fence(me), write)
-        done = me.on()._replace(state_version=0)
+        failed = self._refused(me)
         if failed is None:
-            return Answer(done, "written")
-        if failed is write:
-            again = done.to(Do.ReadPartitionState, *me.doing)
-            return Answer(again, "BADVERSION: somebody else wrote it")
-        return Answer(done.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+            cached = None if me.cached is None else me.state_version + 1
+            return Answer(self._done(me._replace(cached=cached)), "written; LeaderAndIsr is sent", sends=True)
+        me = me._replace(state_version=0)
+        if isinstance(failed, SetData):
+            return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: somebody else wrote it")
+        return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+
+    def _done(self, me: Controller) -> Controller:
+        """It goes on after a partition; behind the last one of a failover there is nothing more."""
+        after = me.on()._replace(state_version=0)
+        return after.on()._replace(started=True) if after.about_to(Do.Started) else after
+
+    # triggerControllerMove.
+
+    def fail(self, me: Controller) -> Answer:
+        """Its next request, in its failover, fails for a reason of its own. [elect catches Throwable]"""
+        if self.design.election is Election.multi:
+            return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
+        return Answer(self._to_move(me), "it resigns and moves the controller")
+
+    @request
+    def move_controller(self, me: Controller) -> Answer:
+        """Read whether there is a controller to be moved: it resigns if it is this broker. [2.1]"""
+        owner = self._controller_id(me)
+        if owner == self.broker:
+            return Answer(self._to_move(me), "it is this broker: it resigns")
+        said = "there is none" if owner is None else f"it is broker {owner}"
+        return Answer(self._deposed(me.to()), f"{said}: it leaves it at that")
+
+    def _to_move(self, me: Controller) -> Controller:
+        """It has resigned, and knows the version that a fenced deletion of /controller checks."""
+        return me.to(Do.DeleteController).resigned()._replace(epoch_zk_version=me.epoch_zk_version)
 
     @request
     def delete_controller(self, me: Controller) -> Answer:
         """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove]"""
-        delete = Delete(CONTROLLER)
-        failed = self._refused(me, *self._fence(me), delete)
-        answers: dict[Operation | None, str] = {None: "deleted", delete: "NONODE: it is gone already"}
-        said = answers.get(failed, "BADVERSION of the epoch: ControllerMoved, it stays")
+        failed = self._refused(me)
+        if failed is None:
+            said = "deleted"
+        elif isinstance(failed, Delete):
+            said = "NONODE: it is gone already"
+        else:
+            said = "BADVERSION of the epoch: ControllerMoved, it stays"
         return Answer(me.on().resigned(), said)
-
-    def _fence(self, me: Controller) -> Iterator[Operation]:
-        if self.design.fenced:
-            yield Check(CONTROLLER_EPOCH, me.epoch_zk_version)
-
-    def _refused(self, me: Controller, *operations: Operation) -> Operation | None:
-        """Which operation of a multi failed, and so undid the others; None if none did."""
-        for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
-            if isinstance(result, Code) and result is not Code.OK:
-                return operation
-        return None

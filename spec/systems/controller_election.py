@@ -43,6 +43,9 @@ from statemachines.controller import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     IDLE,
+    INCREMENT,
+    LEADER_AND_ISR,
+    Agenda,
     Controller,
     Design,
     Do,
@@ -156,7 +159,9 @@ class ControllerElection(Specification):
     @cached_property
     def design(self) -> Design:
         """How the controller of this release does it."""
-        return Design(Election[self.epoch_update], self.fence_zk, PARTITION_STATE)
+        election = Election[self.epoch_update]
+        increment = () if election is Election.multi else INCREMENT
+        return Design(election, self.fence_zk, Agenda((*increment, *LEADER_AND_ISR)), PARTITION_STATE)
 
     def sessions_of(self, broker: int) -> list[Session]:
         """The sessions that a broker may have."""
@@ -177,6 +182,19 @@ class ControllerElection(Specification):
         """How often the partition's state can have been written: once in each failover."""
         return integers(0, self.elections * self.brokers)
 
+    @property
+    def names(self) -> Domain[Any]:
+        """The names of the nodes under /brokers/ids: nobody asks for them."""
+        return left_out()
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What a controller knows besides: nothing, here."""
+        nothing = Controller()
+        return {
+            name: one_of(getattr(nothing, name)) for name in ("registration", "listens", "started", "live", "cached")
+        }
+
     # Variables: a ZooKeeper, the brokers, a history.
 
     @variable
@@ -188,7 +206,7 @@ class ControllerElection(Specification):
         parent = {"data": nothing, "version": unversioned, "owner": nothing, "children": left_out()}
         fields: dict[str, dict[str, Any]] = {
             "/": parent,
-            BROKER_IDS: parent,
+            BROKER_IDS: {**parent, "children": self.names},
             CONTROLLER: {
                 "data": each_broker(self),
                 "version": unversioned,
@@ -260,6 +278,7 @@ class ControllerElection(Specification):
                 epoch_zk_version=epochs,
                 state_version=self.writes,
                 queue=sequence_of(self.kinds_of_event, longest=3),
+                **self.context,
             ),
         )
 
@@ -288,12 +307,16 @@ class ControllerElection(Specification):
         require(s.controllers[broker].about_to(Do.Start))
         s.controllers[broker] = self.controller(s, broker).start()
 
+    def is_free(self, s: State, session: Session) -> bool:
+        """Nothing refers to it, so that its number may be used for a new one."""
+        return session not in s.sessions
+
     @action(broker=each_broker)
     def connect(self, s: State, broker: int) -> None:
         """A broker opens a ZooKeeper session."""
         me = s.controllers[broker]
         require(me.about_to(Do.Connect))
-        free = [session for session in self.sessions_of(broker) if session not in s.sessions]
+        free = [session for session in self.sessions_of(broker) if self.is_free(s, session)]
         require(free)
         s.controllers[broker] = self.controller(s, broker).connect(me, free[0])
 
@@ -316,8 +339,9 @@ class ControllerElection(Specification):
         """An idle broker handles the oldest event in its queue."""
         me = s.controllers[broker]
         require(me.doing == IDLE and me.queue)
-        say("deleted: Reelect" if me.queue[0] is EventType.NodeDeleted else "created: ControllerChange")
-        s.controllers[broker] = self.controller(s, broker).handle(me)
+        answer = self.controller(s, broker).handle(me)
+        say(answer.said)
+        s.controllers[broker] = answer.controller
 
     @action(broker=each_broker, when=lambda self: self.crashes)
     def crash(self, s: State, broker: int) -> None:

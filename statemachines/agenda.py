@@ -1,0 +1,60 @@
+"""What a broker is about to do: a row of requests to ZooKeeper, in order.
+
+Between two of them anything may happen elsewhere, so a row is as fine as what there is to be seen of it.
+"""
+
+from enum import Enum
+from typing import Final
+
+__all__ = ["IDLE", "STOPPED", "Agenda", "Do"]
+
+
+class Do(Enum):
+    """A request to ZooKeeper, or what a process does in place of one."""
+
+    Start = "be started"
+    Connect = "open a session"
+    RegisterBroker = "create /brokers/ids/<id>"
+    CheckRegistration = "get /brokers/ids/<id>: whose is it?"
+    DeleteRegistration = "delete /brokers/ids/<id>, left by a session that has ended"
+    WatchController = "exists /controller, with a watch"
+    MaybeResign = "get /controller: is this broker still the controller?"
+    Elect = "get /controller: is there a controller already?"
+    CreateController = "create /controller"
+    ReadEpoch = "get /controller_epoch"
+    IncrementEpoch = "set /controller_epoch, if it is still at the version that was read"
+    RegisterController = "create /controller and increment /controller_epoch, in one multi"
+    CheckController = "get /controller: was it this broker's multi that created it?"
+    CheckEpoch = "get /controller_epoch: was it this broker's multi that incremented it?"
+    WatchBrokers = "children of /brokers/ids, with a watch"
+    ReadBrokers = "children of /brokers/ids, with a watch since 1.1: who is alive?"
+    ReadStates = "get the state of every partition"
+    ReadPartitionState = "get the state of a partition, to elect its leader"
+    UpdateLeaderAndIsr = "set the state of a partition, if it is still at the version that was read"
+    Started = "nothing more: the failover is done"
+    MoveController = "get /controller: triggerControllerMove begins"
+    DeleteController = "delete /controller: triggerControllerMove ends"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+class Agenda(tuple[Do, ...]):
+    """What a broker is about to do, in this order, unless an answer changes it."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        if not self:
+            return "Idle"
+        return self[0].name + (", ..." if len(self) > 1 else "")
+
+    __repr__ = __str__
+
+
+STOPPED: Final = Agenda((Do.Start,))
+"""The process is not running."""
+IDLE: Final = Agenda()
+"""It waits for an event."""
