@@ -40,6 +40,20 @@ class Seen(dict[int, int]):
         code = self[slot] = self.registers[register] >> shift & mask
         return code
 
+    def whole(self, slots: Iterable[int]) -> None:
+        """Read all of these."""
+        for slot in slots:
+            self[slot]
+
+
+class Elsewhere(Seen):
+    """Of another state, where nobody wants to know what was read."""
+
+    __slots__ = ()
+
+    def whole(self, slots: Iterable[int]) -> None:
+        """It makes no difference."""
+
 
 class Copy(NamedTuple):
     """What is written is what stands in this slot."""
@@ -434,15 +448,6 @@ class LazyRecord(Lazy):
         """Whoever calls `type(self)` to make another one gets a plain one."""
         return cls._cls(*parts, **named)
 
-    def __getattr__(self, name: str) -> Any:
-        known = self.__dict__
-        try:
-            lens = known["_lens"].fields[name]
-        except KeyError:
-            raise AttributeError(f"{self._cls.__name__!r} object has no attribute {name!r}") from None
-        value = known[name] = lens.look(known["_seen"])
-        return value
-
     def _plain(self) -> Any:
         return tuple.__new__(self._cls, [plain(part) for part in self])
 
@@ -514,6 +519,18 @@ class LazyRecord(Lazy):
         return cls
 
 
+class Field:
+    """One of a record, as long as it is not known: what stands in `__dict__` goes before it."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, record: LazyRecord, _: type) -> Any:
+        known, name = record.__dict__, self.name
+        value = known[name] = known["_lens"].fields[name].look(known["_seen"])
+        return value
+
+
 # What `case` looks at: tuples are sequences.
 for _lazy in (LazySequence, LazyRecord):
     abc.Sequence.register(_lazy)
@@ -557,7 +574,8 @@ def lazy_record(cls: Any) -> type[LazyRecord] | None:
     }
     for name in {"count", "index"} - own.keys():  # the names of many a field
         members[name] = lambda self, *asked, name=name: getattr(self[:], name)(*asked)
-    return type(cls.__name__, (LazyRecord,), {**members, "_cls": cls, "_fields": cls._fields})
+    fields = {name: Field(name) for name in cls._fields}
+    return type(cls.__name__, (LazyRecord,), {**members, **fields, "_cls": cls, "_fields": cls._fields})
 
 
 def _carried(cls: Any, name: str, member: Any) -> Any:

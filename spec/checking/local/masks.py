@@ -68,17 +68,31 @@ class Masks:
             (place.shift - self.groups[number].shift, (1 << place.width) - 1)
             for place, number in zip(places, self.group_of, strict=True)
         ]
+        self._bit_of = [1 << group for group in self.group_of]
         self.lookups: list[Lookup] = []
-        self.off = np.zeros((0, self.words), np.uint64)
+        """Those of single groups, then those of several."""
+        rows = sum(1 << group.width for group in self.groups)
+        self.off = np.empty((rows + (LOOKUPS << LOOKUP), self.words), np.uint64)
+        """Room for all lookups that there can be; memory is taken as they are written."""
+        self._used = 0
         self.pieces = np.zeros((0, 6), np.int64)
         """How compiled code looks up: of each group word, shift, mask and where its value begins in the row; and of
         the last group of a lookup the first row, and 1."""
         self._cubes: list[tuple[int, int, Cube]] = []
-        self._look_up([(number,) for number in range(len(self.groups))])
+        """Those of several groups that fit into a lookup."""
+        self._fits: dict[int, bool] = {}
+        for number, group in enumerate(self.groups):
+            self._add((number,), np.full((1 << group.width, self.words), -1, np.int64).view(np.uint64))
+        self._look_up()
 
     def learn(self, table: int, reads: Mapping[int, int] | None) -> None:
         """A table has the usual outcome wherever these slots have these codes."""
         if reads is None:
+            return
+        bits = 0
+        for slot in reads:
+            bits |= self._bit_of[slot]
+        if not self._can_be_looked_up(bits):
             return
         cube: Cube = {}
         for slot, code in reads.items():
@@ -86,11 +100,18 @@ class Masks:
             group = self.group_of[slot]
             known, wanted = cube.get(group, (0, 0))
             cube[group] = known | mask << shift, wanted | code << shift
-        bits = _set_of(cube)
-        self._cubes.append((table, bits, cube))
+        if len(cube) > 1:
+            self._cubes.append((table, bits, cube))
         for lookup in self.lookups:
             if not bits & ~lookup.bits:
                 self._clear(lookup, table, cube)
+
+    def _can_be_looked_up(self, bits: int) -> bool:
+        """Whether these groups can ever be a part of one lookup."""
+        if bits not in self._fits:
+            widths = [self.groups[group].width for group in _members(bits)]
+            self._fits[bits] = len(widths) < 2 or sum(widths) <= LOOKUP
+        return self._fits[bits]
 
     def _clear(self, lookup: Lookup, table: int, cube: Cube) -> None:
         at = known = wanted = 0
@@ -101,30 +122,47 @@ class Masks:
             at += self.groups[group].width
         clear(self.off, lookup.first + wanted, (1 << at) - 1 & ~known, table)
 
-    def _look_up(self, all_groups: Iterable[tuple[int, ...]]) -> None:
-        self.lookups, first, pieces = [], 0, []
-        for groups in all_groups:
-            self.lookups.append(Lookup(groups, _set_of(groups), first))
+    def _add(self, groups: tuple[int, ...], off: np.ndarray[Any, Any]) -> Lookup:
+        """One more lookup, with these sets of tables in its rows."""
+        self.lookups.append(Lookup(groups, _set_of(groups), self._used))
+        self._used += len(off)
+        self.off[self._used - len(off) : self._used] = off
+        return self.lookups[-1]
+
+    def _join(self, groups: tuple[int, ...]) -> None:
+        """A lookup of several groups: what is known of each of them by itself, and of some of them together."""
+        off = self._off_by(groups[0])
+        for group in groups[1:]:
+            off = (self._off_by(group)[:, :, None] & off[:, None, :]).reshape(self.words, -1)
+        lookup = self._add(groups, off.T)
+        for table, bits, cube in self._cubes:
+            if not bits & ~lookup.bits:
+                self._clear(lookup, table, cube)
+
+    def _off_by(self, group: int) -> np.ndarray[Any, Any]:
+        """By word and value of a group by itself, the tables that are off."""
+        first = self.lookups[group].first
+        return self.off[first : first + (1 << self.groups[group].width)].T
+
+    def _look_up(self) -> None:
+        """Look up what was joined, and the groups that are in none of these lookups."""
+        joined = self.lookups[len(self.groups) :]
+        covered = {group for lookup in joined for group in lookup.groups}
+        pieces = []
+        for lookup in joined + [self.lookups[group] for group in range(len(self.groups)) if group not in covered]:
             at = 0
-            for number in groups:
+            for number in lookup.groups:
                 group = self.groups[number]
                 pieces.append((group.word, group.shift, (1 << group.width) - 1, at, 0, 0))
                 at += group.width
-            pieces[-1] = (*pieces[-1][:4], first, 1)
-            first += 1 << at
+            pieces[-1] = (*pieces[-1][:4], lookup.first, 1)
         self.pieces = np.array(pieces, np.int64).reshape(-1, 6)
-        self.off = np.full((first, self.words), -1, np.int64).view(np.uint64)
-        for table, bits, cube in self._cubes:
-            for lookup in self.lookups:
-                if not bits & ~lookup.bits:
-                    self._clear(lookup, table, cube)
 
     def tune(self, vain: np.ndarray[Any, Any], states: int) -> None:
         """Add lookups for walks in vain, seen in so many states, each given by the groups that it looks at."""
         width = np.array([group.width for group in self.groups], np.int64)
         left, many = np.unique(vain, return_counts=True)
-        chosen = [lookup.groups for lookup in self.lookups if len(lookup.groups) > 1]
-        while len(chosen) < LOOKUPS and len(left):
+        while len(self.lookups) < len(self.groups) + LOOKUPS and len(left):
             common = left[np.argsort(-many, kind="stable")[:COMMON]]
             unions = np.unique(common[:, None] | common[None, :])
             members = unions[:, None] >> np.arange(len(width), dtype=np.uint64) & np.uint64(1)
@@ -135,11 +173,10 @@ class Masks:
             best = int(np.argmax(spared))
             if spared[best] < WORTH * states:
                 break
-            chosen.append(tuple(_members(int(unions[best]))))
+            self._join(tuple(_members(int(unions[best]))))
             kept = left & ~unions[best] != 0
             left, many = left[kept], many[kept]
-        covered = {group for groups in chosen for group in groups}
-        self._look_up(chosen + [(group,) for group in range(len(self.groups)) if group not in covered])
+        self._look_up()
 
 
 def _set_of(members: Iterable[int]) -> int:

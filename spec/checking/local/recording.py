@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from spec.checking.local.lazy import Copy, Seen, Writes
+from spec.checking.local.lazy import Copy, Elsewhere, Seen, Writes
 from spec.checking.local.lenses import Lens, Lenses, Record, Unlike
 from spec.checking.model import EvaluationFailed, Model
 from spec.language.errors import Bounded, Disabled, OutOfDomain, SpecificationError
@@ -94,6 +94,7 @@ class Recorder:
         slots = self.slots
         self._places = tuple(zip(slots.registers, slots.shifts, slots.masks, strict=True))
         self._lazily, self._plainly = _Lazily(self), _Plainly(self)
+        self._acts = [[_Act(action, index) for index in range(len(action.instances))] for action in model.actions]
         self._cells = self._masks_of_cells()
         self._done: dict[tuple[int, int], int] = {}
         self._elsewhere: Sequence[int] = [0] * (2 * model.layout.words + 1)
@@ -125,8 +126,7 @@ class Recorder:
         Raises:
             EvaluationFailed: done again it did not do the same.
         """
-        action = self.model.actions[number]
-        return self._recorded(_Act(action, index), registers)
+        return self._recorded(self._acts[number][index], registers)
 
     def of_state(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
         """An instance of a property of states, in the state in the registers."""
@@ -183,7 +183,7 @@ class Recorder:
             others += [[0] * len(seen.registers), seen.registers]
         self._elsewhere = seen.registers
         for other in others:
-            there = Seen(self._places, self._mixed(seen, other))
+            there = Elsewhere(self._places, self._mixed(seen, other))
             its_outcome, its_writes = self._on_plain_values(evaluate, there)
             same = its_outcome == outcome
             if same and outcome == ENABLED:
@@ -310,10 +310,10 @@ class _View:
     def load(self, seen: Seen) -> None:
         """Look at what is in other registers; what was assigned is forgotten."""
         self.seen, self.writes = seen, {}
-        for row in (self.here, self.before):
-            row.values.load(seen)
-            row.dirty.clear()
-            row.writer = None
+        self.here.values.load(seen)
+        self.before.values.load(seen)
+        self.here.dirty.clear()
+        self.here.writer = None
 
     def no_step(self, seen: Seen) -> bool:
         """Whether it was found out that there is no step."""
@@ -456,7 +456,6 @@ class _PlainCells(_Cells):
 
     def __missing__(self, at: int) -> Any:
         cell, start = self.cells[at], self.starts[at]
-        for slot in range(start, start + len(cell.places)):
-            self.seen[slot]
+        self.seen.whole(range(start, start + len(cell.places)))
         value = self[at] = cell.unpack(_packed(self.seen.registers[self.words]))
         return value

@@ -17,7 +17,7 @@ import numpy as np
 from spec.checking.exploration import split
 from spec.checking.local.compact import compact
 from spec.checking.local.kernels import EFFECTS, Program, Scratch, survey
-from spec.checking.local.lazy import Copy
+from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import NONE, orbits
 from spec.checking.local.recording import CLOSED, USUAL, Recorded, Recorder
@@ -98,6 +98,9 @@ class Tables:
             for register, shift, size in zip(slots.registers, slots.shifts, slots.sizes, strict=True)
         ]
         """As a node names a slot: register, shift << 8, width << 16."""
+        self._places = dict(
+            zip(self._nodes, zip(slots.registers, slots.shifts, slots.masks, strict=True), strict=True)
+        )
         self.code = Growing(np.int32, used=1)  # offset 0 means unknown
         self.root = Growing(np.int32, used=len(self.all))
         self.effects = Growing(np.uint64, 2 * self.words, used=EFFECTS)
@@ -106,6 +109,8 @@ class Tables:
         self._effects: dict[tuple[Any, ...], int] = {}
         self._written: list[int] = [0] * EFFECTS
         self._looked_at = [0] * len(self.all)
+        self._here = (1 << self.recorder.n_slots) - 1
+        """The slots of the state at hand, one bit for each."""
 
         self.masks = Masks(model.layout.slots, len(self.all))
         self.affects = Growing(np.uint64, self.masks.words, used=EFFECTS)
@@ -184,41 +189,44 @@ class Tables:
             recorded = self.recorder.of_state(table.instance, table.sought, registers)
         else:
             recorded = self.recorder.of_step(table.instance, table.sought, registers)
-        self._look(number, recorded)
         self._insert(number, recorded, registers)
         self.learned += 1
 
     def outcome(self, number: int, registers: Sequence[int]) -> int:
         """The outcome for what is in the registers; -1 if nobody has learned it."""
-        code, at = self.code.view, self.root.view[number]
+        code, places, at = self.code.view, self._places, self.root.view[number]
         while at > 0:
-            node = code[at]
-            at = code[at + 1 + (registers[node & 0xFF] >> (node >> 8 & 0x3F) & (1 << (node >> 16)) - 1)]
+            register, shift, mask = places[code[at]]
+            at = code[at + 1 + (registers[register] >> shift & mask)]
         return -1 - at if at < 0 else -1
 
     def _insert(self, number: int, recorded: Recorded, registers: Sequence[int]) -> None:
-        nodes, code = self._nodes, self.code
-        view, edge = self.root.view, number
+        nodes, code, root = self._nodes, self.code, self.root.view
+        view, edge, new = root, number, 0
         for slot, value in recorded.reads:
             at, node = view[edge], nodes[slot]
             if at == 0:
                 at = code.take(1 + (1 << (node >> 16)))
-                if view is not self.root.view:
+                if view is not root:
                     view = code.view
                 code.view[at] = node
                 view[edge] = at
+                new |= 1 << slot
             elif at < 0 or code.view[at] != node:
                 raise self._contradiction(number, registers)
             view, edge = code.view, at + 1 + value
-        outcome = recorded.outcome if recorded.outcome >= 0 else self._effect(recorded)
+        if new:
+            self._look(number, new & self._here)
+        outcome = recorded.outcome if recorded.outcome >= 0 else self._effect(recorded.writes)
         if view[edge] not in (0, -1 - outcome):
             raise self._contradiction(number, registers)
         view[edge] = -1 - outcome
         if outcome == USUAL:
-            self.masks.learn(number, self.recorder.of_one_state(recorded.reads))
+            steps = self.all[number].kind == "step"
+            self.masks.learn(number, self.recorder.of_one_state(recorded.reads) if steps else dict(recorded.reads))
 
-    def _effect(self, recorded: Recorded) -> int:
-        key = tuple(sorted(recorded.writes.items()))
+    def _effect(self, writes: Writes) -> int:
+        key = tuple(sorted(writes.items()))
         number = self._effects.get(key)
         if number is None:
             slots, clear, put, copies = self.recorder.slots, [0] * self.words, [0] * self.words, []
@@ -241,10 +249,10 @@ class Tables:
                     self._affect(number, table)
         return number
 
-    def _look(self, number: int, recorded: Recorded) -> None:
-        """A table looks at these slots."""
+    def _look(self, number: int, slots: int) -> None:
+        """A table looks at these slots, one bit for each."""
         looked_at = self._looked_at[number]
-        new = sum(1 << slot for slot, _ in recorded.reads if slot < self.recorder.n_slots) & ~looked_at
+        new = slots & ~looked_at
         if new:
             self._looked_at[number] = looked_at | new
             for effect, written in enumerate(self._written):
@@ -282,13 +290,9 @@ class Tables:
 
     def _groups_of_fields(self) -> Any:
         """The groups in which the bits of each field lie, as sets."""
-        nodes = self._nodes[: self.recorder.n_slots]
-        found = []
-        for register, field in zip(self._compact.registers.tolist(), self._compact.fields.tolist(), strict=True):
-            groups = 0
-            for node, group in zip(nodes, self.masks.group_of, strict=True):
-                mask = ((1 << (node >> 16)) - 1) << (node >> 8 & 0x3F)
-                if node & 0xFF == register and mask & field:
-                    groups |= 1 << group
-            found.append(groups)
-        return np.array(found, np.uint64)
+        group_of = np.array(self.masks.group_of, np.uint64)
+        slots, here = self.recorder.slots, slice(self.recorder.n_slots)
+        bits = np.array(slots.masks[here], np.uint64) << np.array(slots.shifts[here], np.uint64)
+        looks = (self._compact.fields[:, None] & bits) != 0
+        looks &= self._compact.registers[:, None] == np.array(slots.registers[here], np.int32)
+        return np.bitwise_or.reduce(np.where(looks, np.uint64(1) << group_of, np.uint64(0)), axis=1)

@@ -1,0 +1,85 @@
+"""A row of a lookup has a table's bit until something is learned that makes its outcome sure there."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+
+from spec.checking.local import masks
+from spec.checking.local.masks import Lookup, Masks
+from spec.language import integers, mapping
+from spec.language.state import Layout
+
+TABLES = 70
+"""More than a word has bits."""
+
+Path = tuple[int, dict[int, int]]
+"""A table, and the codes of the slots that it looked at."""
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Masks:
+    """Nothing learned yet, of groups of two or three slots each."""
+    monkeypatch.setattr(masks, "GROUP", 4)
+    monkeypatch.setattr(masks, "LOOKUP", 8)
+    layout = Layout({"x": ("", mapping(range(4), integers(0, 3))), "y": ("", mapping(range(5), integers(0, 1)))})
+    return Masks(layout.slots, TABLES)
+
+
+def paths(masks: Masks, seed: int, number: int) -> list[Path]:
+    """Of all lengths, from none to more than fits into a lookup."""
+    chance, slots = random.Random(seed), range(len(masks.group_of))
+    return [
+        (
+            chance.randrange(TABLES),
+            {slot: chance.randrange(2) for slot in chance.sample(slots, chance.choice(range(5)))},
+        )
+        for _ in range(number)
+    ]
+
+
+def rows(masks: Masks, lookup: Lookup, learned: list[Path]) -> list[list[bool]]:
+    """For each value of the lookup's groups, first group lowest, the tables whose outcome is not sure."""
+    width_of = [mask.bit_length() for _, mask in masks._within]
+    slots = [slot for group in reversed(lookup.groups) for slot, its in enumerate(masks.group_of) if its == group]
+    expected = []
+    for codes in product(*(range(1 << width_of[slot]) for slot in slots)):
+        held = dict(zip(slots, codes, strict=True))
+        sure = {table for table, reads in learned if reads.items() <= held.items()}
+        expected.append([table not in sure for table in range(TABLES)])
+    return expected
+
+
+def is_right(masks: Masks, learned: list[Path]) -> None:
+    """Each lookup says what follows from what was learned, and all groups are looked up."""
+    for lookup in masks.lookups:
+        width = sum(masks.groups[group].width for group in lookup.groups)
+        bits = masks.off[lookup.first : lookup.first + (1 << width)].view(np.uint8)
+        found = np.unpackbits(bits, axis=1, bitorder="little")[:, :TABLES].astype(bool)
+        assert found.tolist() == rows(masks, lookup, learned), lookup
+    assert {tuple(piece) for piece in masks.pieces[:, :2].tolist()} == {(g.word, g.shift) for g in masks.groups}
+    firsts = {lookup.first for lookup in masks.lookups}
+    assert set(masks.pieces[masks.pieces[:, 5] == 1, 4].tolist()) <= firsts
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_lookup_says_what_was_learned_before_it_and_after(seed: int, found: Masks) -> None:
+    """Whether it was joined when nothing, something or all was known."""
+    known = paths(found, seed, 90)
+    vain = np.array([0b11, 0b101, 0b11, 0b110], np.uint64)
+    for at in range(0, 90, 30):
+        for table, reads in known[at : at + 30]:
+            found.learn(table, reads)
+        is_right(found, known[: at + 30])
+        found.tune(np.append(vain, np.uint64(1 << at // 30 | 8)), 4)
+        is_right(found, known[: at + 30])
+    assert any(len(lookup.groups) > 1 for lookup in found.lookups)
+
+
+def test_what_is_known_of_no_single_state_says_nothing(found: Masks) -> None:
+    """A step that changes what it looked at."""
+    found.learn(0, None)
+    is_right(found, [])
