@@ -261,6 +261,7 @@ class Replication(Specification):
     @action(leader=each_broker, replica=each_broker, when=several_brokers)
     def leader_shrink_isr(self, s: State, leader: int, replica: int) -> None:
         """The true leader takes a replica that is behind out of the ISR. [Partition.maybeShrinkIsr, 3.9]"""
+        require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
         require(replica in mine.isr and replica != leader)
         require(not self.is_caught_up(s, replica, leader))
@@ -269,6 +270,7 @@ class Replication(Specification):
     @action(leader=each_broker, replica=each_broker, when=several_brokers)
     def leader_expand_isr(self, s: State, leader: int, replica: int) -> None:
         """The true leader takes a replica that has caught up into the ISR. [Partition.maybeExpandIsr, 3.9]"""
+        require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
         require(replica not in mine.isr)
         require(self.may_join(s, replica, leader))
@@ -276,7 +278,6 @@ class Replication(Specification):
 
     def write_isr(self, s: State, leader: int, isr: frozenset[int]) -> None:
         """The true leader writes its ISR to ZooKeeper, under the same epoch; nobody is sent anything."""
-        require(self.is_true_leader(s, leader))
         s.partition_state = s.partition_state._replace(isr=isr)
         s.replica[leader] = s.replica[leader]._replace(isr=isr)
 
@@ -597,6 +598,8 @@ class Kip320(Kip279, truncation="kip-320"):
 
     def may_join(self, s: State, follower: int, leader: int) -> bool:
         """Only under the leader's own epoch, and not before that epoch can be told from the records."""
-        fenced_off = self.fence_join and not self.same_epoch(s, follower, leader)
-        too_early = self.join_at_epoch_start and not has_committed_in_its_epoch(s, leader)
-        return not fenced_off and not too_early and super().may_join(s, follower, leader)
+        if self.fence_join and not self.same_epoch(s, follower, leader):
+            return False
+        if self.join_at_epoch_start and not has_committed_in_its_epoch(s, leader):
+            return False
+        return super().may_join(s, follower, leader)
