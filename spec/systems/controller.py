@@ -82,7 +82,8 @@ def each_ephemeral(self: ControllerLife) -> Domain[str]:
 
 def may_find_a_node(self: ControllerLife) -> bool:
     """A broker may find its own node there when it registers."""
-    return self.lost_replies or self.crashes or self.ephemeral_outlives_session
+    restarts = self.crashes and self.sessions_per_broker > 1
+    return self.lost_replies or restarts or self.ephemeral_outlives_session
 
 
 def is_contested(self: ControllerLife) -> bool:
@@ -275,7 +276,7 @@ class ControllerLife(ControllerElection):
         """A broker creates /controller."""
         self.request(s, broker, Do.CreateController, KafkaController.create_controller, reply)
 
-    @action(broker=each_broker)
+    @action(broker=each_broker, when=lambda self: self.lost_replies or self.brokers > 1)
     def check_controller(self, s: State, broker: int) -> None:
         """A broker reads whether it was its own request that created /controller."""
         self.request(s, broker, Do.CheckController, KafkaController.check_controller)
