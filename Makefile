@@ -20,7 +20,7 @@ check: $(STAMP)  ## explore the controller election on both engines, then break 
 	$(BIN)/python -m spec.demonstration
 
 test: $(STAMP)  ## the whole test suite
-	$(BIN)/python -m pytest -m 'not long'
+	$(BIN)/python -m pytest -m 'not long' -n auto --dist loadfile
 
 long: $(STAMP)  ## the checks that take minutes
 	$(BIN)/python -m pytest -m long

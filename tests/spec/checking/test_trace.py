@@ -362,7 +362,11 @@ VALUES: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "expected"), VALUES, ids=[repr(value) for value, _ in VALUES])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    VALUES,
+    ids=[f"{number} {type(value).__name__}" for number, (value, _) in enumerate(VALUES)],
+)
 def test_a_value_as_json(value: Any, expected: Any) -> None:
     """Whatever a state holds has a form in JSON, what is left out aside."""
     assert json.loads(json.dumps(jsonable(value))) == expected
