@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import re
@@ -20,6 +21,7 @@ import pytest
 
 from spec import cli
 from spec.anomalies import read
+from spec.progress import Progress
 from spec.systems import SYSTEMS
 from statemachines.diagrams import DIAGRAMS, FORMATS
 from tests.spec.test_anomalies import ATLAS, BY_FORM
@@ -193,8 +195,10 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Ask]:
-    """Ask the command's entry point, in this process."""
+    """Ask the command's entry point, in this process; however slow it is, it does not say how far it is."""
     handler = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("spec.progress.QUICK", math.inf)
+    monkeypatch.setattr(Progress.__init__, "__defaults__", (None, math.inf))
 
     def asked(*arguments: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["kafkaspec", *arguments])
