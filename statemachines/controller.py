@@ -1,4 +1,4 @@
-"""The controller's life on one broker, as step functions: each makes one ZooKeeper request and acts on the answer.
+"""The controller's life on one broker: each step makes one ZooKeeper request and acts on the answer.
 
 A broker's KafkaController is a value, `Controller`, whose `doing` is its agenda: the requests that it will make, in
 order, if nothing comes between. What it is told to do is a row of such requests (`STARTUP`, `EXPIRED`, `HANDLING`,
@@ -17,7 +17,8 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
 What happens where an answer does not let the row go on:
 
     Elect               somebody is controller   nothing is left to do
-    RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign
+    RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign; where replies are lost, not before it has
+                                                 looked whether it was its own request that did it
     IncrementEpoch      BADVERSION               triggerControllerMove; or it goes on, see above
     UpdateLeaderAndIsr  somebody else wrote      once more from ReadPartitionState
                         the fence fails          ControllerMoved: maybeResign
@@ -26,7 +27,10 @@ What happens where an answer does not let the row go on:
 [elect, maybeResign, onControllerFailover, triggerControllerMove in KafkaController.scala, 0.10.2 to 3.9;
 KafkaZkClient.scala, 3.9]
 
-Left out so far: lost replies, the listeners of 0.10, which act on data that came with the event instead of reading
+Known to be otherwise in Kafka: since 1.1 a get of /controller arms the watch as well, if its handler is registered
+[ZooKeeperClient.shouldWatch]; here only `watch_controller` does.
+
+Left out so far: the listeners of 0.10, which act on data that came with the event instead of reading
 again, that 0.11 and 1.0 handle what is queued before they hear of an expiry, and that 0.10 to 1.0 registered the
 broker only after its controller was started.
 """
@@ -74,6 +78,7 @@ __all__ = [
     "KafkaController",
     "PartitionState",
     "Request",
+    "accepts",
     "agendas",
 ]
 
@@ -228,6 +233,14 @@ class Controller(NamedTuple):
     def has_context(self) -> bool:
         """Whether anything is left of a term as controller."""
         return self.listens or self.started or bool(self.live) or self.cached is not None
+
+
+def accepts(known: int, epoch: int) -> bool:
+    """Whether a broker that has seen this controller epoch takes a request of that one. The same one it takes.
+
+    [ReplicaManager.becomeLeaderOrFollower, stopReplicas, maybeUpdateMetadataCache, 0.10 to 3.9]
+    """
+    return epoch >= known
 
 
 class PartitionState(NamedTuple):

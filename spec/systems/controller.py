@@ -53,6 +53,7 @@ from statemachines.controller import (
     Election,
     KafkaController,
     Request,
+    accepts,
 )
 from statemachines.failover import failover, requests
 from statemachines.zookeeper import Event, EventType, ZooKeeper
@@ -361,11 +362,11 @@ class ControllerLife(ControllerElection):
         """A broker gets a controller's request, and refuses it if it knows of a newer controller."""
         require(epoch in s.requests)
         s.requests -= {epoch}
-        if epoch < s.known_epoch:
-            say("STALE_CONTROLLER_EPOCH")
-        else:
+        if accepts(s.known_epoch, epoch):
             say("accepted")
             s.known_epoch = epoch
+        else:
+            say("STALE_CONTROLLER_EPOCH")
 
     # Properties of ZooKeeper.
 
