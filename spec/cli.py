@@ -354,8 +354,9 @@ def _listed(brokers: tuple[int, ...] | None) -> str:
     return ",".join(map(str, brokers or ())) or "nobody"
 
 
-@kafkaspec.command()
+@kafkaspec.command(short_help="Draw WHAT: partition, replica or controller.")
 @click.argument("what")
+@click.option("--release", metavar="R", help="Of Kafka, such as 2.0.")
 @click.option(
     "--format",
     "form",
@@ -367,13 +368,23 @@ def _listed(brokers: tuple[int, ...] | None) -> str:
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here."
 )
-def diagram(what: str, form: str, output: Path | None) -> None:
-    """Draw the transition table WHAT: partition or replica."""
+def diagram(what: str, release: str | None, form: str, output: Path | None) -> None:
+    """Draw WHAT: the transition table of a partition or a replica, or the life of a controller.
+
+    A table without --release shows the rows of all releases, and says which of them had each; a life is that of the
+    newest release.
+    """
+    from spec.releases import RELEASES, release_named
+    from statemachines import controller_diagram
     from statemachines.diagrams import DIAGRAMS, FORMATS
 
-    if what not in DIAGRAMS:
-        raise click.UsageError(f"no diagram is called {what}; there are {', '.join(DIAGRAMS)}")
-    picture = FORMATS[form](DIAGRAMS[what])
+    if what not in DIAGRAMS and what != "controller":
+        raise click.UsageError(f"no diagram is called {what}; there are {', '.join([*DIAGRAMS, 'controller'])}")
+    named = release and release_named(release, dict.fromkeys(RELEASES))
+    if what == "controller":
+        picture = controller_diagram.FORMATS[form](controller_diagram.picture(named or RELEASES[-1]))
+    else:
+        picture = FORMATS[form](DIAGRAMS[what].at(named) if named else DIAGRAMS[what])
     if output is None:
         click.echo(picture, nl=not picture.endswith("\n"))
         return

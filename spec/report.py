@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -106,21 +106,31 @@ def _decided(result: Result | Simulation, judged: PropertyResult) -> str:
 
 
 def tell(trace: Trace) -> Iterator[str]:
-    """A trace, step by step, each with what was said and only what changed."""
+    """A trace, step by step, each with what was said, what the views say now, and only what changed."""
     yield f"{trace.broken}: {trace.sentence}"
     yield ""
-    yield from _steps(trace)
+    yield from _steps(trace, hurts="" if trace.broken == DEADLOCK else f"{trace.broken} breaks here")
     yield ""
     yield from _why(trace)
 
 
-def _steps(trace: Trace) -> Iterator[str]:
+def _steps(trace: Trace, hurts: str = "") -> Iterator[str]:
+    """The initial state and the steps; what hurts, if anything does, stands at the last of them."""
     width = len(str(trace.length))
     yield f"  {1:{width}}  initially"
+    yield from _remarks(width, trace.initial_views, "" if trace.steps else hurts)
     for line in _variables(trace.initial):
         yield f"  {'':{width}}    {line}"
     for number, step in enumerate(trace.steps, start=2):
-        yield from _step(number, width, step)
+        yield from _step(number, width, step, hurts if number == trace.length else "")
+
+
+def _remarks(width: int, views: Iterable[str], hurts: str) -> Iterator[str]:
+    """What a reader may hold on to: what is so from now on, and that this is where it hurts."""
+    for sentence in views:
+        yield f"  {'':{width}}  * {sentence}"
+    if hurts:
+        yield f"  {'':{width}}  ! {hurts}"
 
 
 def _variables(variables: Mapping[str, Any]) -> Iterator[str]:
@@ -133,10 +143,11 @@ def _variables(variables: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {show(value)}"
 
 
-def _step(number: int, width: int, step: TraceStep) -> Iterator[str]:
+def _step(number: int, width: int, step: TraceStep, hurts: str) -> Iterator[str]:
     parameters = ", ".join(f"{name}={show(value)}" for name, value in step.step.parameters.items())
     said = f"   {'; '.join(step.said)}" if step.said else ""
     yield f"  {number:{width}}  {step.step.action}({parameters}){said}"
+    yield from _remarks(width, step.views, hurts)
     for place, (old, new) in step.changes.items():
         yield f"  {'':{width}}    {place}: {show(old)} -> {show(new)}"
     if not step.changes:

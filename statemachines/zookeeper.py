@@ -511,6 +511,10 @@ class ZooKeeper:
         """What a client is told of this path, if it has seen all up to this zxid."""
         if path not in self.state.nodes:
             return missed.if_missing
-        if missed.since is None or getattr(self.state.nodes[path], missed.since) > seen_zxid:
+        if missed.since is None or self._changed(path, missed.since, seen_zxid):
             return missed.if_changed
         return None
+
+    def _changed(self, path: str, since: Literal["mzxid", "pzxid"], seen_zxid: int) -> bool:
+        """Whether an existing node has changed since this zxid."""
+        return bool(getattr(self.state.nodes[path], since) > seen_zxid)

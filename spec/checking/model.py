@@ -74,6 +74,8 @@ class Model:
         deadlock = Property(DEADLOCK, "invariant", "Some action is enabled.", False, ())
         self.properties: tuple[Property, ...] = (type_ok, *specification.properties, deadlock)
         """Every property, `type_ok` first and `deadlock` last; these two have no instances of their own."""
+        self.views = specification.views
+        """For whoever tells a trace; no engine looks at them."""
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
         self._evaluated = [[0] * len(action.instances) for action in self.actions]
 

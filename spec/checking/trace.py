@@ -1,4 +1,4 @@
-"""A trace: an initial state, the steps from it, and what each of them changed.
+"""A trace: an initial state, the steps from it, what each of them changed, and what its author says of that.
 
 It is made by doing the steps again, through the specification itself; so a trace that exists is a trace that
 the specification has.
@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model
+from spec.checking.views import news, sentences
 from spec.language.domains import ABSENT, LEFT_OUT, Subset
 from spec.language.errors import Disabled, SpecificationError
 from spec.language.state import Misplaced, Values
@@ -25,6 +26,18 @@ class TraceStep:
     step: Step
     said: tuple[str, ...]
     changes: Mapping[str, tuple[Any, Any]]
+    views: tuple[str, ...] = ()
+    """What the views say of the state that it leads to, and did not say of the one before; nothing where that lies
+    outside the domains."""
+
+    def to_json(self) -> dict[str, Any]:
+        """A step of the JSON contract; `views` is there if they say something."""
+        told = {
+            "action": self.step.action,
+            "parameters": jsonable(self.step.parameters),
+            "changes": {place: [jsonable(old), jsonable(new)] for place, (old, new) in self.changes.items()},
+        }
+        return {**told, "views": list(self.views)} if self.views else told
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,8 @@ class Trace:
     """What it looked at in the last state, and found there."""
     initial: Mapping[str, Any]
     """The initial state, variable by variable."""
+    initial_views: tuple[str, ...]
+    """What the views say of it."""
     steps: tuple[TraceStep, ...]
 
     @property
@@ -49,19 +64,14 @@ class Trace:
         return len(self.steps) + 1
 
     def to_json(self) -> dict[str, Any]:
-        """The counterexample of the JSON contract."""
+        """The counterexample of the JSON contract; `initial_views` is there if the views say something of it."""
+        views = {"initial_views": list(self.initial_views)} if self.initial_views else {}
         return {
             "property": self.broken,
             "length": self.length,
             "initial": jsonable(self.initial),
-            "steps": [
-                {
-                    "action": each.step.action,
-                    "parameters": jsonable(each.step.parameters),
-                    "changes": {place: [jsonable(old), jsonable(new)] for place, (old, new) in each.changes.items()},
-                }
-                for each in self.steps
-            ],
+            **views,
+            "steps": [each.to_json() for each in self.steps],
         }
 
 
@@ -104,7 +114,8 @@ def do(model: Model, state: Values, choice: tuple[int, int]) -> Done:
     else:
         for cell, old, new in zip(model.layout.cells, state, after, strict=True):
             changes.update(differences(cell.name, old, new))
-    return Done(TraceStep(action.step(instance_number), tuple(said), changes), after, wrong)
+    views = () if after is None else news(sentences(model, state), sentences(model, after))
+    return Done(TraceStep(action.step(instance_number), tuple(said), changes, views), after, wrong)
 
 
 def trace(model: Model, number: int, path: Path) -> Trace:
@@ -130,6 +141,7 @@ def trace(model: Model, number: int, path: Path) -> Trace:
         wrong if judged.name == TYPE_OK else failing,
         looked_at,
         as_variables(model, path[0]),
+        tuple(filter(None, sentences(model, path[0]))),
         tuple(steps),
     )
 

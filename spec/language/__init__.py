@@ -66,6 +66,7 @@ from spec.language.words import (
     switch,
     transition_invariant,
     variable,
+    view,
     without_bounds,
 )
 
@@ -110,5 +111,6 @@ __all__ = [
     "transition_invariant",
     "tuple_of",
     "variable",
+    "view",
     "without_bounds",
 ]

@@ -1,6 +1,7 @@
 """`Specification`: the class whose methods, marked by the words, are a system.
 
-In the order of a TLA+ module: constants and assumptions, variables, the initial state, actions, properties.
+In the order of a TLA+ module: constants and assumptions, variables, the initial state, actions, properties; and
+views, which say what a state means.
 An instance is the system under given constants. It holds nothing but them, and so refuses to be assigned to.
 
 Variants by difference: a subclass overrides what changed. It may fix constants in its head,
@@ -53,6 +54,15 @@ class Property:
     kind: str
     doc: str
     over_steps: bool
+    instances: tuple[Instance, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """What is said of a state in words, with all its instances."""
+
+    name: str
+    doc: str
     instances: tuple[Instance, ...]
 
 
@@ -263,6 +273,14 @@ class Specification:
             for name, function, mark in self._of_kind("invariant", "transition_invariant", "sometimes")
         )
 
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """The views that exist under these constants, in the order of their declaration."""
+        return tuple(
+            View(name, sentence_of(function), self._instances(name, self._domains(name, mark)))
+            for name, function, mark in self._of_kind("view")
+        )
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in self.valuation.items())})"
 
@@ -320,6 +338,7 @@ _GIVEN = {
     "invariant": (("self", "s"),),
     "transition_invariant": (("self", "before", "step", "after"),),
     "sometimes": (("self", "s"), ("self", "before", "step", "after")),
+    "view": (("self", "s"),),
 }
 
 

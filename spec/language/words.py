@@ -1,4 +1,4 @@
-"""The words a specification is written in: constants, variables, actions, properties, and what is said in them.
+"""The words a specification is written in: constants, variables, actions, properties, views, what is said in them.
 
 A word only marks what it stands before; `Specification` collects the marks. An overriding method needs no
 second mark, so a variant overrides an action as it would any method, and `name = None` removes one.
@@ -167,6 +167,12 @@ sometimes = _Word(
     "sometimes",
     """A witness that must exist: a state, `(self, s) -> bool`, or a step, `(self, before, step, after) -> bool`.
     A model in which what it is about never happens must not pass.""",
+)
+view = _Word(
+    "view",
+    """A sentence about a state, `(self, s, **parameters) -> str`, for whoever reads a trace: there it stands where it
+    becomes another than it was; empty where there is nothing to be said. It is looked at only when a trace is
+    told, and whatever it does changes no figure and no verdict.""",
 )
 assumption = _Word(
     "assumption",

@@ -31,6 +31,7 @@ from spec.language import (
     switch,
     transition_invariant,
     variable,
+    view,
 )
 from spec.releases import since
 from spec.systems.controller_election import (
@@ -49,21 +50,57 @@ from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
+    Controller,
     Design,
     Election,
-    KafkaController,
-    Request,
+    Threads,
     accepts,
+    listening,
 )
+from statemachines.controller_event import ControllerEvent, Queued
 from statemachines.failover import failover, requests
-from statemachines.zookeeper import Event, EventType, ZooKeeper
+from statemachines.kafka_controller import NEW_SESSION, KafkaController, Request
+from statemachines.zookeeper import Event, EventType
 
 ANSWERED, LOST = "answered", "lost"
-LOCAL = {"deliver_event", "handle_event", "fail"}
-"""What a broker does without a request."""
+LOCAL = {
+    "fail_authentication",
+    "deliver_event",
+    "handle_event",
+    "fail",
+    "announce_isr",
+    "lose_connection",
+    "reconnect",
+}
+"""What happens to a broker without a request."""
+STAY_WITH_THEIR_SESSION = (Do.RegisterBroker, Do.CheckRegistration, Do.CreateController, Do.CheckController)
+"""What is not repeated in another session, until 1.0. [ZKCheckedEphemeral]"""
+REGISTERS = (Do.RegisterBroker, Do.CheckRegistration)
+"""What ZkEventThread does, where that is another thread than the controller's."""
+EVER = -1
+"""A zxid before all others."""
 
 
-class Outliving(Servers):
+class Returning(Servers):
+    """Servers to whose clients it happens that they lose their connection, and come back.
+
+    Whoever is away is told of nothing; what its watches would have told waits here instead, and is what has changed
+    when it comes back: the zxids, by which real servers know, are left out.
+    """
+
+    def come_back(self, session: Any) -> None:
+        """A client is back, and has its watches armed again, or is told what it has missed."""
+        missed, self.state.events[session] = self.state.events[session], ()
+        data = [event.path for event in missed if event.type in (EventType.NodeDeleted, EventType.NodeDataChanged)]
+        exist = [event.path for event in missed if event.type is EventType.NodeCreated]
+        child = [event.path for event in missed if event.type is EventType.NodeChildrenChanged]
+        self.set_watches(session, EVER, data, exist, child)
+
+    def _changed(self, path: str, since: str, seen_zxid: int) -> bool:
+        return True
+
+
+class Outliving(Returning):
     """ZOOKEEPER-2985: what an ended session owned is there for a while yet."""
 
     def _end(self, request: str, session: Any, order: Any, seen: Any) -> None:
@@ -84,7 +121,8 @@ def each_ephemeral(self: ControllerLife) -> Domain[str]:
 def may_find_a_node(self: ControllerLife) -> bool:
     """A broker may find its own node there when it registers."""
     restarts = self.crashes and self.sessions_per_broker > 1
-    return self.lost_replies or restarts or self.ephemeral_outlives_session
+    renewed = self.threads != "barrier" or not self.reinit_only_if_dead
+    return self.lost_replies or restarts or renewed or self.ephemeral_outlives_session
 
 
 def is_contested(self: ControllerLife) -> bool:
@@ -101,43 +139,71 @@ class ControllerLife(ControllerElection):
     """Brokers become controller, do a controller's work, and lose the office, one ZooKeeper request at a time.
 
     The election of `controller-election`, and besides: a failover with all its steps that read or write what is
-    modelled, brokers that come and go under the eyes of the controller, replies that are lost, requests that fail,
-    and a broker that gets the controllers' requests. Between any two steps a session may end or a process crash.
+    modelled, brokers that come and go under the eyes of the controller, connections and replies that are lost,
+    requests that fail, and a broker that gets the controllers' requests. Between any two steps a session may end or a
+    process crash. `threads` says how a broker comes to handle what it is told, see `statemachines.controller_event`.
 
-    Left out: all of a failover that touches nothing modelled (`statemachines.failover.fused`), disconnections that
-    last, topics and replicas. One partition's state stands for all of them, and one broker that gets requests for all
-    that do, because they know nothing of each other.
+    Left out: all of a failover that touches nothing modelled (`statemachines.failover.fused`), topics and replicas,
+    what the controllerLock of 0.10 keeps apart. One partition's state stands for all of them, and one broker that
+    gets requests for all that do, because they know nothing of each other. Of what the leader of a partition tells
+    of its ISR (`isr_changes`) only that there is something to be told.
     """
 
     name = "controller"
-    leaves_out = "disconnections that last, topics, replicas, what of a failover touches none of the variables"
-    releases = {
-        release: valuation
-        for release, valuation in since(
-            {
-                "1.1": {
-                    "epoch_update": "cas_checked",
-                    "fence_zk": False,
-                    "ephemeral_owner_check": False,
-                    "ghost_check": False,
-                    "resign_on_move": False,
-                },
-                "2.1": {"epoch_update": "multi", "fence_zk": True},
-                "2.2": {"ephemeral_owner_check": True},
-            }
-        ).items()
-        if valuation
-    }
-    """Those before 1.1 handle events otherwise, and are not modelled yet."""
+    leaves_out = "topics, replicas, what of a failover touches none of the variables, threads beside ZkEventThread"
+    releases = since(
+        {
+            "0.10.1": {
+                "threads": "lock",
+                "listener_guard": False,
+                "skip_if_self": False,
+                "epoch_update": "cas_swallowed",
+                "fence_zk": False,
+                "ephemeral_owner_check": False,
+                "reinit_only_if_dead": True,
+                "ghost_check": False,
+                "resign_on_move": False,
+                "elect_if_none": False,
+            },
+            "0.10.2": {"listener_guard": True, "skip_if_self": True},
+            "0.11": {"threads": "queue"},
+            "1.1": {"threads": "barrier", "epoch_update": "cas_checked"},
+            "2.1": {"epoch_update": "multi", "fence_zk": True},
+            "2.2": {"ephemeral_owner_check": True},
+            "2.8": {"reinit_only_if_dead": False},
+            "3.1": {"reinit_only_if_dead": True},
+        }
+    )
+    """What is proposed is off in all of them."""
 
     brokers: int = constant(2, "Brokers that compete.", at_least=1, at_most=3)
+    waiting: int = constant(8, "Bound: how many events may wait at a broker.", at_least=5, at_most=12)
     updates: int = constant(2, "Bound: how often the partition's state is written.", at_least=1, at_most=9)
+    expiries: bool = constant(True, "The servers end sessions.")
     lost_replies: bool = constant(True, "Writes take effect whose answer is lost.")
+    disconnections: bool = constant(True, "Clients lose their connection for a while.")
     failures: bool = constant(True, "A request of a failover fails for a reason of its own.")
+    receives: bool = constant(True, "A broker gets the controllers' requests, and knows the highest epoch of them.")
+    isr_changes: bool = constant(False, "The leader of a partition changes its ISR, and who is controller is told.")
     ephemeral_outlives_session: bool = constant(
         False, "A fault of the servers: what an ended session owned goes later (ZOOKEEPER-2985)."
     )
 
+    threads: str = switch(
+        "barrier",
+        "Who handles what a broker is told: listeners under one lock (0.10), a queue of what ZkEventThread read "
+        "(0.11), or a queue that a new session waits for, and all is read when it is handled (1.1, KAFKA-5642).",
+        among=[threads.name for threads in Threads],
+    )
+    listener_guard: bool = switch(
+        True, "A listener asks whether the broker is controller still (0.10.2, KAFKA-4447; 0.10.1 did not)."
+    )
+    skip_if_self: bool = switch(
+        True, "In 0.10, a new session changes nothing for whom /controller names (0.10.2, KAFKA-4229)."
+    )
+    reinit_only_if_dead: bool = switch(
+        True, "A client that fails to authenticate begins anew only if its session has ended (3.0.1, KAFKA-13461)."
+    )
     ephemeral_owner_check: bool = switch(
         True, "A broker deletes the registration that an older session of its own left (2.2, KAFKA-7165)."
     )
@@ -150,30 +216,57 @@ class ControllerLife(ControllerElection):
         "Whoever reads, in elect or triggerControllerMove, that it is controller no longer resigns (proposed here).",
     )
 
+    elect_if_none: bool = switch(
+        False,
+        "Who asks whether it is controller still, and reads that nobody is, stands for election (proposed here).",
+    )
+
     @property
-    def zookeeper(self) -> type[ZooKeeper]:  # type: ignore[override]
+    def zookeeper(self) -> type[Returning]:  # type: ignore[override]
         """The servers, with their fault or without."""
-        return Outliving if self.ephemeral_outlives_session else Servers
+        return Outliving if self.ephemeral_outlives_session else Returning
 
     @cached_property
     def design(self) -> Design:
         """How the controller of this release does it."""
-        election = Election[self.epoch_update]
+        election, threads = Election[self.epoch_update], Threads[self.threads]
+        like = "2.1" if election is Election.multi else "1.1" if threads is Threads.barrier else "1.0"
         return Design(
             election,
-            self.fence_zk,
-            failover=requests(failover("2.1" if election is Election.multi else "1.1")),
+            threads,
+            fenced=self.fence_zk,
+            failover=requests(failover(like)),
             state=PARTITION_STATE,
             looks_again=True,
+            skip_if_self=self.skip_if_self,
+            listener_guard=self.listener_guard,
             owner_check=self.ephemeral_owner_check and self.ephemeral_outlives_session,
             ghost_check=self.ghost_check,
             resign_on_move=self.resign_on_move,
+            elect_if_none=self.elect_if_none,
         )
 
     @property
     def kinds_of_event(self) -> Domain[EventType]:
-        """What the watches on /controller and /brokers/ids can tell."""
-        return one_of(EventType.NodeCreated, EventType.NodeDeleted, EventType.NodeChildrenChanged)
+        """What the watches on /controller and /brokers/ids can tell; that one was replaced, only on coming back."""
+        return one_of(*EventType)
+
+    @property
+    def listeners(self) -> Domain[Queued]:
+        """What ZkEventThread may have to handle."""
+        kinds = [event for event in ControllerEvent if event.name.endswith(("Listener", "Healthcheck"))]
+        kinds += [ControllerEvent.IsrChangeNotification] if self.isr_changes and self.threads == "lock" else []
+        return record(Queued, event=one_of(*kinds), controller=one_of(None))
+
+    @property
+    def queued(self) -> Domain[Queued]:
+        """What a broker may have to handle."""
+        if self.threads == "lock":
+            return self.listeners
+        kinds = [ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange]
+        kinds += [ControllerEvent.IsrChangeNotification] if self.isr_changes else []
+        named: Any = optional(each_broker(self)) if self.threads == "queue" else one_of(None)
+        return record(Queued, event=one_of(*kinds), controller=named)
 
     @property
     def writes(self) -> Domain[int]:
@@ -188,7 +281,10 @@ class ControllerLife(ControllerElection):
     @property
     def context(self) -> dict[str, Any]:
         """What a controller knows besides."""
+        posted: Any = sequence_of(self.listeners, longest=self.waiting) if self.threads == "queue" else one_of(())
         return {
+            "listening": one_of(*listening(self.design)),
+            "posted": posted,
             "registration": optional(each_session(self)) if self.design.owner_check else one_of(None),
             "listens": booleans(),
             "started": booleans(),
@@ -212,14 +308,24 @@ class ControllerLife(ControllerElection):
         return mapping(each_session(self), sequence_of(event, longest=4))
 
     @variable
+    def away(self) -> Any:
+        """The sessions whose clients have lost their connection. What would be sent to them is noted, not sent."""
+        return subset_of(each_session(self) if self.disconnections else ())
+
+    @variable
+    def held_over(self) -> Any:
+        """Who is controller in another session than that in which it was elected: a history."""
+        return subset_of(each_broker(self) if self.threads != "barrier" else ())
+
+    @variable
     def requests(self) -> Any:
         """The controller epochs of the requests that are on their way to a broker, in no order."""
-        return subset_of(range(self.elections + 1))
+        return subset_of(range(self.elections + 1) if self.receives else ())
 
     @variable
     def known_epoch(self) -> Any:
         """The highest controller epoch that this broker has seen. [ReplicaManager.controllerEpoch]"""
-        return integers(0, self.elections)
+        return integers(0, self.elections if self.receives else 0)
 
     # A broker's requests.
 
@@ -234,22 +340,121 @@ class ControllerLife(ControllerElection):
             path in s.nodes and s.nodes[path].owner == session for path in left
         )
 
+    def becomes(self, s: State, broker: int, me: Controller) -> None:
+        """What a broker knows from now on, as long as there is room for what waits."""
+        bound(len(me.posted) <= self.waiting)
+        super().becomes(s, broker, me)
+
+    def connected(self, s: State, broker: int) -> bool:
+        """Its client has a connection to the servers, or is about to be told that its session has ended."""
+        return s.controllers[broker].session not in s.away
+
+    @action(broker=each_broker)
+    def learn_of_expiry(self, s: State, broker: int) -> None:
+        """A client reconnects, and is told that its session has ended. Since 1.1 an idle broker; until 1.0 any."""
+        if self.threads == "barrier":
+            super().learn_of_expiry(s, broker)
+            return
+        me = s.controllers[broker]
+        require(me.session is not None and me.session not in s.sessions)
+        checks = (me.doing[:1], me.listening[:1])
+        require((Do.CheckController,) not in checks and (Do.CheckRegistration,) not in checks)  # fails, and then
+        bound(len(me.queue) + len(me.posted) + len(NEW_SESSION) <= self.waiting)
+        free = [session for session in self.sessions_of(broker) if self.is_free(s, session)]
+        require(free)
+        s.controllers[broker] = self.controller(s, broker).renew(me, free[0])
+        if me.active or me.listens:
+            s.held_over |= {broker}
+
+    @action(broker=each_broker, when=lambda self: self.threads == "barrier" and not self.reinit_only_if_dead)
+    def fail_authentication(self, s: State, broker: int) -> None:
+        """An idle broker's client fails to authenticate, and begins anew, while its session lives on."""
+        me = s.controllers[broker]
+        require(me.doing == IDLE and me.session in s.sessions and self.connected(s, broker))
+        s.controllers[broker] = self.controller(s, broker).begin_anew(me)
+
+    @action(broker=each_broker, when=lambda self: self.threads != "barrier")
+    def deliver_event(self, s: State, broker: int) -> None:
+        """What its watches have to tell reaches a broker; it then stays, even if its session ends."""
+        me = s.controllers[broker]
+        require(me.session is not None and s.events[me.session] and self.connected(s, broker))
+        self.becomes(s, broker, self.controller(s, broker).deliver(me))
+
+    @action(broker=each_broker)
+    def handle_event(self, s: State, broker: int) -> None:
+        """An idle broker handles the oldest event that its watches have told, or are about to tell."""
+        me = s.controllers[broker]
+        if self.connected(s, broker) and self.threads == "barrier":
+            super().handle_event(s, broker)
+            return
+        require(me.doing == IDLE and me.queue)
+        answer = self.controller(s, broker).handle(me)
+        say(answer.said)
+        self.becomes(s, broker, answer.controller)
+
+    @action(broker=each_broker, when=lambda self: self.threads == "queue")
+    def listen(self, s: State, broker: int) -> None:
+        """ZkEventThread reads for a listener, and puts an event into the controller's queue."""
+        me = s.controllers[broker]
+        require(me.listening == IDLE and me.posted)
+        require(me.session in s.sessions and self.connected(s, broker))
+        answer = self.controller(s, broker).listen(me)
+        say(answer.said)
+        self.becomes(s, broker, answer.controller)
+
+    @action(broker=each_broker, when=lambda self: self.isr_changes)
+    def announce_isr(self, s: State, broker: int) -> None:
+        """The leader of a partition has changed its ISR, and a broker that listens is told."""
+        me = s.controllers[broker]
+        require(me.listens and me.session in s.sessions and self.connected(s, broker))
+        require(all(each.event is not ControllerEvent.IsrChangeNotification for each in me.queue))
+        self.becomes(s, broker, self.controller(s, broker).isr_changes(me))
+
+    @action(broker=each_broker, heard=(True, False), when=lambda self: self.disconnections)
+    def lose_connection(self, s: State, broker: int, heard: bool) -> None:
+        """A client loses its connection to the servers, with what they were about to tell, or after that."""
+        me = s.controllers[broker]
+        require(me.session in s.sessions and self.connected(s, broker))
+        if heard:
+            require(s.events[me.session])
+            self.becomes(s, broker, self.controller(s, broker).deliver(me))
+        s.away |= {me.session}
+
+    @action(broker=each_broker, when=lambda self: self.disconnections)
+    def reconnect(self, s: State, broker: int) -> None:
+        """A client that was away is back, and is told what it has missed."""
+        me = s.controllers[broker]
+        require(me.session in s.away)
+        s.away -= {me.session}
+        self.zookeeper(s).come_back(me.session)
+
     def request(self, s: State, broker: int, do: Do, step: Request, reply: str = ANSWERED) -> None:
         """The broker makes its next request, which is this one, and acts on the answer, unless that is lost."""
         me = s.controllers[broker]
-        require(me.about_to(do))
+        beside = self.threads == "queue" and do in REGISTERS
+        me = me.beside() if beside else me
+        require(me.about_to(do) and self.connected(s, broker))
         its = self.controller(s, broker)
         if reply == LOST:
             require(me.session in s.sessions and its.lose_reply(me))
             say("it is done, and the broker does not hear of it")
+            if self.disconnections:
+                s.away |= {me.session}
+            else:
+                self.zookeeper(s).come_back(me.session)
             return
+        if self.threads != "barrier" and do not in STAY_WITH_THEIR_SESSION:
+            require(me.session in s.sessions)  # it is repeated in the next one
         answer = step(its, me)
         say(answer.said)
-        s.controllers[broker] = answer.controller
+        after = answer.controller
+        self.becomes(s, broker, after.beside() if beside and after.session is not None else after)
         if answer.failover:
-            s.failovers += (Failover(broker, answer.controller.epoch),)
-        if answer.sends:
-            s.requests |= {answer.controller.epoch}
+            s.failovers += (Failover(broker, after.epoch),)
+        if answer.sends and self.receives:
+            s.requests |= {after.epoch}
+        if do is Do.CreateController or not (after.active or after.listens):
+            s.held_over -= {broker}
 
     @action(broker=each_broker, reply=replies)
     def register_broker(self, s: State, broker: int, reply: str = ANSWERED) -> None:
@@ -298,11 +503,21 @@ class ControllerLife(ControllerElection):
         """The controller reads which brokers are alive."""
         self.request(s, broker, Do.ReadBrokers, KafkaController.read_brokers)
 
+    @action(broker=each_broker, when=lambda self: self.threads != "barrier")
+    def watch_brokers(self, s: State, broker: int) -> None:
+        """The controller listens to brokers that come and go."""
+        self.request(s, broker, Do.WatchBrokers, KafkaController.watch_brokers)
+
+    @action(broker=each_broker, when=lambda self: self.threads == "lock" and self.skip_if_self)
+    def get_controller_id(self, s: State, broker: int) -> None:
+        """A broker with a new session reads whether /controller names it."""
+        self.request(s, broker, Do.GetControllerId, KafkaController.get_controller_id)
+
     @action(broker=each_broker, leader=("alive", "dead"))
     def read_states(self, s: State, broker: int, leader: str) -> None:
         """The controller reads every state into its cache, and sees whether a leader has to be elected."""
         self.request(s, broker, Do.ReadStates, KafkaController.read_states)
-        if leader == "alive":
+        if leader == "alive":  # in a failover; else there is nothing to elect
             me = s.controllers[broker]
             require(me.about_to(Do.ReadPartitionState))
             s.controllers[broker] = self.controller(s, broker).let_be(me)
@@ -334,13 +549,15 @@ class ControllerLife(ControllerElection):
 
     # The servers, and a broker that gets requests.
 
-    @action(session=each_session, seen=(0, 1, 2), controller_first=(True, False))
+    @action(session=each_session, seen=(0, 1, 2), controller_first=(True, False), when=lambda self: self.expiries)
     def expire(self, s: State, session: Session, seen: int, controller_first: bool = True) -> None:
         """The servers end a session; what it owns goes with it, in any order, and whoever watches is told.
 
         The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
         """
         require(session in s.sessions)
+        away = session in s.away
+        require(seen == 0 or not away)
         owned = s.sessions[session]
         both = len(owned) == 2
         require(controller_first or both)
@@ -350,6 +567,9 @@ class ControllerLife(ControllerElection):
         require(seen <= hears and (seen == 0 or not self.ephemeral_outlives_session))
         order = [CONTROLLER, registration(session.broker)] if both else list(owned)
         self.zookeeper(s).expire(session, order if controller_first else order[::-1], seen=seen)
+        if away:
+            self.zookeeper(s).disconnect(session)
+            s.away -= {session}
 
     @action(path=each_ephemeral, when=lambda self: self.ephemeral_outlives_session)
     def delete_at_last(self, s: State, path: str) -> None:
@@ -357,7 +577,7 @@ class ControllerLife(ControllerElection):
         require(path in s.nodes and s.nodes[path].owner not in s.sessions)
         self.zookeeper(s).delete(None, path)
 
-    @action(epoch=lambda self: range(self.elections + 1))
+    @action(epoch=lambda self: range(self.elections + 1), when=lambda self: self.receives)
     def deliver_request(self, s: State, epoch: int) -> None:
         """A broker gets a controller's request, and refuses it if it knows of a newer controller."""
         require(epoch in s.requests)
@@ -404,12 +624,14 @@ class ControllerLife(ControllerElection):
 
     def quiet(self, s: State) -> bool:
         """Nothing is under way: no step, no event, no request, no session whose broker is not there or not told."""
-        if s.requests:
+        if s.requests or s.away:
             return False
         for me in s.controllers.values():
             if me.doing == STOPPED:
                 continue
-            if me.doing != IDLE or me.queue or me.session not in s.sessions or s.events[me.session]:
+            if me.doing != IDLE or me.listening != IDLE or me.queue or me.posted:
+                return False
+            if me.session not in s.sessions or s.events[me.session]:
                 return False
         running = [me.session for me in s.controllers.values()]
         if any(session not in running for session in s.sessions):
@@ -424,7 +646,7 @@ class ControllerLife(ControllerElection):
         named = s.nodes[CONTROLLER].data if CONTROLLER in s.nodes else None
         return all(me.active == (broker == named) for broker, me in s.controllers.items())
 
-    @transition_invariant
+    @transition_invariant(when=lambda self: self.receives)
     def broker_sees_monotone(self, before: State, step: Step, after: State) -> bool:
         """C6: the controller epoch that a broker knows never decreases."""
         return bool(before.known_epoch <= after.known_epoch)
@@ -455,13 +677,22 @@ class ControllerLife(ControllerElection):
             if me.active and me.epoch == epoch
         )
 
+    @invariant
+    def live_set(self, s: State) -> bool:
+        """C10: when all is quiet, a controller that is done takes those brokers for alive that are registered."""
+        if not self.quiet(s):
+            return True
+        registered = s.nodes[BROKER_IDS].children
+        return all(me.live == registered for me in s.controllers.values() if me.active and me.started)
+
     @invariant(broker=each_broker)
     def no_lost_wakeup(self, s: State, broker: int) -> bool:
         """C11: an idle controller hears of every change: what it watches is armed, or an event is on its way."""
         me = s.controllers[broker]
         if not (me.doing == IDLE and me.active and me.started and me.session in s.sessions):
             return True
-        queued = {BROKER_IDS if event is EventType.NodeChildrenChanged else CONTROLLER for event in me.queue}
+        told = [each.event.name for each in (*me.queue, *me.posted)]
+        queued = {BROKER_IDS if name.startswith("BrokerChange") else CONTROLLER for name in told}
         coming = queued | {event.path for event in s.events[me.session]}
         return bool(
             (me.session in s.data_watches[CONTROLLER] or CONTROLLER in coming)
@@ -489,6 +720,34 @@ class ControllerLife(ControllerElection):
         path = registration(broker)
         return bool(path in s.nodes and s.nodes[path].owner == me.session)
 
+    @invariant
+    def somebody_is_controller(self, s: State) -> bool:
+        """C13: when all is quiet and a broker runs, somebody is controller."""
+        return not self.quiet(s) or CONTROLLER in s.nodes or all(me.doing == STOPPED for me in s.controllers.values())
+
+    @transition_invariant
+    def writes_in_its_session(self, before: State, step: Step, after: State) -> bool:
+        """B3: whoever writes as controller does so in the session in which it was elected."""
+        if after.nodes[PARTITION_STATE].version == before.nodes[PARTITION_STATE].version:
+            return True
+        return step.parameters["broker"] not in before.held_over
+
+    @transition_invariant(broker=each_broker)
+    def handles_in_its_session(self, before: State, step: Step, after: State, broker: int) -> bool:
+        """B3: no event that waits is handled by a controller in a later session than it was elected in."""
+        if step.action != "handle_event" or step.parameters["broker"] != broker:
+            return True
+        return bool(broker not in before.held_over or not after.controllers[broker].about_to(Do.ReadBrokers))
+
+    @transition_invariant(broker=each_broker)
+    def resigned_is_deaf(self, before: State, step: Step, after: State, broker: int) -> bool:
+        """B27: no event makes a broker do a controller's work that has resigned."""
+        if step.action != "handle_event" or step.parameters["broker"] != broker:
+            return True
+        me = after.controllers[broker]
+        works = me.about_to(Do.ReadBrokers) or me.about_to(Do.ReadStates)
+        return bool(not works or self.controller(after, broker).is_active(me))
+
     # What must be able to happen.
 
     @sometimes(when=lambda self: self.elections > 1 and self.updates > 1)
@@ -508,7 +767,7 @@ class ControllerLife(ControllerElection):
             return False
         return bool(before.controllers[step.parameters["broker"]].epoch < before.nodes[CONTROLLER_EPOCH].data)
 
-    @sometimes(when=is_contested)
+    @sometimes(when=lambda self: is_contested(self) and self.receives)
     def a_stale_request_is_refused(self, before: State, step: Step, after: State) -> bool:
         """A broker gets a request of an old controller after one of a newer one."""
         return bool(step.action == "deliver_request" and step.parameters["epoch"] < before.known_epoch)
@@ -517,3 +776,40 @@ class ControllerLife(ControllerElection):
     def a_broker_change(self, before: State, step: Step, after: State) -> bool:
         """The controller hears that a broker came or went."""
         return bool(step.action == "read_brokers" and not before.controllers[step.parameters["broker"]].in_elect)
+
+    # What a state means, for whoever reads a trace.
+
+    @view(broker=each_broker)
+    def cut_off(self, s: State, broker: int) -> str:
+        """A client that has lost its connection."""
+        return f"broker {broker} has no connection to ZooKeeper" if s.controllers[broker].session in s.away else ""
+
+    @view(broker=each_broker)
+    def registered(self, s: State, broker: int) -> str:
+        """A registration that is not by the broker's present session, or is not there."""
+        me, path = s.controllers[broker], registration(broker)
+        if me.session is None or me.about_to(Do.RegisterBroker):
+            return ""
+        if path not in s.nodes:
+            return f"{path} is not there, and broker {broker} is running"
+        owner = s.nodes[path].owner
+        return "" if owner == me.session else f"{path} was left by {owner}; broker {broker} is in {me.session}"
+
+    @view(broker=each_broker)
+    def stale_cache(self, s: State, broker: int) -> str:
+        """A controller that knows the partition's state at another version than ZooKeeper's."""
+        me, version = s.controllers[broker], s.nodes[PARTITION_STATE].version
+        if not me.active or me.cached is None or me.cached == version:
+            return ""
+        return f"broker {broker} knows the partition's state at version {me.cached}; in ZooKeeper it is at {version}"
+
+    @view
+    def under_way(self, s: State) -> str:
+        """The controllers' requests that have not reached the broker that gets them."""
+        epochs = " and ".join(map(str, s.requests))
+        return f"requests under epoch {epochs} are on their way to a broker" if epochs else ""
+
+    @view
+    def fence(self, s: State) -> str:
+        """Which requests that broker refuses."""
+        return f"the broker that gets requests refuses those below epoch {s.known_epoch}" if s.known_epoch else ""

@@ -36,6 +36,7 @@ from spec.language import (
     switch,
     transition_invariant,
     variable,
+    view,
 )
 from spec.releases import since
 from statemachines.controller import (
@@ -50,11 +51,11 @@ from statemachines.controller import (
     Design,
     Do,
     Election,
-    KafkaController,
     PartitionState,
-    Request,
     agendas,
 )
+from statemachines.controller_event import ControllerEvent, Queued
+from statemachines.kafka_controller import KafkaController, Request
 from statemachines.zookeeper import Event, EventType, Node, Table, ZooKeeper
 
 PARTITION_STATE = "/brokers/topics/t/partitions/0/state"
@@ -114,7 +115,7 @@ class ControllerElection(Specification):
     """Brokers with ZooKeeper sessions compete for /controller, one ZooKeeper request at a time.
 
     The ZooKeeper is `statemachines.zookeeper.ZooKeeper` and a broker's steps are those of
-    `statemachines.controller`, both over the variables below. Between two requests of one broker anything may
+    `statemachines.kafka_controller`, both over the variables below. Between two requests of one broker anything may
     happen: requests of another, the end of a session (the servers decide, the client hears of it later), a crash,
     a restart, an operator who deletes /controller, an event that arrives late.
 
@@ -140,6 +141,7 @@ class ControllerElection(Specification):
         1, "Sessions of one broker, alive or still referred to, at a time.", at_least=1, at_most=3
     )
     elections: int = constant(2, "Bound: how often /controller_epoch is incremented.", at_least=1, at_most=9)
+    waiting: int = constant(4, "Bound: how many events may wait at a broker.", at_least=2, at_most=12)
     crashes: bool = constant(True, "Brokers crash, and may be started again.")
     operator: bool = constant(True, "An operator deletes /controller.")
 
@@ -161,7 +163,8 @@ class ControllerElection(Specification):
         """How the controller of this release does it."""
         election = Election[self.epoch_update]
         increment = () if election is Election.multi else INCREMENT
-        return Design(election, self.fence_zk, Agenda((*increment, *LEADER_AND_ISR)), PARTITION_STATE)
+        failover = Agenda((*increment, *LEADER_AND_ISR))
+        return Design(election, fenced=self.fence_zk, failover=failover, state=PARTITION_STATE)
 
     def sessions_of(self, broker: int) -> list[Session]:
         """The sessions that a broker may have."""
@@ -178,6 +181,13 @@ class ControllerElection(Specification):
         return one_of(EventType.NodeCreated, EventType.NodeDeleted)
 
     @property
+    def queued(self) -> Domain[Queued]:
+        """What a broker may have to handle."""
+        return record(
+            Queued, event=one_of(ControllerEvent.ControllerChange, ControllerEvent.Reelect), controller=one_of(None)
+        )
+
+    @property
     def writes(self) -> Domain[int]:
         """How often the partition's state can have been written: once in each failover."""
         return integers(0, self.elections * self.brokers)
@@ -190,10 +200,8 @@ class ControllerElection(Specification):
     @property
     def context(self) -> dict[str, Any]:
         """What a controller knows besides: nothing, here."""
-        nothing = Controller()
-        return {
-            name: one_of(getattr(nothing, name)) for name in ("registration", "listens", "started", "live", "cached")
-        }
+        names = ("listening", "posted", "registration", "listens", "started", "live", "cached")
+        return {name: one_of(getattr(Controller(), name)) for name in names}
 
     # Variables: a ZooKeeper, the brokers, a history.
 
@@ -277,7 +285,7 @@ class ControllerElection(Specification):
                 epoch=epochs,
                 epoch_zk_version=epochs,
                 state_version=self.writes,
-                queue=sequence_of(self.kinds_of_event, longest=3),
+                queue=sequence_of(self.queued, longest=self.waiting),
                 **self.context,
             ),
         )
@@ -300,6 +308,11 @@ class ControllerElection(Specification):
     def controller(self, s: State, broker: int) -> KafkaController:
         """A broker's controller, over this state."""
         return KafkaController(self.design, self.zookeeper(s), broker)
+
+    def becomes(self, s: State, broker: int, me: Controller) -> None:
+        """What a broker knows from now on, as long as there is room for what waits."""
+        bound(len(me.queue) <= self.waiting)
+        s.controllers[broker] = me
 
     @action(broker=each_broker)
     def start(self, s: State, broker: int) -> None:
@@ -328,20 +341,18 @@ class ControllerElection(Specification):
         s.controllers[broker] = self.controller(s, broker).expire(me)
 
     @action(broker=each_broker)
-    def deliver_event(self, s: State, broker: int) -> None:
-        """What its watch on /controller has to tell reaches a broker; at the latest it comes before an answer."""
-        me = s.controllers[broker]
-        require(me.session is not None and s.events[me.session])
-        s.controllers[broker] = self.controller(s, broker).deliver(me)
-
-    @action(broker=each_broker)
     def handle_event(self, s: State, broker: int) -> None:
-        """An idle broker handles the oldest event in its queue."""
-        me = s.controllers[broker]
+        """An idle broker handles the oldest event that its watches have told, or are about to tell.
+
+        That something has arrived and not been handled yet is no state of its own: it arrives when it is handled, or
+        before the next answer.
+        """
+        its = self.controller(s, broker)
+        me = its.deliver(s.controllers[broker])
         require(me.doing == IDLE and me.queue)
-        answer = self.controller(s, broker).handle(me)
+        answer = its.handle(me)
         say(answer.said)
-        s.controllers[broker] = answer.controller
+        self.becomes(s, broker, answer.controller)
 
     @action(broker=each_broker, when=lambda self: self.crashes)
     def crash(self, s: State, broker: int) -> None:
@@ -358,7 +369,7 @@ class ControllerElection(Specification):
         require(me.about_to(do))
         answer = step(self.controller(s, broker), me)
         say(answer.said)
-        s.controllers[broker] = answer.controller
+        self.becomes(s, broker, answer.controller)
         if answer.failover:
             s.failovers += (Failover(broker, answer.controller.epoch),)
 
@@ -518,6 +529,100 @@ class ControllerElection(Specification):
         """A zombie whose session is alive, so that ZooKeeper does what it asks for: no expiry made it one."""
         epoch = s.nodes[CONTROLLER_EPOCH].data
         return any(each.acts and each.epoch < epoch and each.session in s.sessions for each in s.controllers.values())
+
+    # What a state means, for whoever reads a trace.
+
+    @view
+    def office(self, s: State) -> str:
+        """Who is controller, as ZooKeeper has it."""
+        epoch = s.nodes[CONTROLLER_EPOCH].data
+        if CONTROLLER not in s.nodes:
+            return f"there is no /controller; the epoch is {epoch}"
+        node = s.nodes[CONTROLLER]
+        left = ""
+        if node.owner not in s.sessions:
+            left = f", left by {node.owner}, which has ended"
+        elif node.owner != s.controllers[node.data].session:
+            left = f", left by {node.owner}, which has not ended yet"
+        return f"/controller names broker {node.data}{left}; the epoch is {epoch}"
+
+    @view(broker=each_broker)
+    def belief(self, s: State, broker: int) -> str:
+        """What a broker takes itself for, and whether that is so."""
+        me, epoch = s.controllers[broker], s.nodes[CONTROLLER_EPOCH].data
+        if me.about_to(Do.Start):
+            return f"broker {broker} is not running"
+        if not me.active:
+            but = f", but acts as one under epoch {me.epoch}" if me.acts else ""
+            return f"broker {broker} does not take itself for controller{but}"
+        named = s.nodes[CONTROLLER].data if CONTROLLER in s.nodes else None
+        over = me.acts and me.epoch < epoch
+        under = f"under epoch {me.epoch}{', which is over' if over else ''}" if me.acts else "without an epoch yet"
+        if named == broker:
+            return f"broker {broker} {'is' if me.acts and not over else 'takes itself for'} controller, {under}"
+        beside = "" if named is None or over else f" beside broker {named}"
+        return f"broker {broker} still takes itself for controller{beside}, {under}"
+
+    @view(broker=each_broker)
+    def intent(self, s: State, broker: int) -> str:
+        """What a broker writes next, and what it does not know."""
+        me, epoch, state = s.controllers[broker], s.nodes[CONTROLLER_EPOCH], s.nodes[PARTITION_STATE]
+        but = f", not knowing that the epoch is {epoch.data} by now" if me.epoch != epoch.data else ""
+        if me.about_to(Do.CreateController):
+            does = "create /controller"
+        elif me.about_to(Do.RegisterController):
+            does = f"create /controller and increment the epoch from {me.epoch}{but}"
+        elif me.about_to(Do.IncrementEpoch):
+            does = f"increment the epoch from {me.epoch}{but}"
+        elif me.about_to(Do.UpdateLeaderAndIsr):
+            later = "" if me.state_version == state.version else ", not knowing that it has been written since"
+            does = f"write the partition's state under epoch {me.epoch}{but or later}"
+        elif me.about_to(Do.DeleteController):
+            named = s.nodes[CONTROLLER].data if CONTROLLER in s.nodes else broker
+            does = f"delete /controller{'' if named == broker else f', which names broker {named}'}"
+        else:
+            return ""
+        return f"broker {broker} is about to {does}"
+
+    @view(broker=each_broker)
+    def unheard_expiry(self, s: State, broker: int) -> str:
+        """A session that has ended, and whose broker does not know."""
+        session = s.controllers[broker].session
+        if session is None or session in s.sessions:
+            return ""
+        return f"{session} of broker {broker} has ended, and the broker has not heard of it"
+
+    @view(broker=each_broker)
+    def unhandled(self, s: State, broker: int) -> str:
+        """What a broker's watches told, as long as it has not handled it, and what they cannot tell meanwhile."""
+        me = s.controllers[broker]
+        coming = [] if me.session is None else [event.type.name for event in s.events[me.session]]
+        waiting = [str(each) for each in (*me.queue, *me.posted)]
+        todo = [f"{does} {', then '.join(what)}" for does, what in (("hear", coming), ("handle", waiting)) if what]
+        if not todo:
+            return ""
+        deaf = "" if me.session in s.data_watches[CONTROLLER] else ", and does not watch /controller meanwhile"
+        return f"broker {broker} has yet to {' and to '.join(todo)}{deaf}"
+
+    @view
+    def last_write(self, s: State) -> str:
+        """Under which epoch the partition's state was written."""
+        state = s.nodes[PARTITION_STATE]
+        if not state.version:
+            return ""
+        epoch = state.data.controller_epoch
+        return f"the partition's state was written under epoch {epoch}; its version is {state.version}"
+
+    @view
+    def one_epoch_twice(self, s: State) -> str:
+        """Two failovers under one epoch, which must not be."""
+        if not s.failovers:
+            return ""
+        *earlier, last = s.failovers
+        before = [each.broker for each in earlier if each.epoch == last.epoch]
+        if not before:
+            return ""
+        return f"broker {last.broker}'s failover runs under epoch {last.epoch}, as one of broker {before[0]} did"
 
 
 class IncrementedByCompareAndSet(ControllerElection, epoch_update="cas_checked"):

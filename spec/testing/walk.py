@@ -265,7 +265,10 @@ class Walk:
 
 
 def in_words(told: Trace) -> str:
-    """A violation for people: which property, what it states, where it fails, and what the last step changed."""
+    """A violation for people: which property, what it states, where it fails, and what the last step changed.
+
+    What the views say of where it led stands with it.
+    """
     last = told.steps[-1] if told.steps else None
     lines = [
         f"{told.broken} is broken {f'by {last.step}' if last else 'in the initial state'}",
@@ -278,7 +281,7 @@ def in_words(told: Trace) -> str:
         lines.append("    It looked at")
         lines += [f"        {place} = {value!r}" for place, value in told.looked_at.items()]
     if last is not None:
-        lines += [f"    {sentence}" for sentence in last.said]
+        lines += [f"    {sentence}" for sentence in (*last.said, *last.views)]
         lines.append(f"    {last.step} changed" if last.changes else f"    {last.step} changed nothing")
         lines += [f"        {place} from {old!r} to {new!r}" for place, (old, new) in last.changes.items()]
     return "\n".join(line for line in lines if line.strip())

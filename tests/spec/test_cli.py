@@ -23,6 +23,7 @@ from spec import cli
 from spec.anomalies import read
 from spec.progress import Progress
 from spec.systems import SYSTEMS
+from statemachines import controller_diagram
 from statemachines.diagrams import DIAGRAMS, FORMATS
 from tests.spec.test_anomalies import ATLAS, BY_FORM
 
@@ -586,7 +587,9 @@ TEXT_ERRORS = {
         "replicas: -1 is no broker id, allowed are the integers from 0 on"
     ),
     "diagram": "Missing argument 'WHAT'.",
-    "diagram broker": f"no diagram is called broker; there are {', '.join(DIAGRAMS)}",
+    "diagram broker": f"no diagram is called broker; there are {', '.join(DIAGRAMS)}, controller",
+    "diagram controller --release 0.9": "no release is called 0.9; there are 0.10.1, 0.10.2",
+    "diagram replica --release new": "no release is called new; there are 0.10.1, 0.10.2",
     "diagram partition --format png": ("Invalid value for '--format': 'png' is not one of 'mermaid', 'dot', 'svg'."),
     "diagram partition -o no/where": "no/where cannot be written: No such file or directory",
 }
@@ -888,7 +891,7 @@ def test_an_anomaly_is_explored_on_both_sides(ask: Ask) -> None:
     ]
     assert "More are in than fit in." in parts[0]
     assert parts[1].splitlines()[2] == "turnstile: never_crowded is violated, in 4 states"
-    assert "\n  4  enter()\n       inside: 2 -> 3\n" in parts[1]
+    assert "\n  4  enter()\n     ! never_crowded breaks here\n       inside: 2 -> 3\n" in parts[1]
     assert parts[2].splitlines()[2] == "turnstile: holds"
     assert "constants   room = 2, people = 5, patience = 1" in parts[2]
 
@@ -994,6 +997,18 @@ def test_diagram(ask: Ask, tmp_path: Path, what: str, form: str) -> None:
     assert ask("diagram", what, "--format", form) == Answer(0, picture, "")
     assert ask("diagram", what, "--format", form, "-o", "picture") == Answer(0, "", "")
     assert (tmp_path / "picture").read_text(encoding="utf-8") == picture
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_diagram_of_a_release(ask: Ask, form: str) -> None:
+    """A table is that of the release; a controller's life is, or else that of the newest. A line means its last."""
+    table = FORMATS[form](DIAGRAMS["replica"].at("2.2"))
+    assert ask("diagram", "replica", "--release", "2.2", "--format", form) == Answer(0, table, "")
+    draw = controller_diagram.FORMATS[form]
+    for release, named in ((None, "3.9"), ("0.10", "0.10.2"), ("3.9", "3.9")):
+        asked = ["--release", release] if release else []
+        picture = draw(controller_diagram.picture(named))
+        assert ask("diagram", "controller", "--format", form, *asked) == Answer(0, picture, "")
 
 
 # Help.

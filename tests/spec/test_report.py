@@ -11,7 +11,7 @@ import pytest
 
 from spec import catalogue, releases, report
 from spec.catalogue import describe
-from spec.checking import Result, check
+from spec.checking import Result, check, simulate
 from spec.language import (
     ABSENT,
     LEFT_OUT,
@@ -36,6 +36,7 @@ from spec.language import (
     switch,
     transition_invariant,
     variable,
+    view,
 )
 from spec.releases import since
 from tests.spec.toys import TOYS
@@ -161,6 +162,7 @@ not_both_looked: Ann and Bob never look into the same box.
   3  look(at=1, who=ann)
        seen[1]: {} -> {ann}
   4  look(at=1, who=bob)
+     ! not_both_looked breaks here
        seen[1]: {ann} -> {ann, bob}
 
   not_both_looked does not hold for at = 1, which looked at
@@ -171,7 +173,10 @@ not_both_looked: Ann and Bob never look into the same box.
 def test_a_broken_step_is_told_with_both_sides() -> None:
     """A transition invariant says what it looked at before the step and after it."""
     text = told(check(Post(), properties=["nothing_is_taken"]))
-    assert "  4  take(at=1)\n       box[1]: Letter(to=1, text=hello) -> absent\n" in text
+    assert (
+        "  4  take(at=1)\n     ! nothing_is_taken breaks here\n       box[1]: Letter(to=1, text=hello) -> absent\n"
+        in text
+    )
     assert "    before, box[1]: Letter(to=1, text=hello)\n    box[1]: absent" in text
 
 
@@ -187,7 +192,9 @@ class Curious(Post):
 def test_a_step_that_changes_nothing_says_so() -> None:
     """It is a step like others, and is not left without a word."""
     text = told(check(Curious(), properties=["a_look_is_new"]))
-    assert re.search(r"\n  4  look\(at=\d, who=\w+\)\n       nothing changes\n\n", text)
+    assert re.search(
+        r"\n  4  look\(at=\d, who=\w+\)\n     ! a_look_is_new breaks here\n       nothing changes\n\n", text
+    )
 
 
 def test_a_domain_that_is_left_is_told_with_what_is_allowed() -> None:
@@ -201,6 +208,72 @@ def test_a_deadlock_is_told() -> None:
     text = told(check(TOYS["a deadlock"], deadlock=True))
     assert re.match(r"[\w-]+: deadlock, in \d+ states\n", text)
     assert text.endswith("\n  here no action is enabled")
+    assert "breaks here" not in text
+
+
+class Viewed(Post):
+    """Somebody says what is in the boxes."""
+
+    @view(at=lambda self: range(self.boxes))
+    def inside(self, s: State, at: int) -> str:
+        """Who has looked at a letter."""
+        return f"{' and '.join(s.seen[at]) or 'nobody'} knows box {at}" if at in s.box else ""
+
+    @view
+    def post(self, s: State) -> str:
+        """Whether there is any."""
+        return "there is post" if s.box else "there is no post"
+
+
+def test_views_stand_below_the_step_that_changes_what_they_say() -> None:
+    """Before what changed, and before what hurts; in the initial state, too."""
+    text = told(check(Viewed(), properties=["not_both_looked"]))
+    assert text.partition("\n\n")[2] == (
+        """\
+not_both_looked: Ann and Bob never look into the same box.
+
+  1  initially
+     * there is no post
+  2  write(at=1, to=1)   first
+     * nobody knows box 1
+     * there is post
+       box[1]: absent -> Letter(to=1, text=hello)
+       log: () -> (1,)
+  3  look(at=1, who=ann)
+     * ann knows box 1
+       seen[1]: {} -> {ann}
+  4  look(at=1, who=bob)
+     * ann and bob knows box 1
+     ! not_both_looked breaks here
+       seen[1]: {ann} -> {ann, bob}
+
+  not_both_looked does not hold for at = 1, which looked at
+    seen[1]: {ann, bob}"""
+    )
+
+
+class Full(Viewed):
+    """It is too much from the beginning."""
+
+    @invariant
+    def no_post(self, s: State) -> bool:
+        """There is some."""
+        return bool(s.box)
+
+
+def test_an_initial_state_can_be_what_hurts() -> None:
+    """The mark stands there, as there is no step."""
+    text = told(check(Full(), properties=["no_post"]))
+    assert "\n  1  initially\n     * there is no post\n     ! no_post breaks here\n\n" in text
+
+
+def test_a_run_in_which_nothing_breaks_has_no_mark() -> None:
+    """What happened in it is told with its views."""
+    found = simulate(Viewed(), runs=1, steps=3, seed=1, run=1, properties=["type_ok"])
+    text = report.report_of_walks(found)
+    assert "\n     * there is no post\n" in text
+    assert "\n     * there is post\n" in text
+    assert "!" not in text
 
 
 def test_numbers_of_steps_stand_in_line() -> None:

@@ -10,7 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from statemachines.diagrams import DIAGRAMS, FORMATS, dot, files, graphviz_version, mermaid, svg
+from statemachines.controller_diagram import GENERATIONS
+from statemachines.diagrams import DIAGRAMS, FORMATS, dot, files, mermaid, svg
+from statemachines.drawing import graphviz_version
 from statemachines.replica import REPLICA
 from statemachines.table import Release, Row, State, Table
 
@@ -18,7 +20,8 @@ COMMITTED = Path(__file__).parents[2] / "diagrams"
 SVG = "{http://www.w3.org/2000/svg}"
 
 each_table = pytest.mark.parametrize("table", DIAGRAMS.values(), ids=str)
-NAMES = ["partition.mmd", "partition.svg", "replica.mmd", "replica.svg"]
+CONTROLLERS = [f"controller-{release}.{kind}" for release in GENERATIONS for kind in ("mmd", "svg")]
+NAMES = [*CONTROLLERS, "partition.mmd", "partition.svg", "replica.mmd", "replica.svg"]
 
 
 class Traffic(State):
@@ -83,7 +86,7 @@ def test_the_committed_picture_is_what_the_code_draws_today(name: str) -> None:
         assert committed == drawn, "draw diagrams/ anew with: make diagrams"
 
 
-def test_every_table_has_a_mermaid_and_an_svg_file() -> None:
+def test_every_table_and_every_generation_has_a_mermaid_and_an_svg_file() -> None:
     assert list(files()) == NAMES
 
 

@@ -71,7 +71,7 @@ def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None
         assert list(read["counterexample"]) == ["property", "length", "initial", "steps"]
         assert len(read["counterexample"]["steps"]) == read["counterexample"]["length"] - 1
         for step in read["counterexample"]["steps"]:
-            assert list(step) == ["action", "parameters", "changes"]
+            assert list(step) == ["action", "parameters", "changes"]  # and "views", where there are some: test_views
             assert all(len(change) == 2 for change in step["changes"].values())
 
 

@@ -34,6 +34,7 @@ from spec.language import (
     switch,
     transition_invariant,
     variable,
+    view,
 )
 
 
@@ -288,6 +289,58 @@ def test_properties_stand_in_order_with_their_kinds() -> None:
         ("all_full", "sometimes", False, 1),
         ("a_step_of_two", "sometimes", True, 1),
     ]
+
+
+class Shown(Garden):
+    """A garden that is described."""
+
+    @view(plant=lambda self: range(self.plants))
+    def thirst(self, s: State, plant: int) -> str:
+        """Which plants are dry.
+
+        More about it.
+        """
+        return "" if s.water[plant] else f"plant {plant} is dry"
+
+    @view(when=lambda self: self.hose)
+    def can(self, s: State) -> str:
+        """What is in the can."""
+        return "the can is full" if s.full else "the can is empty"
+
+
+class ShownWithoutAHose(Shown, hose=False):
+    """Its plants are described otherwise."""
+
+    def thirst(self, s: State, plant: int) -> str:
+        """Which plants are to be watered by hand."""
+        return f"plant {plant}"
+
+    @view
+    def hands(self, s: State) -> str:
+        """Who waters them."""
+        return f"{self.owner} waters them"
+
+
+class NotShown(Shown):
+    """Nobody asks whether plants are dry."""
+
+    thirst = None  # type: ignore[assignment]
+
+
+def test_views_stand_in_order_with_all_their_instances() -> None:
+    """They range as actions and properties do, exist under the same terms, and are varied alike; and are neither."""
+    assert [(each.name, each.doc, len(each.instances)) for each in Shown(plants=3).views] == [
+        ("thirst", "Which plants are dry.", 3),
+        ("can", "What is in the can.", 1),
+    ]
+    assert [each.name for each in Shown(hose=False).views] == ["thirst"]
+    assert [(each.name, each.doc, len(each.instances)) for each in ShownWithoutAHose().views] == [
+        ("thirst", "Which plants are to be watered by hand.", 2),
+        ("hands", "Who waters them.", 1),
+    ]
+    assert [each.name for each in NotShown().views] == ["can"]
+    assert Garden().views == ()
+    assert Shown().properties[-1].name == Garden().properties[-1].name == "all_full"
 
 
 def test_a_parameter_called_step_does_not_make_a_property_one_of_steps() -> None:
@@ -609,6 +662,7 @@ WORDS: dict[str, Callable[[Any], Any]] = {
     "variable": lambda name: variable(_named(name, "self")),
     "action": lambda name: action(_named(name, "self, s")),
     "invariant": lambda name: invariant(_named(name, "self, s")),
+    "view": lambda name: view(_named(name, "self, s")),
 }
 
 
@@ -620,7 +674,7 @@ def _named(name: str, parameters: str) -> Any:
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize(
-    "name", ["actions", "variables", "deadlock", "name", "of", "type_ok", "constants", "releases"]
+    "name", ["actions", "variables", "deadlock", "name", "of", "type_ok", "constants", "releases", "views"]
 )
 def test_taken_names_are_refused(word: str, name: str) -> None:
     """A method called as something of the language, or as a property that every system has, is refused."""
@@ -714,6 +768,8 @@ SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
         {},
         "sometimes Odd.it: it must begin (self, s, ...) or (self, before, step, after, ...)",
     ),
+    ("a view of a step", view, "self, before, step, after", {}, "view Odd.it: it must begin (self, s, ...)"),
+    ("a view of what has no range", view, "self, s, broker", {}, "view Odd.it: parameter broker has no domain"),
     ("an assumption of a state", assumption, "self, s", {}, "assumption Odd.it: parameter s has no domain"),
 ]
 
@@ -771,8 +827,14 @@ def test_a_parameter_that_ranges_over_nothing_known_is_refused_by_name() -> None
         def act(self, s: State, it: int) -> None:
             pass
 
+        @view(it=lambda self: {1, 2})
+        def look(self, s: State, it: int) -> str:
+            return ""
+
     with pytest.raises(SpecificationError, match=r"^action act: parameter it: \{1, 2\} is not a domain"):
         _ = Unordered().actions
+    with pytest.raises(SpecificationError, match=r"^view look: parameter it: \{1, 2\} is not a domain"):
+        _ = Unordered().views
 
 
 def test_a_variable_that_is_no_domain_is_refused_by_name() -> None:

@@ -15,24 +15,22 @@ import pytest
 from spec.checking import Result, check
 from spec.language import Specification, State, require
 from spec.releases import RELEASES
-from spec.systems.controller import ANSWERED, ControllerLife, Outliving
-from spec.systems.controller_election import Servers
-from statemachines.controller import (
-    CONTROLLER,
-    CONTROLLER_EPOCH,
-    Answer,
-    Controller,
-    Design,
-    Do,
-    KafkaController,
-    Request,
-)
+from spec.systems.controller import ANSWERED, ControllerLife, Outliving, Returning
+from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, IDLE, Controller, Design, Do
+from statemachines.kafka_controller import Answer, KafkaController, Request
 from statemachines.znode import Operation, SetData, Stat, Transaction
-from statemachines.zookeeper import Table
+from statemachines.zookeeper import EventType, Table, ZooKeeper
 
-PROPOSED = {"ghost_check": True, "resign_on_move": True}
+PROPOSED = {"ghost_check": True, "resign_on_move": True, "elect_if_none": True}
 """With what is open in 3.9 mended."""
-NOTHING_FAILS = {"crashes": False, "operator": False, "failures": False, "lost_replies": False}
+NOTHING_FAILS = {
+    "crashes": False,
+    "operator": False,
+    "failures": False,
+    "lost_replies": False,
+    "disconnections": False,
+    "receives": False,
+}
 """Sessions end, and that is all."""
 ONCE = {"elections": 1, "updates": 1}
 OUTLIVING = {**NOTHING_FAILS, **ONCE, "ephemeral_outlives_session": True, "sessions_per_broker": 2}
@@ -348,10 +346,9 @@ class AnswersOvertake(Mutant):
         def deliver(self, me: Controller) -> Controller:
             return me
 
-    def deliver_event(self, s: State, broker: int) -> None:
-        me = s.controllers[broker]
-        require(me.session is not None and s.events[me.session])
-        s.controllers[broker] = KafkaController.deliver(self.controller(s, broker), me)
+    def handle_event(self, s: State, broker: int) -> None:
+        s.controllers[broker] = KafkaController.deliver(self.controller(s, broker), s.controllers[broker])
+        super().handle_event(s, broker)
 
 
 class NeverResigns(Mutant):
@@ -370,6 +367,12 @@ class WatchesOnce(Mutant):
         def watch_controller(self, me: Controller) -> Answer:
             return Answer(me.on(), "") if me.active else super().watch_controller(me)
 
+        def _controller_id(self, me: Controller) -> int | None:
+            if not me.active:
+                return super()._controller_id(me)
+            there = self.zookeeper.exists(me.session, CONTROLLER) is not None
+            return int(self.zookeeper.get(me.session, CONTROLLER)[0]) if there else None
+
 
 class KeepsItsContext(Mutant):
     """maybeResign takes nothing down."""
@@ -386,6 +389,15 @@ class HandlesAnyway(Mutant):
         def handle(self, me: Controller) -> Answer:
             answer = super().handle(me._replace(active=True))
             return changed(answer, active=me.active)
+
+
+class ReadsBrokersOnce(Mutant):
+    """A controller does not read again which brokers are alive."""
+
+    class steps(KafkaController):  # noqa: N801
+        def read_brokers(self, me: Controller) -> Answer:
+            answer = super().read_brokers(me)
+            return answer if me.in_elect else changed(answer, doing=IDLE, live=me.live)
 
 
 class ForgetsTheVersion(Mutant):
@@ -452,7 +464,7 @@ class EphemeralsOutlive(ControllerLife):
 class WatchesStay(ControllerLife):
     """On a ZooKeeper whose watches fire more than once."""
 
-    class zookeeper(Servers):  # noqa: N801
+    class zookeeper(Returning):  # noqa: N801
         def _disarm(self, table: Table, path: str) -> list[Any]:
             return list(self._watches(table)[path])
 
@@ -460,16 +472,24 @@ class WatchesStay(ControllerLife):
 class ChildrenUnwatched(ControllerLife):
     """On a ZooKeeper that arms no watch on children."""
 
-    class zookeeper(Servers):  # noqa: N801
+    class zookeeper(Returning):  # noqa: N801
         def _arm(self, table: Table, path: str, session: Any) -> None:
             if table == "data_watches":
                 super()._arm(table, path, session)
 
 
+class ComesBackDeaf(ControllerLife):
+    """On a ZooKeeper that tells a client that was away nothing of what it has missed."""
+
+    class zookeeper(Returning):  # noqa: N801
+        def come_back(self, session: Any) -> None:
+            self.state.events[session] = ()
+
+
 class VersionsStay(ControllerLife):
     """On a ZooKeeper that does not count the writes of a node."""
 
-    class zookeeper(Servers):  # noqa: N801
+    class zookeeper(Returning):  # noqa: N801
         class transaction(Transaction):  # noqa: N801
             def set(self, path: str, data: Any, version: int) -> Stat:
                 stat = super().set(path, data, version)
@@ -480,7 +500,7 @@ class VersionsStay(ControllerLife):
 class ChecksPass(ControllerLife):
     """On a ZooKeeper whose multi does not look at its checks."""
 
-    class zookeeper(Servers):  # noqa: N801
+    class zookeeper(Returning):  # noqa: N801
         class transaction(Transaction):  # noqa: N801
             def check(self, path: str, version: int) -> None:
                 """Passes whatever the version is."""
@@ -489,7 +509,7 @@ class ChecksPass(ControllerLife):
 class KeepsWhatWasDone(ControllerLife):
     """On a ZooKeeper whose multi keeps the operations before the one that failed."""
 
-    class zookeeper(Servers):  # noqa: N801
+    class zookeeper(Returning):  # noqa: N801
         class transaction(Transaction):  # noqa: N801
             def apply(self, session: Any, operation: Operation) -> Any:
                 result = super().apply(session, operation)
@@ -511,21 +531,27 @@ MUTANTS: list[tuple[Specification, str, int]] = [
     (TakesItForItsOwn(**TOGETHER), "epoch_unique", 17),
     (UnconditionalIncrement(**TOGETHER, lost_replies=False), "one_effective", 16),
     (ChecksPass(**TOGETHER), "fenced_writes", 20),
-    (KeepsWhatWasDone(**ALONE), "multi_atomic", 10),
+    (KeepsWhatWasDone(**ALONE), "multi_atomic", 11),
     (AnswersOvertake(**ALONE), "watch_before_data", 8),
-    (NeverResigns(**TOGETHER), "active_has_node", 15),
-    (TakesAnyRequest(**TOGETHER), "broker_sees_monotone", 22),
+    (NeverResigns(**{**TOGETHER, "elect_if_none": False}), "active_has_node", 15),
+    (TakesAnyRequest(**TOGETHER), "broker_sees_monotone", 21),
     (TakesOverAnyState(**TOGETHER, fence_zk=False), "state_writer_monotone", 24),
     (CachesNothingOfItsOwn(**ALONE), "cache_fresh", 16),
     (CachesTooEarly(**ALONE), "cache_not_ahead", 11),
     (WatchesOnce(**ALONE), "no_lost_wakeup", 13),
     (ChildrenUnwatched(**ALONE), "no_lost_wakeup", 10),
+    (ComesBackDeaf(**ALONE), "no_lost_wakeup", 16),
     (KeepsItsContext(**ALONE), "resigned_clean", 14),
-    (HandlesAnyway(**TOGETHER), "resigned_clean", 19),
+    (HandlesAnyway(**TOGETHER), "resigned_clean", 23),
     (FailsQuietly(**ALONE), "controller_started", 9),
-    (DoesNotLookAgain(**ALONE), "controller_started", 11),
+    (DoesNotLookAgain(**ALONE), "controller_started", 12),
     (ForgetsTheVersion(**ALONE), "controller_started", 14),
     (RegistersOnce(**ALONE), "registered_when_quiet", 18),
+    (ReadsBrokersOnce(**TOGETHER), "live_set", 21),
+    (ControllerLife(**{**ALONE, "elect_if_none": False}), "somebody_is_controller", 14),
+    (ControllerLife(**ALONE, threads="queue"), "writes_in_its_session", 13),
+    (ControllerLife(**ALONE, threads="queue"), "handles_in_its_session", 17),
+    (HandlesAnyway(**TOGETHER), "resigned_is_deaf", 22),
 ]
 
 
@@ -554,31 +580,156 @@ def test_only_what_differs_breaks_it() -> None:
 # Releases.
 
 
-def test_the_releases_from_1_1_on_are_mapped() -> None:
-    """Those before it handle events otherwise, and are not modelled."""
-    assert tuple(ControllerLife.releases) == RELEASES[RELEASES.index("1.1") :]
+def test_every_release_is_mapped() -> None:
+    """3.9 has everything that Kafka ever mended, and nothing that is proposed here."""
+    assert tuple(ControllerLife.releases) == RELEASES
     assert ControllerLife.releases["3.9"] == {
+        "threads": "barrier",
+        "listener_guard": True,
+        "skip_if_self": True,
         "epoch_update": "multi",
         "fence_zk": True,
         "ephemeral_owner_check": True,
+        "reinit_only_if_dead": True,
         "ghost_check": False,
         "resign_on_move": False,
+        "elect_if_none": False,
     }
 
 
 @pytest.mark.parametrize(
-    ("release", "election", "fenced", "owner_check"),
-    [("1.1", "cas_checked", False, False), ("2.1", "multi", True, False), ("2.2", "multi", True, True)],
+    ("switch", "since"),
+    [
+        ("listener_guard", "0.10.2"),
+        ("skip_if_self", "0.10.2"),
+        ("fence_zk", "2.1"),
+        ("ephemeral_owner_check", "2.2"),
+    ],
 )
-def test_a_release_does_it_as_history_has_it(release: str, election: str, fenced: bool, owner_check: bool) -> None:
-    """KAFKA-6082 came with 2.1, KAFKA-7165 with 2.2; what is proposed, with none."""
-    known = ControllerLife.releases[release]
-    assert (known["epoch_update"], known["fence_zk"], known["ephemeral_owner_check"]) == (
-        election,
-        fenced,
-        owner_check,
-    )
-    assert not known["ghost_check"]
-    assert not known["resign_on_move"]
-    mended = ControllerLife.of(**{**known, **PROPOSED}, brokers=1)
-    assert check(mended).verdict == "holds"
+def test_a_fix_came_with_the_release_that_history_has_it_in(switch: str, since: str) -> None:
+    """KAFKA-4447, KAFKA-4229, KAFKA-6082, KAFKA-7165: it stays from then on."""
+    having = [release for release, known in ControllerLife.releases.items() if known[switch]]
+    assert having == list(RELEASES[RELEASES.index(since) :])
+
+
+def test_the_threads_and_the_election_changed_with_these_releases() -> None:
+    """KAFKA-5028, KAFKA-5642, KAFKA-6082; and KAFKA-13461 lasted from 2.8 to 3.0."""
+    known = ControllerLife.releases
+    assert [known[release]["threads"] for release in ("0.10.2", "0.11", "1.0", "1.1")] == [
+        "lock",
+        "queue",
+        "queue",
+        "barrier",
+    ]
+    assert [known[release]["epoch_update"] for release in ("1.0", "1.1", "2.0", "2.1")] == [
+        "cas_swallowed",
+        "cas_checked",
+        "cas_checked",
+        "multi",
+    ]
+    assert [release for release in RELEASES if not known[release]["reinit_only_if_dead"]] == ["2.8", "3.0"]
+
+
+@pytest.mark.parametrize("release", ["0.10.1", "0.10.2", "1.0", "1.1", "2.1", "2.2", "3.9"])
+def test_each_release_breaks_something(release: str) -> None:
+    """With what is proposed off, also the newest."""
+    assert check(ControllerLife.of(**ControllerLife.releases[release])).verdict == "violated"
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.1", "2.2", "3.9"])
+def test_with_what_is_proposed_one_broker_keeps_all_of_it(release: str) -> None:
+    """What a single broker needs is there since 1.1, and what is proposed is enough for the rest."""
+    alone = {**ControllerLife.releases[release], **PROPOSED, "brokers": 1, "waiting": 5, "updates": 1}
+    assert check(ControllerLife.of(**alone, disconnections=False)).verdict == "holds"
+
+
+# What until 1.0 lay between a broker and ZooKeeper.
+
+
+def before(release: str, **constants: Any) -> ControllerLife:
+    """One broker of a release in which only what is said here fails."""
+    alone = {**NOTHING_FAILS, **ONCE, "brokers": 1, "waiting": 5}
+    return ControllerLife.of(**{**ControllerLife.releases[release], **alone, **constants})
+
+
+def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
+    """B22, KAFKA-4229: elected in its new session, it is told of that, resigns, and finds itself named."""
+    seen = ["controller_started"]
+    result = check(before("0.10.1", waiting=8), properties=seen)
+    assert length(result, "controller_started") == 17
+    assert actions(result)[4:7] == ["expire", "learn_of_expiry", "create_controller"]
+    assert said(result, 2) == ["SessionExpirationListener: it resigns", "it is this broker"]
+    assert check(before("0.10.1", waiting=8, skip_if_self=True), properties=seen).verdict == "holds"
+
+
+@pytest.mark.parametrize(("release", "states"), [("0.10.1", 22), ("0.10.2", 22), ("1.0", 19)])
+def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str, states: int) -> None:
+    """B20 with a single broker: its own increment stands in the way of its retry, which is swallowed."""
+    known = {"lost_replies": True, "elections": 2}
+    result = check(before(release, **known), properties=["epoch_unique"])
+    assert length(result, "epoch_unique") == states
+    assert "increment_epoch(broker=0, reply='lost')" in steps(result)
+    checked = before(release, **known, epoch_update="cas_checked")
+    assert check(checked, properties=["epoch_unique"]).verdict == "holds"
+
+
+@pytest.mark.parametrize("release", ["0.10.1", "0.10.2", "1.0"])
+def test_a_request_crosses_sessions_until_1_0(release: str) -> None:
+    """B3: read in one session and written in the next, where the broker is controller no longer."""
+    result = check(before(release, waiting=8), properties=["writes_in_its_session"])
+    assert length(result, "writes_in_its_session") == 15
+    assert actions(result)[-3:] == ["expire", "learn_of_expiry", "update_leader_and_isr"]
+
+
+# What a client is told that was away, without the zxids by which real servers know.
+
+
+@pytest.mark.parametrize(
+    ("there", "changes", "told"),
+    [
+        (False, "", []),
+        (False, "+", [EventType.NodeCreated]),
+        (False, "+-", []),
+        (False, "+-+", [EventType.NodeCreated]),
+        (True, "", []),
+        (True, "-", [EventType.NodeDeleted]),
+        (True, "-+", [EventType.NodeDataChanged]),
+        (True, "-+-", [EventType.NodeDeleted]),
+    ],
+)
+def test_who_comes_back_is_told_what_has_changed_or_watches_again(
+    there: bool, changes: str, told: list[EventType]
+) -> None:
+    """The same as real servers tell it: what came and went is as it was."""
+    asked, real = Returning(), ZooKeeper()
+    for servers in (asked, real):
+        servers.connect(0)
+        if there:
+            servers.create(None, CONTROLLER)
+        servers.exists(0, CONTROLLER, watch=True)
+    seen = real.state.zxid
+    real.disconnect(0)
+    for servers in (asked, real):
+        for change in changes:
+            (servers.create if change == "+" else servers.delete)(None, CONTROLLER)
+    real.set_watches(0, seen, **{"data" if there else "exist": [CONTROLLER]})
+    asked.come_back(0)
+    assert [event.type for event in asked.state.events[0]] == told
+    assert [event.type for event in real.state.events[0]] == told
+    assert asked.state.data_watches[CONTROLLER] == real.state.data_watches[CONTROLLER]
+    assert (0 in asked.state.data_watches[CONTROLLER]) == (not told)
+
+
+def test_who_comes_back_is_told_that_brokers_came_or_went() -> None:
+    """Also if they came and went: what counts is that their parent has changed."""
+    servers = Returning()
+    servers.connect(0)
+    servers.create(None, "/brokers")
+    servers.create(None, BROKER_IDS)
+    servers.children(0, BROKER_IDS, watch=True)
+    servers.create(None, f"{BROKER_IDS}/1")
+    servers.delete(None, f"{BROKER_IDS}/1")
+    servers.come_back(0)
+    assert [(event.type, event.path) for event in servers.state.events[0]] == [
+        (EventType.NodeChildrenChanged, BROKER_IDS)
+    ]

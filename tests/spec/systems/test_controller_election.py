@@ -14,15 +14,8 @@ from spec.checking import Result, check
 from spec.language import Specification, State, action
 from spec.releases import RELEASES
 from spec.systems.controller_election import ControllerElection, FailureSwallowed, IncrementedByCompareAndSet
-from statemachines.controller import (
-    CONTROLLER,
-    CONTROLLER_EPOCH,
-    MAYBE_RESIGN,
-    Answer,
-    Controller,
-    Do,
-    KafkaController,
-)
+from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, MAYBE_RESIGN, Controller, Do
+from statemachines.kafka_controller import Answer, KafkaController
 from statemachines.znode import Transaction
 from statemachines.zookeeper import (
     Code,

@@ -1,0 +1,48 @@
+"""What the views of a specification say of a state, and what of it is news after another state.
+
+A trace must be told whatever its author got wrong in the sentences beside it. So of a view that raises, or answers
+something else than a text, the sentence says that.
+"""
+
+from __future__ import annotations
+
+from spec.checking.model import Model
+from spec.language.errors import Disabled
+from spec.language.specification import Instance
+from spec.language.state import State, Values
+from spec.language.words import Step
+
+
+def sentences(model: Model, state: Values) -> tuple[str, ...]:
+    """What each view says, with each of its parameters, in order of declaration; empty where it says nothing."""
+    if not model.views:
+        return ()
+    s = model.window().load(state)
+    return tuple(_sentence(view.name, instance, s) for view in model.views for instance in view.instances)
+
+
+def news(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
+    """Of what is said of a state, that which was not said of the state before.
+
+    >>> news(("the door is shut", "it rains", ""), ("the door is open", "it rains", "somebody comes"))
+    ('the door is open', 'somebody comes')
+    """
+    return tuple(now for then, now in zip(before, after, strict=True) if now and now != then)
+
+
+def _sentence(name: str, instance: Instance, s: State) -> str:
+    """What one says, on one line."""
+    try:
+        text = instance.run(s, **instance.parameters)
+        if isinstance(text, str):
+            return _on_one_line(text)
+        wrong = f"it answers {text!r}, not a text"
+    except Disabled:
+        wrong = "`require` and `bound` belong into actions"
+    except Exception as failure:
+        wrong = f"{type(failure).__name__}: {failure}"
+    return _on_one_line(f"view {Step(name, instance.parameters)} fails: {wrong}")
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

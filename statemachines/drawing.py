@@ -1,0 +1,156 @@
+"""How pictures come to be the same bytes on every machine: what Graphviz is asked for, and what is drawn here.
+
+The widths of text come from the fonts that fontconfig happens to find. So Graphviz is asked for a layout only, of
+boxes whose size is fixed and whose text is taken away; it loads no font at all. The text is put in afterwards.
+Coordinates are whole points, so that the last bits of floating-point arithmetic do not show. What remains is the
+version of Graphviz, whose layout may differ: each SVG names the one that laid it out.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, NamedTuple
+
+__all__ = [
+    "BEGIN_SIZE",
+    "FONTS",
+    "FONT_SIZE",
+    "INITIAL",
+    "LABEL_HEIGHT",
+    "LETTER",
+    "LINE",
+    "MARGIN",
+    "NODE_HEIGHT",
+    "NODE_PADDING",
+    "POINTS_PER_INCH",
+    "TIP",
+    "Layout",
+    "Point",
+    "blank",
+    "box",
+    "graphviz_version",
+    "laid_out",
+    "path",
+    "text_at",
+    "width_of",
+]
+
+POINTS_PER_INCH = 72
+FONT_SIZE = 13
+FONTS = "Helvetica, Arial, sans-serif"
+# A letter's width by the font's size. DejaVu Sans, a wide face, takes 0.52 in names and 0.59 in numbers.
+LETTER = 0.6
+NODE_HEIGHT = 34
+NODE_PADDING = 22
+LABEL_HEIGHT = 18
+BEGIN_SIZE = 12
+MARGIN = 8
+LINE = "#444444"
+INITIAL = "#dfe7ef"
+TIP = (
+    '<marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="10" markerHeight="8"'
+    f' markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L10,4 L0,8 z" fill="{LINE}"/></marker>'
+)
+"""The tip of an arrow, in an SVG."""
+
+
+def graphviz_version() -> str:
+    """The version of the Graphviz inside pygraphviz, whose layout the SVGs show."""
+    from pygraphviz import AGraph
+
+    empty = AGraph(string="digraph {}").draw(format="svg", prog="dot").decode()
+    found = re.search(r"graphviz version ([0-9.]+)", empty)
+    return found[1] if found else "unknown"
+
+
+class Point(NamedTuple):
+    """A place in the picture, in whole points, counted downward as SVG does."""
+
+    x: int
+    y: int
+
+
+class Box(NamedTuple):
+    """A rectangle in the picture, from its upper left corner."""
+
+    corner: Point
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where Graphviz put things: nodes by name; edges and their labels by their id, or by source and target."""
+
+    width: int
+    height: int
+    centers: dict[str, Point]
+    curves: dict[tuple[str, ...], list[Point]]
+    labels: dict[tuple[str, ...], Point]
+    clusters: dict[str, Box] = field(default_factory=dict)
+
+
+def laid_out(dot: str) -> Layout:
+    """Lay a graph in DOT out; pygraphviz is imported here and not before."""
+    from pygraphviz import AGraph
+
+    graph = AGraph(string=dot)
+    graph.layout(prog="dot")
+    width, height = map(float, graph.graph_attr["bb"].split(",")[2:])
+
+    def point(pair: str) -> Point:
+        x, y = map(float, pair.split(","))
+        return Point(round(x), round(height - y))
+
+    def curve(spline: str) -> list[Point]:
+        tip, *bends = spline.removeprefix("e,").split()  # Graphviz names the arrow's tip first
+        return [point(pair) for pair in (*bends, tip)]
+
+    def name(edge: Any) -> tuple[str, ...]:
+        return (edge.attr["id"],) if edge.attr["id"] else (edge[0], edge[1])
+
+    def bounds(corners: str) -> Box:
+        left, bottom, right, top = map(float, corners.split(","))
+        corner = Point(round(left), round(height - top))
+        return Box(corner, round(right) - corner.x, round(height - bottom) - corner.y)
+
+    return Layout(
+        width=round(width),
+        height=round(height),
+        centers={node: point(node.attr["pos"]) for node in graph.nodes()},
+        curves={name(edge): curve(edge.attr["pos"]) for edge in graph.edges()},
+        labels={name(edge): point(edge.attr["lp"]) for edge in graph.edges() if edge.attr["lp"]},
+        clusters={part.name: bounds(part.graph_attr["bb"]) for part in graph.subgraphs()},
+    )
+
+
+def width_of(words: str) -> int:
+    """How wide a box is that has room for these words, in points: even, so that halves are whole."""
+    return 2 * round((len(words) * FONT_SIZE * LETTER + NODE_PADDING) / 2)
+
+
+def blank(*lines: str) -> str:
+    """An empty cell as large as the lines of a label, as a label in Graphviz' own HTML."""
+    width = round(max(map(len, lines)) * FONT_SIZE * LETTER) + 6
+    cell = f'<td fixedsize="true" width="{width}" height="{LABEL_HEIGHT * len(lines)}"></td>'
+    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="0"><tr>{cell}</tr></table>>'
+
+
+def path(curve: Sequence[Point]) -> str:
+    """An edge."""
+    start, *bends, tip = (f"{point.x},{point.y}" for point in curve)
+    return f'<path d="M{start} C{" ".join(bends)} L{tip}"/>'
+
+
+def box(center: Point, width: int, height: int, fill: str) -> str:
+    """A node, without its name."""
+    return (
+        f'<rect x="{center.x - width // 2}" y="{center.y - height // 2}" width="{width}" height="{height}"'
+        f' rx="7" fill="{fill}" stroke="black"/>'
+    )
+
+
+def text_at(center: Point, words: str) -> str:
+    """A name or a label."""
+    return f'<text x="{center.x}" y="{center.y}" dy=".35em">{escape(words)}</text>'

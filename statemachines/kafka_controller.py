@@ -1,0 +1,597 @@
+"""The steps of a controller's life on one broker: each makes one ZooKeeper request and acts on the answer.
+
+What happens where an answer does not let the row go on:
+
+    Elect               somebody is controller   nothing is left to do
+    RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign; where replies are lost, not before it
+                                                 has looked whether it was its own request that did it
+    IncrementEpoch      BADVERSION               triggerControllerMove; until 1.0 it goes on
+    UpdateLeaderAndIsr  somebody else wrote      once more from ReadPartitionState
+                        the fence fails          ControllerMoved: maybeResign
+    any                 SESSIONEXPIRED           it resigns, and begins anew with another session; until 1.0 the
+                                                 request is repeated in another session, and only creates fail
+
+Each read of /controller arms the watch as well: until 1.0 because there is a listener, since then because there is a
+handler. [ZkClient.readData; ZooKeeperClient.shouldWatch, 1.1] Only ZKCheckedEphemeral, until 1.0, reads without.
+
+[elect, maybeResign, onControllerFailover, triggerControllerMove in KafkaController.scala; ZookeeperLeaderElector in
+0.10; KafkaZkClient.scala; ZkClient 0.10]
+
+Left out: the controllerLock, that is, what other threads than ZkEventThread do under it; that until 1.0 the main
+thread registers the broker, beside ZkEventThread (here that does it, before anything else); and that until 1.0 a
+state that is found as it was to be written counts as written (here it is written once more).
+"""
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import NamedTuple, TypeAlias
+
+from statemachines.agenda import Agenda, Do
+from statemachines.controller import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    ELECTION,
+    EXPIRED,
+    MAYBE_RESIGN,
+    NOBODY,
+    STARTUP,
+    Controller,
+    Design,
+    Election,
+    PartitionState,
+    Threads,
+)
+from statemachines.controller_event import HANDLING, TOLD, ControllerEvent, Queued
+from statemachines.zookeeper import (
+    Check,
+    Code,
+    Create,
+    Delete,
+    NoNode,
+    Operation,
+    Session,
+    SessionExpired,
+    SetData,
+    ZooKeeper,
+)
+
+__all__ = ["Answer", "KafkaController", "Request"]
+
+
+class Answer(NamedTuple):
+    """What a request came to."""
+
+    controller: Controller
+    said: str
+    """What ZooKeeper answered, and what Kafka makes of it."""
+    failover: bool = False
+    """A failover has its epoch and goes on."""
+    sends: bool = False
+    """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
+
+
+def named(owner: int | None) -> str:
+    """Who is controller, as one says it."""
+    if owner == NOBODY:
+        return "an older session of this broker left it"
+    return "there is none" if owner is None else f"it is broker {owner}"
+
+
+Request: TypeAlias = Callable[["KafkaController", Controller], Answer]
+
+
+def request(step: Request) -> Request:
+    """What holds for each request: no answer overtakes an event, and a session that has ended is heard of."""
+
+    @wraps(step)
+    def with_session(self: "KafkaController", me: Controller) -> Answer:
+        try:
+            answer = step(self, me)
+            return answer._replace(controller=self.deliver(answer.controller))
+        except SessionExpired:
+            return self.session_expired(me)
+
+    return with_session
+
+
+HEALTHCHECK = Queued(ControllerEvent.Healthcheck)
+NEW_SESSION = tuple(
+    Queued(event)
+    for event in (
+        ControllerEvent.SessionExpirationListener,
+        ControllerEvent.SessionExpireListener,
+        ControllerEvent.BrokerChangeListener,
+        ControllerEvent.LeaderChangeListener,
+    )
+)
+"""What a new session brings, in this order. [ZkClient.fireNewSessionEvents, fireAllEvents, until 1.0]"""
+OF_A_CONTROLLER = {
+    ControllerEvent.BrokerChange,
+    ControllerEvent.BrokerChangeListener,
+    ControllerEvent.IsrChangeNotification,
+}
+"""What only a controller handles."""
+
+
+class KafkaController:
+    """The controller of one broker: what it knows comes in, and what it knows after a step goes out.
+
+    Args:
+        design: that of its release.
+        zookeeper: the servers, over whatever holds their state.
+        broker: its id.
+    """
+
+    def __init__(self, design: Design, zookeeper: ZooKeeper, broker: int) -> None:
+        self.design, self.zookeeper, self.broker = design, zookeeper, broker
+
+    # The process and its session.
+
+    def start(self) -> Controller:
+        """A process is started."""
+        me = Controller(STARTUP[self.design.threads])
+        match self.design.threads:
+            case Threads.lock:
+                return me._replace(queue=(HEALTHCHECK,))
+            case Threads.queue:
+                return me._replace(posted=(HEALTHCHECK,))
+        return me
+
+    def connect(self, me: Controller, session: Session) -> Controller:
+        """A new session, for a fresh process or one that lost its session."""
+        self.zookeeper.connect(session)
+        return me.on()._replace(session=session)
+
+    def stop(self, me: Controller) -> Controller:
+        """The process dies. Its connection goes with it; its session lives until the servers end it."""
+        if me.session is not None:
+            self.zookeeper.disconnect(me.session)
+        return Controller()
+
+    def expire(self, me: Controller) -> Controller:
+        """The client is told that its session has ended: resign, then open another. [Expire, 1.1]
+
+        Expire waits for the event that is being handled, whose next request fails, and the new session waits for
+        Expire; what is queued goes. So nothing can come between, and it is one step.
+        """
+        self.zookeeper.disconnect(me.session)
+        return Controller(EXPIRED, registration=me.registration)
+
+    def begin_anew(self, me: Controller) -> Controller:
+        """As if its session had ended, which it has not. [AuthFailed, 2.8.0 to 3.0.0, KAFKA-13461]"""
+        return Controller(Agenda(EXPIRED[1:]), me.session, registration=me.registration)
+
+    def renew(self, me: Controller, session: Session) -> Controller:
+        """The client opens another session at once, and tells its listeners behind what they have still to hear.
+
+        Then all of them are called, because anything may have happened. [ZkClient.processStateChanged, until 1.0]
+        """
+        self.zookeeper.disconnect(me.session)
+        self.zookeeper.connect(session)
+        told = [each for each in NEW_SESSION if me.listens or each.event is not ControllerEvent.BrokerChangeListener]
+        return self._post(me._replace(session=session), *told)
+
+    def session_expired(self, me: Controller) -> Answer:
+        """A request finds that its session has ended.
+
+        Until 1.0 it waits for the next one and is repeated there, but for those that create ephemerals, and look
+        whether it was they. [ZKCheckedEphemeral, which stays with its session]
+        """
+        if self.design.threads is Threads.barrier:
+            return Answer(self.expire(me), "SESSIONEXPIRED: it resigns")
+        me = self.deliver(me)
+        match me.doing[0]:
+            case Do.CreateController | Do.CheckController:
+                return self.fail(me)._replace(said="SESSIONEXPIRED: its election fails")
+            case Do.RegisterBroker | Do.CheckRegistration:
+                return self._not_registered(me, "SESSIONEXPIRED")
+        return Answer(me, "SESSIONEXPIRED: once more, in another session")
+
+    # What it is told.
+
+    def deliver(self, me: Controller) -> Controller:
+        """The events in the session's inbox reach the client, which queues those that somebody listens to."""
+        if me.session is None:
+            return me
+        while (event := self.zookeeper.take(me.session)) is not None:
+            if event.path == CONTROLLER or me.listens:
+                me = self._post(me, Queued(TOLD[self.design.threads][event.type]))
+        return me
+
+    def isr_changes(self, me: Controller) -> Controller:
+        """It hears that the leader of a partition has changed its ISR. What it would read of it is left out."""
+        return me._replace(queue=(*me.queue, Queued(ControllerEvent.IsrChangeNotification)))
+
+    def _post(self, me: Controller, *events: Queued) -> Controller:
+        """Put behind what there is to handle, for the thread that is told first."""
+        if self.design.threads is Threads.queue:
+            return me._replace(posted=me.posted + events)
+        return me._replace(queue=me.queue + events)
+
+    def listen(self, me: Controller) -> Answer:
+        """ZkEventThread reads for the oldest of its listeners, and puts an event for the controller. [0.11, 1.0]"""
+        try:
+            answer = self._listen(me)
+            return answer._replace(controller=self.deliver(answer.controller))
+        except SessionExpired:
+            return Answer(me, "SESSIONEXPIRED: once more, in another session")
+
+    def _listen(self, me: Controller) -> Answer:
+        event, me = me.posted[0].event, me._replace(posted=me.posted[1:])
+        match event:
+            case ControllerEvent.LeaderChangeListener:
+                self.zookeeper.exists(me.session, CONTROLLER, watch=True)
+                owner = self._controller_id(me)
+                put = Queued(ControllerEvent.ControllerChange, owner)
+                if owner is None:
+                    put = Queued(ControllerEvent.Reelect)
+            case ControllerEvent.BrokerChangeListener:
+                self.zookeeper.children(me.session, BROKER_IDS, watch=True)
+                put = Queued(ControllerEvent.BrokerChange)
+            case ControllerEvent.SessionExpirationListener:
+                put = Queued(ControllerEvent.Reelect)
+            case _:
+                return Answer(me._replace(listening=HANDLING[self.design.threads][event]), f"{event}")
+        return Answer(me._replace(queue=(*me.queue, put)), f"{event} puts {put}")
+
+    def handle(self, me: Controller) -> Answer:
+        """It turns to the oldest event in its queue."""
+        queued, me = me.queue[0], me._replace(queue=me.queue[1:])
+        event = queued.event
+        if event in OF_A_CONTROLLER and not self._still(event, me):
+            return Answer(me, f"{event}: it is not controller")
+        if event is ControllerEvent.ControllerChange and self.design.threads is Threads.queue:
+            return Answer(self._told(me, queued.controller), f"{queued}")
+        row = HANDLING[self.design.threads][event]
+        if event is ControllerEvent.SessionExpirationListener and not self.design.skip_if_self:
+            return Answer(me.resigned().to(*row[1:]), f"{event}: it resigns")
+        return Answer(me.to(*row), f"{event}")
+
+    def is_active(self, me: Controller) -> bool:
+        """isActive: in 0.10 that it has channels to the brokers, which it gets when it has read the states."""
+        return me.cached is not None if self.design.threads is Threads.lock else me.active
+
+    def _still(self, event: ControllerEvent, me: Controller) -> bool:
+        """Whether what an event is for is still there. Until 0.10.1 only some listeners asked. [KAFKA-4447]"""
+        unasked = event is ControllerEvent.IsrChangeNotification and not self.design.listener_guard
+        return unasked or self.is_active(me)
+
+    def _told(self, me: Controller, controller: object) -> Controller:
+        """Whoever is controller, by what was read when the event was put. [ControllerChange, 0.11, 1.0]"""
+        if controller == self.broker:
+            return me._replace(active=True)
+        return me.resigned() if me.active else me
+
+    # What it asks for.
+
+    def asks(self, me: Controller) -> tuple[Operation, ...]:
+        """The operations of its next request, which is one that writes."""
+        match me.doing[0]:
+            case Do.RegisterBroker:
+                return (Create(self.registration, ephemeral=True),)
+            case Do.DeleteRegistration:
+                return (Delete(self.registration),)
+            case Do.CreateController:
+                return (Create(CONTROLLER, self.broker, ephemeral=True),)
+            case Do.IncrementEpoch:
+                return (SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version),)
+            case Do.RegisterController:
+                increment = SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version)
+                return (Create(CONTROLLER, self.broker, ephemeral=True), increment)
+            case Do.UpdateLeaderAndIsr:
+                return (*self._fence(me), SetData(self.design.state, PartitionState(me.epoch), me.state_version))
+            case Do.DeleteController:
+                return (*self._fence(me), Delete(CONTROLLER))
+        raise ValueError(f"{me.doing[0]} writes nothing")
+
+    def lose_reply(self, me: Controller) -> bool:
+        """Its next request is served, and the answer lost with the connection: it will ask again.
+
+        Whether the request had an effect. One that had none is as if it had never been sent.
+        """
+        return self._refused(me) is None
+
+    def _fence(self, me: Controller) -> Iterator[Operation]:
+        if self.design.fenced:
+            yield Check(CONTROLLER_EPOCH, me.epoch_zk_version)
+
+    def _refused(self, me: Controller) -> Operation | None:
+        """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
+        operations = self.asks(me)
+        for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
+            if isinstance(result, Code) and result is not Code.OK:
+                return operation
+        return None
+
+    # The broker's own node.
+
+    @property
+    def registration(self) -> str:
+        """The path of the broker's own node."""
+        return f"{BROKER_IDS}/{self.broker}"
+
+    @request
+    def register_broker(self, me: Controller) -> Answer:
+        """Create the broker's own node. [checkedEphemeralCreate, 1.1]"""
+        if self._refused(me) is None:
+            return Answer(self._registered(me), "registered")
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckRegistration, *me.doing[1:]), "NODEEXISTS: whose is it?")
+        return self._not_registered(me, "NODEEXISTS: its predecessor's session lives")
+
+    @request
+    def check_registration(self, me: Controller) -> Answer:
+        """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
+
+        If it is gone by now, 2.2 to 3.9 fail with a NullPointerException; here they try again, as they mean to.
+        """
+        again = Agenda((Do.RegisterBroker, *me.doing[1:]))
+        try:
+            _, stat = self.zookeeper.get(me.session, self.registration)
+        except NoNode:
+            return Answer(me.to(*again), "NONODE: once more")
+        if stat.ephemeralOwner == me.session:
+            return Answer(self._registered(me), "its own: registered")
+        if self.design.owner_check and stat.ephemeralOwner == me.registration:
+            return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
+        return self._not_registered(me, "another session's")
+
+    @request
+    def delete_registration(self, me: Controller) -> Answer:
+        """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
+        gone = self._refused(me) is not None
+        return Answer(me.on(), "NONODE: it is gone already" if gone else "deleted")
+
+    def _registered(self, me: Controller) -> Controller:
+        after = me.on()._replace(registration=me.session if self.design.owner_check else None)
+        return after.on() if after.about_to(Do.Serve) else after
+
+    def _not_registered(self, me: Controller, why: str) -> Answer:
+        """A start fails; who has had a session before lives on, unregistered, and since 1.1 does not elect."""
+        starts = Do.Serve in me.doing or (self.design.threads is Threads.barrier and Do.MaybeResign not in me.doing)
+        if self.design.looks_again and not starts:
+            return Answer(me.to(), f"{why}: the event is dropped")
+        if me.session in self.zookeeper.state.sessions:
+            self.zookeeper.close(me.session)
+        return Answer(Controller(), f"{why}, the start fails")
+
+    # Who is controller?
+
+    @request
+    def watch_controller(self, me: Controller) -> Answer:
+        """Watch /controller, before it is read. [registerZNodeChangeHandlerAndCheckExistence]"""
+        there = self.zookeeper.exists(me.session, CONTROLLER, watch=True) is not None
+        return Answer(me.on(), f"/controller is {'there' if there else 'not there'}")
+
+    @request
+    def maybe_resign(self, me: Controller) -> Answer:
+        """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]
+
+        In 0.10 what is read decides: if there is one, it was no deletion, and there is nothing more to do.
+        """
+        owner = self._controller_id(me)
+        after = me.on()
+        if owner is None and self.design.elect_if_none:
+            after = me.to(Do.Elect)
+        elif owner is not None and self.design.threads is Threads.lock:
+            after = me.to()
+        if owner == self.broker:
+            return Answer(after._replace(active=True), "it is this broker")
+        said = named(owner)
+        if not me.active:
+            return Answer(after, said)
+        return Answer(after.resigned(), f"{said}: it resigns")
+
+    @request
+    def get_controller_id(self, me: Controller) -> Answer:
+        """Read who is controller, in a new session: it resigns and elects unless it is this broker. [0.10.2]"""
+        owner = self._controller_id(me)
+        if owner == self.broker:
+            return Answer(me.to(), "it is this broker: the new session changes nothing")
+        said = named(owner)
+        return Answer(me.on().resigned(), f"{said}: it resigns")
+
+    @request
+    def elect(self, me: Controller) -> Answer:
+        """Stand for election, unless there is a controller already. [elect]"""
+        owner = self._controller_id(me)
+        if owner is None:
+            standing = me.to(*ELECTION[self.design.election], *self.design.failover)
+            return Answer(self._deposed(standing), "there is none: it stands for election")
+        if owner == self.broker:  # and that is all, even if no failover of this session ever ran
+            return Answer(me.to()._replace(active=True), "it is this broker")
+        return Answer(self._deposed(me.to()), named(owner))
+
+    def _deposed(self, me: Controller) -> Controller:
+        """It reads that it is not controller, where Kafka only remembers who is: its context stays."""
+        if self.design.threads is Threads.lock:  # and acts on: that is another predicate
+            return me._replace(active=False)
+        return me.resigned() if me.active and self.design.resign_on_move else me.not_controller()
+
+    def _controller_id(self, me: Controller) -> int | None:
+        owner: int
+        try:
+            owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=True)
+        except NoNode:
+            return None
+        if self.design.ghost_check and owner == self.broker and stat.ephemeralOwner != me.session:
+            return NOBODY
+        return owner
+
+    # Becoming controller.
+
+    @request
+    def create_controller(self, me: Controller) -> Answer:
+        """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
+        if self._refused(me) is None:
+            return Answer(self._in_office(me), "created: the broker is controller, and its failover begins")
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckController, *me.doing[1:]), "NODEEXISTS: whose is it?")
+        return Answer(me.to(Do.MaybeResign), "NODEEXISTS: somebody was faster")
+
+    @request
+    def read_epoch(self, me: Controller) -> Answer:
+        """Read /controller_epoch, with the version that the increment will expect."""
+        epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        known = me.on()._replace(epoch=epoch, epoch_zk_version=stat.version)
+        return Answer(known, f"it is {epoch}, at version {stat.version}")
+
+    @request
+    def register_controller(self, me: Controller) -> Answer:
+        """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
+        failed = self._refused(me)
+        if failed is None:
+            return Answer(self._elected(me), "created and incremented: its failover runs", failover=True)
+        code = "NODEEXISTS" if isinstance(failed, Create) else "BADVERSION"
+        if self.design.looks_again:
+            return Answer(me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{code}: was it its own?")
+        return self._moved(me, code)
+
+    @request
+    def check_controller(self, me: Controller) -> Answer:
+        """Read whether it was its own request that created /controller. [checkControllerAndEpoch, 2.1]
+
+        Until 2.0 the owner's session was compared, and since then the id. [checkedEphemeralCreate, 1.1]
+        """
+        try:
+            owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=self.design.threads is Threads.barrier)
+        except NoNode:
+            if self.design.election is Election.multi:
+                return self._moved(me, "NONODE")
+            return Answer(me.to(Do.CreateController, *me.doing[1:]), "NONODE: once more")
+        if self.design.election is Election.multi:
+            if owner == self.broker:
+                return Answer(me.on(), "it is this broker")
+            return self._moved(me, named(owner))
+        if stat.ephemeralOwner == me.session:
+            return Answer(self._in_office(me), "its own: the broker is controller, and its failover begins")
+        return Answer(me.to(Do.MaybeResign), f"it is broker {owner}: somebody was faster")
+
+    @request
+    def check_epoch(self, me: Controller) -> Answer:
+        """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]"""
+        epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        if epoch != me.epoch + 1:
+            return self._moved(me, f"it is {epoch}, at version {stat.version}")
+        return Answer(self._elected(me), "its own: its failover runs", failover=True)
+
+    @request
+    def increment_epoch(self, me: Controller) -> Answer:
+        """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]"""
+        if self._refused(me) is None:
+            return Answer(self._elected(me), "incremented: its failover runs", failover=True)
+        if self.design.election is Election.cas_swallowed:
+            said = "BADVERSION: logged and swallowed, its failover runs with the epoch it read"
+            return Answer(me.on(), said, failover=True)
+        return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
+
+    def _in_office(self, me: Controller) -> Controller:
+        """The broker is controller; since 1.1 a failover that the model follows registers its handlers first."""
+        followed = Do.ReadBrokers in self.design.failover and Do.WatchBrokers not in self.design.failover
+        return me.on()._replace(active=True, listens=followed or me.listens)
+
+    def _elected(self, me: Controller) -> Controller:
+        return self._in_office(me)._replace(epoch=me.epoch + 1, epoch_zk_version=me.epoch_zk_version + 1)
+
+    def _moved(self, me: Controller, code: str) -> Answer:
+        """ControllerMovedException, from whoever is not controller yet."""
+        return Answer(me.to(*MAYBE_RESIGN).not_controller(), f"{code}: ControllerMoved")
+
+    # Being controller.
+
+    @request
+    def watch_brokers(self, me: Controller) -> Answer:
+        """Subscribe to what comes and goes. [registerBrokerChangeListener, until 1.0]"""
+        self.zookeeper.children(me.session, BROKER_IDS, watch=True)
+        return Answer(me.on()._replace(listens=True), "it listens")
+
+    @request
+    def read_brokers(self, me: Controller) -> Answer:
+        """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do."""
+        live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=True)
+        if live == me.live and not me.in_elect:
+            return Answer(me.to(), "the same ones")
+        return Answer(me.on()._replace(live=live), "these are alive")
+
+    @request
+    def read_states(self, me: Controller) -> Answer:
+        """Read every partition's state into the cache, and tell the brokers.
+
+        A listener of 0.10.1 does so even after a resignation, has no channels, and moves the controller. [KAFKA-4447]
+        """
+        if not me.in_elect and not self.is_active(me):
+            return Answer(self._to_move(me), "there are no channels: it moves the controller")
+        _, stat = self.zookeeper.get(me.session, self.design.state)
+        return Answer(me.on()._replace(cached=stat.version), "cached; UpdateMetadata is sent", sends=True)
+
+    def let_be(self, me: Controller) -> Controller:
+        """The partition's leader is alive: there is nothing to elect, and nothing is written."""
+        return self._done(me.on())
+
+    @request
+    def read_partition_state(self, me: Controller) -> Answer:
+        """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]"""
+        state, stat = self.zookeeper.get(me.session, self.design.state)
+        if state.controller_epoch > me.epoch:
+            return Answer(self._done(me.on()), "a newer controller wrote it: StateChangeFailed")
+        return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
+
+    @request
+    def update_leader_and_isr(self, me: Controller) -> Answer:
+        """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
+
+        If somebody else wrote in between, it is read again; if the fence fails, the controller has moved.
+        [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
+        """
+        failed = self._refused(me)
+        if failed is None:
+            cached = None if me.cached is None else me.state_version + 1
+            return Answer(self._done(me._replace(cached=cached)), "written; LeaderAndIsr is sent", sends=True)
+        me = me._replace(state_version=0)
+        if isinstance(failed, SetData):
+            return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: somebody else wrote it")
+        return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+
+    def _done(self, me: Controller) -> Controller:
+        """It goes on after a partition; behind the last one of a failover there is nothing more."""
+        after = me.on()._replace(state_version=0)
+        return after.on()._replace(started=True) if after.about_to(Do.Started) else after
+
+    # triggerControllerMove.
+
+    def fail(self, me: Controller) -> Answer:
+        """Its next request, in its failover, fails for a reason of its own. [elect catches Throwable]"""
+        if self.design.election is Election.multi:
+            return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
+        resigns = "" if self.design.threads is Threads.lock else "resigns and "
+        return Answer(self._to_move(me), f"it {resigns}moves the controller")
+
+    @request
+    def move_controller(self, me: Controller) -> Answer:
+        """Read whether there is a controller to be moved: it resigns if it is this broker. [2.1]"""
+        owner = self._controller_id(me)
+        if owner == self.broker:
+            return Answer(self._to_move(me), "it is this broker: it resigns")
+        said = named(owner)
+        return Answer(self._deposed(me.to()), f"{said}: it leaves it at that")
+
+    def _to_move(self, me: Controller) -> Controller:
+        """It has resigned, but for 0.10, and knows the version that a fenced deletion of /controller checks."""
+        me = me.to(Do.DeleteController)
+        if self.design.threads is Threads.lock:
+            return me._replace(active=False, state_version=0)
+        return me.resigned()._replace(epoch_zk_version=me.epoch_zk_version)
+
+    @request
+    def delete_controller(self, me: Controller) -> Answer:
+        """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove; resign, 0.10]"""
+        failed = self._refused(me)
+        if failed is None:
+            said = "deleted"
+        elif isinstance(failed, Delete):
+            said = "NONODE: it is gone already"
+        else:
+            said = "BADVERSION of the epoch: ControllerMoved, it stays"
+        after = me.on()
+        return Answer(after if self.design.threads is Threads.lock else after.resigned(), said)
