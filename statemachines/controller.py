@@ -49,6 +49,7 @@ __all__ = [
     "Design",
     "Do",
     "Election",
+    "LiveBroker",
     "PartitionState",
     "Threads",
     "accepts",
@@ -115,6 +116,8 @@ class Design(NamedTuple):
     """A listener of a controller asks whether it is one still. [0.10.2, KAFKA-4447]"""
     owner_check: bool = False
     """A broker deletes the registration that an older session of its own left. [2.2, KAFKA-7165]"""
+    broker_epochs: bool = False
+    """A broker is told from its predecessor by the zxid that created its registration. [2.2, KAFKA-7235]"""
     ghost_check: bool = False
     """A /controller that an older session of the broker left does not make it controller. [proposed, KAFKA-13407]"""
     resign_on_move: bool = False
@@ -192,12 +195,14 @@ class Controller(NamedTuple):
     """What ZkEventThread has been told, and has not put into the queue yet."""
     registration: Session | None = None
     """The session in which it last registered. [currentZooKeeperSessionId, 2.2]"""
+    broker_epoch: int = 0
+    """The zxid that created its registration, which its requests carry. [2.2]"""
     listens: bool = False
     """Its handlers of a controller are registered; what others hear of is dropped."""
     started: bool = False
     """The failover of its term is done."""
     live: frozenset[Any] = frozenset()
-    """Its context: the brokers that it takes for alive, by the names of their nodes."""
+    """Its context: the brokers that it takes for alive, by the names of their nodes; since 2.2 `LiveBroker`s."""
     cached: int | None = None
     """Its context: the version at which it knows the partition's state."""
 
@@ -232,6 +237,7 @@ class Controller(NamedTuple):
             listening=self.listening,
             posted=self.posted,
             registration=self.registration,
+            broker_epoch=self.broker_epoch,
         )
 
     def not_controller(self) -> "Controller":
@@ -259,6 +265,15 @@ def accepts(known: int, epoch: int) -> bool:
     [ReplicaManager.becomeLeaderOrFollower, stopReplicas, maybeUpdateMetadataCache, 0.10 to 3.9]
     """
     return epoch >= known
+
+
+class LiveBroker(NamedTuple):
+    """A broker as its controller knows it."""
+
+    name: str
+    """That of its node under /brokers/ids."""
+    epoch: int
+    """The zxid that created this node: a broker that came again has a greater one. [KAFKA-7235]"""
 
 
 class PartitionState(NamedTuple):

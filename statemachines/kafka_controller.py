@@ -24,7 +24,7 @@ state that is found as it was to be written counts as written (here it is writte
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from statemachines.agenda import Agenda, Do
 from statemachines.controller import (
@@ -39,6 +39,7 @@ from statemachines.controller import (
     Controller,
     Design,
     Election,
+    LiveBroker,
     PartitionState,
     Threads,
 )
@@ -47,12 +48,14 @@ from statemachines.zookeeper import (
     Check,
     Code,
     Create,
+    Created,
     Delete,
     NoNode,
     Operation,
     Session,
     SessionExpired,
     SetData,
+    Stat,
     ZooKeeper,
 )
 
@@ -156,11 +159,12 @@ class KafkaController:
         Expire; what is queued goes. So nothing can come between, and it is one step.
         """
         self.zookeeper.disconnect(me.session)
-        return Controller(EXPIRED, registration=me.registration)
+        return Controller(EXPIRED, registration=me.registration, broker_epoch=me.broker_epoch)
 
     def begin_anew(self, me: Controller) -> Controller:
         """As if its session had ended, which it has not. [AuthFailed, 2.8.0 to 3.0.0, KAFKA-13461]"""
-        return Controller(Agenda(EXPIRED[1:]), me.session, registration=me.registration)
+        again = Agenda(EXPIRED[1:])
+        return Controller(again, me.session, registration=me.registration, broker_epoch=me.broker_epoch)
 
     def renew(self, me: Controller, session: Session) -> Controller:
         """The client opens another session at once, and tells its listeners behind what they have still to hear.
@@ -313,9 +317,10 @@ class KafkaController:
 
     @request
     def register_broker(self, me: Controller) -> Answer:
-        """Create the broker's own node. [checkedEphemeralCreate, 1.1]"""
-        if self._refused(me) is None:
-            return Answer(self._registered(me), "registered")
+        """Create the broker's own node. [checkedEphemeralCreate, 1.1; its zxid is the broker's epoch, 2.2]"""
+        (created,) = self.zookeeper.multi(me.session, self.asks(me))
+        if isinstance(created, Created):
+            return Answer(self._registered(me, created.stat), "registered")
         if self.design.looks_again:
             return Answer(me.to(Do.CheckRegistration, *me.doing[1:]), "NODEEXISTS: whose is it?")
         return self._not_registered(me, "NODEEXISTS: its predecessor's session lives")
@@ -332,7 +337,7 @@ class KafkaController:
         except NoNode:
             return Answer(me.to(*again), "NONODE: once more")
         if stat.ephemeralOwner == me.session:
-            return Answer(self._registered(me), "its own: registered")
+            return Answer(self._registered(me, stat), "its own: registered")
         if self.design.owner_check and stat.ephemeralOwner == me.registration:
             return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
         return self._not_registered(me, "another session's")
@@ -343,8 +348,10 @@ class KafkaController:
         gone = self._refused(me) is not None
         return Answer(me.on(), "NONODE: it is gone already" if gone else "deleted")
 
-    def _registered(self, me: Controller) -> Controller:
+    def _registered(self, me: Controller, stat: Stat) -> Controller:
         after = me.on()._replace(registration=me.session if self.design.owner_check else None)
+        if self.design.broker_epochs:
+            after = after._replace(broker_epoch=stat.czxid)
         return after.on() if after.about_to(Do.Serve) else after
 
     def _not_registered(self, me: Controller, why: str) -> Answer:
@@ -508,8 +515,15 @@ class KafkaController:
 
     @request
     def read_brokers(self, me: Controller) -> Answer:
-        """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do."""
+        """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
+
+        Since 2.2 with their epochs, so that one that went and came again is another. Kafka reads these one by one.
+        """
+        live: frozenset[Any]
         live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=True)
+        if self.design.broker_epochs:
+            stats = {name: self.zookeeper.exists(me.session, f"{BROKER_IDS}/{name}") for name in live}
+            live = frozenset(LiveBroker(name, stat.czxid) for name, stat in stats.items() if stat is not None)
         if live == me.live and not me.in_elect:
             return Answer(me.to(), "the same ones")
         return Answer(me.on()._replace(live=live), "these are alive")

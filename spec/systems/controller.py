@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +54,7 @@ from statemachines.controller import (
     Controller,
     Design,
     Election,
+    LiveBroker,
     Threads,
     accepts,
     listening,
@@ -60,6 +62,7 @@ from statemachines.controller import (
 from statemachines.controller_event import ControllerEvent, Queued
 from statemachines.failover import failover, requests
 from statemachines.kafka_controller import NEW_SESSION, KafkaController, Request
+from statemachines.znode import Created, Transaction, stat_of
 from statemachines.zookeeper import Event, EventType
 
 ANSWERED, LOST = "answered", "lost"
@@ -100,12 +103,42 @@ class Returning(Servers):
         return True
 
 
+class Registering(Transaction):
+    """A transaction that numbers the registrations of each broker; their zxids grow in the same order."""
+
+    registered: MutableMapping[int, int]
+
+    def create(self, session: Any, path: str, data: Any, ephemeral: bool, sequential: bool) -> Created:
+        """As ever, but for the number."""
+        created = super().create(session, path, data, ephemeral, sequential)
+        if not path.startswith(BROKER_IDS):
+            return created
+        self.nodes[path] = self.nodes[path]._replace(czxid=self.registered[session.broker] + 1)
+        return Created(path, stat_of(self.nodes[path]))
+
+
+class Numbering(Returning):
+    """Servers whose registrations have the number that they are of their broker's, in place of a zxid."""
+
+    transaction = Registering
+
+    def _begin(self, request: str, session: Any, ephemeral: bool = False) -> Transaction:
+        transaction = super()._begin(request, session, ephemeral)
+        assert isinstance(transaction, Registering)
+        transaction.registered = self.state.registered  # type: ignore[attr-defined]
+        return transaction
+
+
 class Outliving(Returning):
     """ZOOKEEPER-2985: what an ended session owned is there for a while yet."""
 
     def _end(self, request: str, session: Any, order: Any, seen: Any) -> None:
         self._forget_watches(session)
         del self.state.sessions[session]
+
+
+class OutlivingNumbering(Outliving, Numbering):
+    """Both."""
 
 
 def name_of(broker: int) -> str:
@@ -160,6 +193,7 @@ class ControllerLife(ControllerElection):
                 "epoch_update": "cas_swallowed",
                 "fence_zk": False,
                 "ephemeral_owner_check": False,
+                "broker_epoch": False,
                 "reinit_only_if_dead": True,
                 "ghost_check": False,
                 "resign_on_move": False,
@@ -169,7 +203,7 @@ class ControllerLife(ControllerElection):
             "0.11": {"threads": "queue"},
             "1.1": {"threads": "barrier", "epoch_update": "cas_checked"},
             "2.1": {"epoch_update": "multi", "fence_zk": True},
-            "2.2": {"ephemeral_owner_check": True},
+            "2.2": {"ephemeral_owner_check": True, "broker_epoch": True},
             "2.8": {"reinit_only_if_dead": False},
             "3.1": {"reinit_only_if_dead": True},
         }
@@ -178,6 +212,12 @@ class ControllerLife(ControllerElection):
 
     brokers: int = constant(2, "Brokers that compete.", at_least=1, at_most=3)
     waiting: int = constant(8, "Bound: how many events may wait at a broker.", at_least=5, at_most=12)
+    registrations: int = constant(
+        0,
+        "Bound: how often a broker registers, by which its epoch is told; 0: epochs of brokers are left out.",
+        at_least=0,
+        at_most=5,
+    )
     updates: int = constant(2, "Bound: how often the partition's state is written.", at_least=1, at_most=9)
     expiries: bool = constant(True, "The servers end sessions.")
     lost_replies: bool = constant(True, "Writes take effect whose answer is lost.")
@@ -207,6 +247,9 @@ class ControllerLife(ControllerElection):
     ephemeral_owner_check: bool = switch(
         True, "A broker deletes the registration that an older session of its own left (2.2, KAFKA-7165)."
     )
+    broker_epoch: bool = switch(
+        True, "A broker is told from its predecessor by the zxid of its registration (2.2, KAFKA-7235)."
+    )
     ghost_check: bool = switch(
         False,
         "A /controller that an older session of the broker left does not make it controller (KAFKA-13407, open).",
@@ -224,6 +267,8 @@ class ControllerLife(ControllerElection):
     @property
     def zookeeper(self) -> type[Returning]:  # type: ignore[override]
         """The servers, with their fault or without."""
+        if self.registrations:
+            return OutlivingNumbering if self.ephemeral_outlives_session else Numbering
         return Outliving if self.ephemeral_outlives_session else Returning
 
     @cached_property
@@ -241,6 +286,7 @@ class ControllerLife(ControllerElection):
             skip_if_self=self.skip_if_self,
             listener_guard=self.listener_guard,
             owner_check=self.ephemeral_owner_check and self.ephemeral_outlives_session,
+            broker_epochs=self.broker_epoch and self.registrations > 0,
             ghost_check=self.ghost_check,
             resign_on_move=self.resign_on_move,
             elect_if_none=self.elect_if_none,
@@ -279,6 +325,19 @@ class ControllerLife(ControllerElection):
         return subset_of(every(name_of, broker=each_broker(self)))
 
     @property
+    def czxids(self) -> Domain[Any]:
+        """Which of its broker's registrations it is, in place of the zxid that created it."""
+        return integers(0, self.registrations) if self.registrations else left_out()
+
+    @property
+    def live(self) -> Domain[frozenset[Any]]:
+        """Which brokers a controller may take for alive."""
+        if not self.design.broker_epochs:
+            return self.names
+        named = every(name_of, broker=each_broker(self))
+        return subset_of(every(LiveBroker, name=named, epoch=range(1, self.registrations + 1)))
+
+    @property
     def context(self) -> dict[str, Any]:
         """What a controller knows besides."""
         posted: Any = sequence_of(self.listeners, longest=self.waiting) if self.threads == "queue" else one_of(())
@@ -286,9 +345,10 @@ class ControllerLife(ControllerElection):
             "listening": one_of(*listening(self.design)),
             "posted": posted,
             "registration": optional(each_session(self)) if self.design.owner_check else one_of(None),
+            "broker_epoch": integers(0, self.registrations if self.design.broker_epochs else 0),
             "listens": booleans(),
             "started": booleans(),
-            "live": self.names,
+            "live": self.live,
             "cached": optional(self.writes),
         }
 
@@ -316,6 +376,11 @@ class ControllerLife(ControllerElection):
     def held_over(self) -> Any:
         """Who is controller in another session than that in which it was elected: a history."""
         return subset_of(each_broker(self) if self.threads != "barrier" else ())
+
+    @variable
+    def registered(self) -> MappingDomain:
+        """How often a broker has registered: a history, by which registrations are told apart."""
+        return mapping(each_broker(self), integers(0, self.registrations))
 
     @variable
     def requests(self) -> Any:
@@ -459,7 +524,11 @@ class ControllerLife(ControllerElection):
     @action(broker=each_broker, reply=replies)
     def register_broker(self, s: State, broker: int, reply: str = ANSWERED) -> None:
         """A broker creates its own node under /brokers/ids."""
+        bound(not self.registrations or s.registered[broker] < self.registrations)
+        absent = registration(broker) not in s.nodes
         self.request(s, broker, Do.RegisterBroker, KafkaController.register_broker, reply)
+        if self.registrations and absent and registration(broker) in s.nodes:
+            s.registered[broker] += 1
 
     @action(broker=each_broker, when=may_find_a_node)
     def check_registration(self, s: State, broker: int) -> None:
@@ -601,6 +670,15 @@ class ControllerLife(ControllerElection):
         comes = CONTROLLER in after.nodes and after.nodes[CONTROLLER] != before.nodes.get(CONTROLLER)
         return bool(comes == (after.nodes[CONTROLLER_EPOCH] != before.nodes[CONTROLLER_EPOCH]))
 
+    @transition_invariant(broker=each_broker, when=lambda self: self.registrations > 1)
+    def czxid_monotone(self, before: State, step: Step, after: State, broker: int) -> bool:
+        """Z6: a broker's later registration has a greater czxid, and its epoch never decreases."""
+        old, new = before.controllers[broker].broker_epoch, after.controllers[broker].broker_epoch
+        if after.controllers[broker].doing != STOPPED and new < old:
+            return False
+        node, path = after.nodes.get(registration(broker)), registration(broker)
+        return bool(node is None or path in before.nodes or node.czxid > before.registered[broker])
+
     @transition_invariant(broker=each_broker)
     def watch_before_data(self, before: State, step: Step, after: State, broker: int) -> bool:
         """Z4: no answer overtakes an event: who goes on after a request has heard of all that happened before."""
@@ -683,6 +761,9 @@ class ControllerLife(ControllerElection):
         if not self.quiet(s):
             return True
         registered = s.nodes[BROKER_IDS].children
+        if self.design.broker_epochs:
+            epochs = [(name_of(broker), s.nodes.get(registration(broker))) for broker in s.controllers]
+            registered = frozenset(LiveBroker(name, node.czxid) for name, node in epochs if node is not None)
         return all(me.live == registered for me in s.controllers.values() if me.active and me.started)
 
     @invariant(broker=each_broker)
@@ -772,6 +853,14 @@ class ControllerLife(ControllerElection):
         """A broker gets a request of an old controller after one of a newer one."""
         return bool(step.action == "deliver_request" and step.parameters["epoch"] < before.known_epoch)
 
+    @sometimes(when=lambda self: self.design.broker_epochs and self.registrations > 1 and self.crashes)
+    def a_bounced_broker(self, before: State, step: Step, after: State) -> bool:
+        """The controller finds a broker that was alive when it last read, and is another one by now."""
+        if step.action != "read_brokers" or before.controllers[step.parameters["broker"]].in_elect:
+            return False
+        old, new = (state.controllers[step.parameters["broker"]].live for state in (before, after))
+        return bool(old != new and {each.name for each in old} == {each.name for each in new})
+
     @sometimes(when=lambda self: self.brokers > 1)
     def a_broker_change(self, before: State, step: Step, after: State) -> bool:
         """The controller hears that a broker came or went."""
@@ -785,7 +874,7 @@ class ControllerLife(ControllerElection):
         return f"broker {broker} has no connection to ZooKeeper" if s.controllers[broker].session in s.away else ""
 
     @view(broker=each_broker)
-    def registered(self, s: State, broker: int) -> str:
+    def registered_by(self, s: State, broker: int) -> str:
         """A registration that is not by the broker's present session, or is not there."""
         me, path = s.controllers[broker], registration(broker)
         if me.session is None or me.about_to(Do.RegisterBroker):

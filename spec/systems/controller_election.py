@@ -193,6 +193,11 @@ class ControllerElection(Specification):
         return integers(0, self.elections * self.brokers)
 
     @property
+    def czxids(self) -> Domain[Any]:
+        """Which zxid created a registration: nobody asks for it."""
+        return left_out()
+
+    @property
     def names(self) -> Domain[Any]:
         """The names of the nodes under /brokers/ids: nobody asks for them."""
         return left_out()
@@ -200,7 +205,7 @@ class ControllerElection(Specification):
     @property
     def context(self) -> dict[str, Any]:
         """What a controller knows besides: nothing, here."""
-        names = ("listening", "posted", "registration", "listens", "started", "live", "cached")
+        names = ("listening", "posted", "registration", "broker_epoch", "listens", "started", "live", "cached")
         return {name: one_of(getattr(Controller(), name)) for name in names}
 
     # Variables: a ZooKeeper, the brokers, a history.
@@ -236,7 +241,11 @@ class ControllerElection(Specification):
                 "owner": part_of(each_session(self), *self.sessions_of(broker)),
                 "children": childless,
             }
-        return partial_mapping(self.paths, lambda path: record(Node, **fields[path], **counters))
+
+        def czxid(path: str) -> dict[str, Any]:
+            return {"czxid": self.czxids if path.startswith(f"{BROKER_IDS}/") else left_out()}
+
+        return partial_mapping(self.paths, lambda path: record(Node, **{**fields[path], **counters, **czxid(path)}))
 
     @variable
     def sessions(self) -> MappingDomain:

@@ -261,13 +261,14 @@ KNOWN: dict[str, Any] = {
     "listening": Agenda((Do.RegisterBroker,)),
     "posted": (Queued(ControllerEvent.LeaderChangeListener),),
     "registration": 0,
+    "broker_epoch": 7,
     "listens": True,
     "started": True,
     "live": frozenset({"0"}),
     "cached": 1,
 }
 """All that a broker can know besides its session."""
-OF_THE_BROKER = {"queue", "listening", "posted", "registration"}
+OF_THE_BROKER = {"queue", "listening", "posted", "registration", "broker_epoch"}
 
 
 def test_a_resignation_leaves_nothing_but_what_is_the_brokers() -> None:

@@ -16,16 +16,15 @@ from statemachines.kafka_controller import NEW_SESSION, Answer, KafkaController
 GENERATIONS = ("0.10.1", "0.10.2", "1.0", "2.0", "3.9")
 each_generation = pytest.mark.parametrize("release", GENERATIONS)
 
-NEVER = {
+NEVER: dict[str, set[Agenda]] = {
     "0.10.1": {
         MAYBE_RESIGN,
         Agenda((Do.GetControllerId, Do.Elect)),
         Agenda((Do.Serve,)),
-        Agenda((Do.MoveController,)),
     },
-    "0.10.2": {MAYBE_RESIGN, Agenda((Do.Serve,)), Agenda((Do.MoveController,))},
-    "1.0": {MAYBE_RESIGN, Agenda((Do.Serve,)), Agenda((Do.MoveController,))},
-    "2.0": {Agenda((Do.MoveController,))},
+    "0.10.2": {MAYBE_RESIGN, Agenda((Do.Serve,))},
+    "1.0": {MAYBE_RESIGN, Agenda((Do.Serve,))},
+    "2.0": set(),
     "3.9": {Agenda((Do.DeleteRegistration, *STARTUP[Threads.barrier][1:]))},
 }
 """Agendas that a domain has room for, and nobody ever has: what the step before passes over, and other designs'.

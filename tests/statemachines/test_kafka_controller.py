@@ -1946,3 +1946,40 @@ def test_whatever_comes_of_a_whole_life_is_an_agenda(design: Design) -> None:
     if design.looks_again:  # a bare election does not do all that it could
         assert known - met <= never(design)
     assert known_beside - met_beside <= never(design)
+
+
+# Brokers' epochs.
+
+
+def test_the_epoch_of_a_broker_is_the_zxid_of_its_registration(zookeeper: ZooKeeper) -> None:
+    """KAFKA-7235: a later registration has a greater one, whether the reply was heard or looked up."""
+    controller = whole(zookeeper, broker_epochs=True)
+    me = controller.register_broker(at(*STARTUP[Threads.barrier][1:])).controller
+    stat = zookeeper.exists(None, f"{BROKER_IDS}/0")
+    assert stat is not None
+    assert me.broker_epoch == stat.czxid == zookeeper.state.zxid
+    assert controller.check_registration(at(Do.CheckRegistration)).controller.broker_epoch == me.broker_epoch
+    zookeeper.delete(None, f"{BROKER_IDS}/0")
+    again = controller.register_broker(at(Do.RegisterBroker)).controller
+    assert again.broker_epoch > me.broker_epoch
+
+
+def test_without_epochs_a_broker_has_none(zookeeper: ZooKeeper) -> None:
+    """Until 2.1."""
+    assert whole(zookeeper).register_broker(at(Do.RegisterBroker)).controller.broker_epoch == 0
+
+
+@pytest.mark.parametrize("epochs", [True, False])
+def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epochs: bool) -> None:
+    """The controller reads the same names, and since 2.2 another broker."""
+    controller = whole(zookeeper, broker_epochs=epochs)
+    zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
+    before = controller.read_brokers(at(*BROKER_CHANGE, active=True)).controller
+    zookeeper.delete(None, f"{BROKER_IDS}/1")
+    zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
+    answer = controller.read_brokers(before.to(*BROKER_CHANGE))
+    assert answer.said == ("these are alive" if epochs else "the same ones")
+    if epochs:
+        (old,), (new,) = before.live, answer.controller.live
+        assert (old.name, new.name) == ("1", "1")
+        assert old.epoch < new.epoch == zookeeper.state.zxid

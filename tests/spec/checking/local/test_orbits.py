@@ -94,7 +94,7 @@ def test_a_run_goes_on_from_orbit_to_orbit(tmp_path: Path) -> None:
     stopped = reduced(tmp_path / "stopped", max_depth=12)
     assert stopped.verdict == "bounded"
     resumed, whole = reduced(tmp_path / "stopped", resume=True), reduced(tmp_path / "whole")
-    assert (whole.verdict, whole.distinct_states) == ("holds", 7449)
+    assert (whole.verdict, whole.distinct_states) == ("holds", 6660)
     assert figures_of(resumed) == figures_of(whole)
     assert (resumed.properties, resumed.actions) == (whole.properties, whole.actions)
 
