@@ -59,7 +59,7 @@ from statemachines.controller import (
     accepts,
     listening,
 )
-from statemachines.controller_event import ControllerEvent, Queued
+from statemachines.controller_event import HANDLING, ControllerEvent, Queued
 from statemachines.failover import failover, requests
 from statemachines.kafka_controller import NEW_SESSION, KafkaController, Request
 from statemachines.znode import Created, Transaction, stat_of
@@ -414,7 +414,7 @@ class ControllerLife(ControllerElection):
         """Its client has a connection to the servers, or is about to be told that its session has ended."""
         return s.controllers[broker].session not in s.away
 
-    @action(broker=each_broker)
+    @action(broker=each_broker, when=lambda self: self.expiries)
     def learn_of_expiry(self, s: State, broker: int) -> None:
         """A client reconnects, and is told that its session has ended. Since 1.1 an idle broker; until 1.0 any."""
         if self.threads == "barrier":
@@ -836,6 +836,11 @@ class ControllerLife(ControllerElection):
         """Two elections in one run, both of which led to a write."""
         return bool(s.nodes[PARTITION_STATE].version > 1 and s.nodes[PARTITION_STATE].data.controller_epoch > 1)
 
+    @sometimes(when=lambda self: self.crashes and self.expiries and is_contested(self))
+    def reelected_after_a_crash(self, before: State, step: Step, after: State) -> bool:
+        """A failover goes through while the broker that was controller before lies crashed."""
+        return super().reelected_after_a_crash(before, step, after)
+
     @sometimes
     def all_is_quiet(self, s: State) -> bool:
         """Nothing is under way, and somebody is controller."""
@@ -852,6 +857,53 @@ class ControllerLife(ControllerElection):
     def a_stale_request_is_refused(self, before: State, step: Step, after: State) -> bool:
         """A broker gets a request of an old controller after one of a newer one."""
         return bool(step.action == "deliver_request" and step.parameters["epoch"] < before.known_epoch)
+
+    def handles(self, step: Step, after: State, event: ControllerEvent) -> bool:
+        """Whether a broker turns to what this event leads to."""
+        row = HANDLING[self.design.threads].get(event)
+        return step.action == "handle_event" and bool(after.controllers[step.parameters["broker"]].doing == row)
+
+    @sometimes(when=lambda self: self.threads == "barrier")
+    def a_controller_change(self, before: State, step: Step, after: State) -> bool:
+        """A broker handles a ControllerChange."""
+        return self.handles(step, after, ControllerEvent.ControllerChange)
+
+    @sometimes(when=lambda self: self.threads != "lock" and (self.expiries or self.operator))
+    def a_reelect(self, before: State, step: Step, after: State) -> bool:
+        """A broker handles a Reelect."""
+        return self.handles(step, after, ControllerEvent.Reelect)
+
+    @sometimes(when=lambda self: self.expiries)
+    def an_expiry_is_heard_of(self, before: State, step: Step, after: State) -> bool:
+        """A broker that has no request under way hears that its session has ended."""
+        return step.action == "learn_of_expiry"
+
+    def dies_before(self, before: State, step: Step, do: Do) -> bool:
+        """Whether a controller dies in its failover, when this would have been next."""
+        if step.action != "crash":
+            return False
+        me = before.controllers[step.parameters["broker"]]
+        return bool(me.active and me.in_elect and me.about_to(do))
+
+    @sometimes(when=lambda self: self.crashes)
+    def dies_before_it_knows_the_brokers(self, before: State, step: Step, after: State) -> bool:
+        """A controller dies in its failover, before it has read which brokers are alive."""
+        return self.dies_before(before, step, Do.ReadBrokers)
+
+    @sometimes(when=lambda self: self.crashes)
+    def dies_before_it_knows_the_states(self, before: State, step: Step, after: State) -> bool:
+        """A controller dies in its failover, before it has read the partitions' states."""
+        return self.dies_before(before, step, Do.ReadStates)
+
+    @sometimes(when=lambda self: self.crashes)
+    def dies_before_it_elects(self, before: State, step: Step, after: State) -> bool:
+        """A controller dies in its failover, when it has told the brokers of each other, and elected nobody."""
+        return self.dies_before(before, step, Do.ReadPartitionState)
+
+    @sometimes(when=lambda self: self.crashes)
+    def dies_before_it_writes(self, before: State, step: Step, after: State) -> bool:
+        """A controller dies in its failover, between the read of a partition's state and its write."""
+        return self.dies_before(before, step, Do.UpdateLeaderAndIsr)
 
     @sometimes(when=lambda self: self.design.broker_epochs and self.registrations > 1 and self.crashes)
     def a_bounced_broker(self, before: State, step: Step, after: State) -> bool:

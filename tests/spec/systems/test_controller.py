@@ -211,6 +211,13 @@ WITNESSED = {
     "a_zombie_tries_to_write": 20,
     "a_stale_request_is_refused": 21,
     "a_broker_change": 16,
+    "a_controller_change": 11,
+    "a_reelect": 15,
+    "an_expiry_is_heard_of": 12,
+    "dies_before_it_knows_the_brokers": 9,
+    "dies_before_it_knows_the_states": 10,
+    "dies_before_it_elects": 11,
+    "dies_before_it_writes": 12,
 }
 """What must be able to happen, and how many states it takes."""
 
@@ -234,7 +241,8 @@ def test_every_witness_is_met() -> None:
         ({"updates": 1}, ["elected_twice"]),
         ({"brokers": 1}, ["reelected_after_a_crash", "a_zombie", "a_stale_request_is_refused", "a_broker_change"]),
         ({"operator": False}, ["a_zombie_with_a_session"]),
-        ({"crashes": False}, ["reelected_after_a_crash"]),
+        ({"crashes": False}, ["reelected_after_a_crash", "dies_before_it_writes"]),
+        ({"expiries": False}, ["reelected_after_a_crash", "an_expiry_is_heard_of"]),
     ],
     ids=str,
 )
@@ -254,7 +262,9 @@ def test_with_everything_on_all_of_it_holds() -> None:
     assert witnesses(result) == {**seen, "all_is_quiet": 13}
 
 
-@pytest.mark.parametrize("constants", [NOTHING_FAILS, {"failures": False}, {"operator": False}, {"crashes": False}])
+@pytest.mark.parametrize(
+    "constants", [NOTHING_FAILS, {"failures": False}, {"operator": False}, {"crashes": False}, {"expiries": False}]
+)
 def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
     """An action whose fault is off is not asked for; what is left is taken, and all of it holds."""
     assert check(ControllerLife.of(**{**ONCE, **PROPOSED, **constants}), symmetry=True).verdict == "holds"
