@@ -27,10 +27,10 @@ class Size(NamedTuple):
 
 SYSTEMS: Final = {"controller-election": ControllerElection, "replication": Replication}
 SIZES: Final = (
-    Size("controller-election", {"brokers": 2, "elections": 1}, 1.5e4),
-    Size("controller-election", {"brokers": 2}, 1.1e5),
-    Size("controller-election", {"elections": 1, "crashes": False, "operator": False}, 8.9e5),
-    Size("controller-election", {}, 3.6e7),
+    Size("controller-election", {"brokers": 2, "elections": 1}, 1.3e4),
+    Size("controller-election", {"brokers": 2}, 1.3e5),
+    Size("controller-election", {"elections": 1, "crashes": False, "operator": False}, 7.4e5),
+    Size("controller-election", {}, 4.8e7),
     Size("controller-election", {"elections": 3}, 5e7, 50_000_000),
     Size("replication", {"brokers": 2, "max_leader_epoch": 2}, 6e3),
     Size("replication", {}, 4e4),

@@ -624,6 +624,7 @@ def test_every_release_is_mapped() -> None:
         "epoch_update": "multi",
         "fence_zk": True,
         "ephemeral_owner_check": True,
+        "broker_epoch": True,
         "reinit_only_if_dead": True,
         "ghost_check": False,
         "resign_on_move": False,
@@ -638,10 +639,11 @@ def test_every_release_is_mapped() -> None:
         ("skip_if_self", "0.10.2"),
         ("fence_zk", "2.1"),
         ("ephemeral_owner_check", "2.2"),
+        ("broker_epoch", "2.2"),
     ],
 )
 def test_a_fix_came_with_the_release_that_history_has_it_in(switch: str, since: str) -> None:
-    """KAFKA-4447, KAFKA-4229, KAFKA-6082, KAFKA-7165: it stays from then on."""
+    """KAFKA-4447, KAFKA-4229, KAFKA-6082, KAFKA-7165, KAFKA-7235: it stays from then on."""
     having = [release for release, known in ControllerLife.releases.items() if known[switch]]
     assert having == list(RELEASES[RELEASES.index(since) :])
 
