@@ -16,7 +16,7 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
                                   with the epoch that was read, the previous controller's
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
@@ -29,12 +29,15 @@ from statemachines.controller_event import (
     Queued,
     Threads,
 )
+from statemachines.failover import failover, requests
+from statemachines.table import Release
 from statemachines.znode import Session
 
 __all__ = [
     "BROKER_IDS",
     "CONTROLLER",
     "CONTROLLER_EPOCH",
+    "DESIGNS",
     "ELECTION",
     "EXPIRED",
     "IDLE",
@@ -54,6 +57,7 @@ __all__ = [
     "Threads",
     "accepts",
     "agendas",
+    "design_of",
     "listening",
 ]
 
@@ -124,6 +128,36 @@ class Design(NamedTuple):
     """Also elect and triggerControllerMove resign if they read that another broker is controller. [proposed]"""
     elect_if_none: bool = False
     """Who asks whether it is still controller, and reads that nobody is, stands for election. [proposed]"""
+
+
+DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "0.10.1": {
+        "election": Election.cas_swallowed,
+        "threads": Threads.lock,
+        "fenced": False,
+        "listener_guard": False,
+        "skip_if_self": False,
+    },
+    "0.10.2": {"listener_guard": True, "skip_if_self": True},
+    "0.11": {"threads": Threads.queue},
+    "1.1": {"threads": Threads.barrier, "election": Election.cas_checked},
+    "2.1": {"election": Election.multi, "fenced": True},
+    "2.2": {"owner_check": True, "broker_epochs": True},
+}
+"""What a release changed of the design of the one before: KAFKA-4447 and 4229, 5028, 5642, 6082, 7165 and 7235."""
+
+
+def design_of(release: str) -> Design:
+    """The design of a release, which looks again where a reply may have been lost, as they all do.
+
+    Raises:
+        ValueError: it is no release, or older than the first that is known.
+    """
+    fields: dict[str, Any] = {"looks_again": True, "failover": requests(failover(release))}
+    for since, changed in DESIGNS.items():
+        if Release(since) <= Release(release):
+            fields |= changed
+    return Design(**fields)
 
 
 def agendas(design: Design) -> tuple[Agenda, ...]:

@@ -23,6 +23,7 @@ __all__ = [
     "HANDLING",
     "LEADER_AND_ISR",
     "MAYBE_RESIGN",
+    "REGISTER",
     "TOLD",
     "ControllerEvent",
     "Queued",

@@ -19,7 +19,7 @@ case. Left out: a client that begins anew although its session lives [KAFKA-1346
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
@@ -35,41 +35,10 @@ from statemachines.controller import (
     Threads,
 )
 from statemachines.controller_event import Queued
-from statemachines.failover import failover, requests
 from statemachines.kafka_controller import Answer, KafkaController
-from statemachines.table import Release
 from statemachines.zookeeper import Event, EventType, InMemoryState, Node, ZooKeeper
 
-__all__ = ["DESIGNS", "At", "Move", "design", "moves"]
-
-DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "0.10.1": {
-        "election": Election.cas_swallowed,
-        "threads": Threads.lock,
-        "fenced": False,
-        "listener_guard": False,
-        "skip_if_self": False,
-    },
-    "0.10.2": {"listener_guard": True, "skip_if_self": True},
-    "0.11": {"threads": Threads.queue},
-    "1.1": {"threads": Threads.barrier, "election": Election.cas_checked},
-    "2.1": {"election": Election.multi, "fenced": True},
-    "2.2": {"owner_check": True},
-}
-"""What a release changed of the design of the one before."""
-
-
-def design(release: str) -> Design:
-    """The design of a release, which looks again where a reply may have been lost, as they all do.
-
-    Raises:
-        ValueError: it is no release, or older than the first that is known.
-    """
-    fields: dict[str, Any] = {"looks_again": True, "failover": requests(failover(release))}
-    for since, changed in DESIGNS.items():
-        if Release(since) <= Release(release):
-            fields |= changed
-    return Design(**fields)
+__all__ = ["At", "Move", "moves"]
 
 
 class At(NamedTuple):
@@ -183,9 +152,9 @@ class _Life:
         yield self._answered(now, step, beside)
         match me.doing[0]:
             case Do.ReadBrokers:
-                alive = frozenset() if now.registration is None else frozenset({str(THIS)})
-                yield self._answered(now._replace(me=me._replace(live=alive | {str(ANOTHER)})), step)
-                yield self._answered(now._replace(me=me._replace(live=alive)), step)
+                known = self._on(now).read_brokers(me).controller.live if now.live else frozenset()
+                yield self._answered(now._replace(me=me._replace(live=known | {str(ANOTHER)})), step)
+                yield self._answered(now._replace(me=me._replace(live=known)), step)
             case Do.ReadPartitionState:
                 yield self._answered(now, step, writer=me.epoch + 1)
             case Do.UpdateLeaderAndIsr:
@@ -280,6 +249,7 @@ class _Life:
             state_version=0,
             queue=(),
             posted=(),
+            broker_epoch=0,
             started=False,
             live=frozenset(),
             cached=None if me.cached is None else 0,

@@ -24,7 +24,7 @@ state that is found as it was to be written counts as written (here it is writte
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from statemachines.agenda import Agenda, Do
 from statemachines.controller import (
@@ -59,7 +59,7 @@ from statemachines.zookeeper import (
     ZooKeeper,
 )
 
-__all__ = ["Answer", "KafkaController", "Request"]
+__all__ = ["CHECKS", "CREATES", "HEALTHCHECK", "NEW_SESSION", "REGISTERS", "Answer", "KafkaController", "Request"]
 
 
 class Answer(NamedTuple):
@@ -97,6 +97,13 @@ def request(step: Request) -> Request:
 
     return with_session
 
+
+CREATES: Final = frozenset({Do.CreateController, Do.CheckController})
+REGISTERS: Final = frozenset({Do.RegisterBroker, Do.CheckRegistration})
+"""What is not repeated in another session, until 1.0: to create an ephemeral, and to look whose it is. The second is
+what ZkEventThread does, where that is another thread than the controller's. [ZKCheckedEphemeral; KafkaHealthcheck]"""
+CHECKS: Final = frozenset({Do.CheckController, Do.CheckRegistration})
+"""Of these, what follows a create that was sent: it has a session to stay with."""
 
 HEALTHCHECK = Queued(ControllerEvent.Healthcheck)
 NEW_SESSION = tuple(
@@ -185,11 +192,10 @@ class KafkaController:
         if self.design.threads is Threads.barrier:
             return Answer(self.expire(me), "SESSIONEXPIRED: it resigns")
         me = self.deliver(me)
-        match me.doing[0]:
-            case Do.CreateController | Do.CheckController:
-                return self.fail(me)._replace(said="SESSIONEXPIRED: its election fails")
-            case Do.RegisterBroker | Do.CheckRegistration:
-                return self._not_registered(me, "SESSIONEXPIRED")
+        if me.doing[0] in CREATES:
+            return self.fail(me)._replace(said="SESSIONEXPIRED: its election fails")
+        if me.doing[0] in REGISTERS:
+            return self._not_registered(me, "SESSIONEXPIRED")
         return Answer(me, "SESSIONEXPIRED: once more, in another session")
 
     # What it is told.

@@ -34,7 +34,7 @@ from spec.language import (
     variable,
     view,
 )
-from spec.releases import since
+from spec.releases import RELEASES, since
 from spec.systems.controller_election import (
     PARTITION_STATE,
     ControllerElection,
@@ -57,11 +57,20 @@ from statemachines.controller import (
     LiveBroker,
     Threads,
     accepts,
+    design_of,
     listening,
 )
 from statemachines.controller_event import HANDLING, ControllerEvent, Queued
 from statemachines.failover import failover, requests
-from statemachines.kafka_controller import NEW_SESSION, KafkaController, Request
+from statemachines.kafka_controller import (
+    CHECKS,
+    CREATES,
+    HEALTHCHECK,
+    NEW_SESSION,
+    REGISTERS,
+    KafkaController,
+    Request,
+)
 from statemachines.znode import Created, Transaction, stat_of
 from statemachines.zookeeper import Event, EventType
 
@@ -76,10 +85,15 @@ LOCAL = {
     "reconnect",
 }
 """What happens to a broker without a request."""
-STAY_WITH_THEIR_SESSION = (Do.RegisterBroker, Do.CheckRegistration, Do.CreateController, Do.CheckController)
-"""What is not repeated in another session, until 1.0. [ZKCheckedEphemeral]"""
-REGISTERS = (Do.RegisterBroker, Do.CheckRegistration)
-"""What ZkEventThread does, where that is another thread than the controller's."""
+READS = {
+    ControllerEvent.ControllerChange: (CONTROLLER,),
+    ControllerEvent.Reelect: (CONTROLLER,),
+    ControllerEvent.LeaderChangeListener: (CONTROLLER,),
+    ControllerEvent.SessionExpirationListener: (CONTROLLER,),
+    ControllerEvent.BrokerChange: (BROKER_IDS,),
+    ControllerEvent.BrokerChangeListener: (BROKER_IDS,),
+}
+"""What is read, and watched again, when an event is handled."""
 EVER = -1
 """A zxid before all others."""
 
@@ -168,6 +182,34 @@ def replies(self: ControllerLife) -> tuple[str, ...]:
     return (ANSWERED, LOST) if self.lost_replies else (ANSWERED,)
 
 
+CLIENTS = since(
+    {
+        "0.10.1": {"reinit_only_if_dead": True},
+        "2.8": {"reinit_only_if_dead": False},
+        "3.1": {"reinit_only_if_dead": True},
+    }
+)
+"""What differs in a release besides the design of its controller. [KAFKA-13461]"""
+
+
+def switches_of(release: str) -> dict[str, Any]:
+    """The valuation of a release."""
+    its = design_of(release)
+    return {
+        "threads": its.threads.name,
+        "listener_guard": its.listener_guard,
+        "skip_if_self": its.skip_if_self,
+        "epoch_update": its.election.name,
+        "fence_zk": its.fenced,
+        "ephemeral_owner_check": its.owner_check,
+        "broker_epoch": its.broker_epochs,
+        "ghost_check": its.ghost_check,
+        "resign_on_move": its.resign_on_move,
+        "elect_if_none": its.elect_if_none,
+        **CLIENTS[release],
+    }
+
+
 class ControllerLife(ControllerElection):
     """Brokers become controller, do a controller's work, and lose the office, one ZooKeeper request at a time.
 
@@ -184,30 +226,7 @@ class ControllerLife(ControllerElection):
 
     name = "controller"
     leaves_out = "topics, replicas, what of a failover touches none of the variables, threads beside ZkEventThread"
-    releases = since(
-        {
-            "0.10.1": {
-                "threads": "lock",
-                "listener_guard": False,
-                "skip_if_self": False,
-                "epoch_update": "cas_swallowed",
-                "fence_zk": False,
-                "ephemeral_owner_check": False,
-                "broker_epoch": False,
-                "reinit_only_if_dead": True,
-                "ghost_check": False,
-                "resign_on_move": False,
-                "elect_if_none": False,
-            },
-            "0.10.2": {"listener_guard": True, "skip_if_self": True},
-            "0.11": {"threads": "queue"},
-            "1.1": {"threads": "barrier", "epoch_update": "cas_checked"},
-            "2.1": {"epoch_update": "multi", "fence_zk": True},
-            "2.2": {"ephemeral_owner_check": True, "broker_epoch": True},
-            "2.8": {"reinit_only_if_dead": False},
-            "3.1": {"reinit_only_if_dead": True},
-        }
-    )
+    releases = {release: switches_of(release) for release in RELEASES}
     """What is proposed is off in all of them."""
 
     brokers: int = constant(2, "Brokers that compete.", at_least=1, at_most=3)
@@ -300,7 +319,7 @@ class ControllerLife(ControllerElection):
     @property
     def listeners(self) -> Domain[Queued]:
         """What ZkEventThread may have to handle."""
-        kinds = [event for event in ControllerEvent if event.name.endswith(("Listener", "Healthcheck"))]
+        kinds = [each.event for each in (HEALTHCHECK, *NEW_SESSION)]
         kinds += [ControllerEvent.IsrChangeNotification] if self.isr_changes and self.threads == "lock" else []
         return record(Queued, event=one_of(*kinds), controller=one_of(None))
 
@@ -422,12 +441,9 @@ class ControllerLife(ControllerElection):
             return
         me = s.controllers[broker]
         require(me.session is not None and me.session not in s.sessions)
-        checks = (me.doing[:1], me.listening[:1])
-        require((Do.CheckController,) not in checks and (Do.CheckRegistration,) not in checks)  # fails, and then
+        require(not any(each.about_to(check) for each in (me, me.beside()) for check in CHECKS))  # fails, and then
         bound(len(me.queue) + len(me.posted) + len(NEW_SESSION) <= self.waiting)
-        free = [session for session in self.sessions_of(broker) if self.is_free(s, session)]
-        require(free)
-        s.controllers[broker] = self.controller(s, broker).renew(me, free[0])
+        s.controllers[broker] = self.controller(s, broker).renew(me, self.free_session(s, broker))
         if me.active or me.listens:
             s.held_over |= {broker}
 
@@ -445,17 +461,12 @@ class ControllerLife(ControllerElection):
         require(me.session is not None and s.events[me.session] and self.connected(s, broker))
         self.becomes(s, broker, self.controller(s, broker).deliver(me))
 
-    @action(broker=each_broker)
-    def handle_event(self, s: State, broker: int) -> None:
-        """An idle broker handles the oldest event that its watches have told, or are about to tell."""
-        me = s.controllers[broker]
+    def hears(self, s: State, broker: int) -> Controller:
+        """What it knows when it turns to an event: until 1.0, and without a connection, nothing arrives with that."""
         if self.connected(s, broker) and self.threads == "barrier":
-            super().handle_event(s, broker)
-            return
-        require(me.doing == IDLE and me.queue)
-        answer = self.controller(s, broker).handle(me)
-        say(answer.said)
-        self.becomes(s, broker, answer.controller)
+            return super().hears(s, broker)
+        me: Controller = s.controllers[broker]
+        return me
 
     @action(broker=each_broker, when=lambda self: self.threads == "queue")
     def listen(self, s: State, broker: int) -> None:
@@ -508,7 +519,7 @@ class ControllerLife(ControllerElection):
             else:
                 self.zookeeper(s).come_back(me.session)
             return
-        if self.threads != "barrier" and do not in STAY_WITH_THEIR_SESSION:
+        if self.threads != "barrier" and do not in CREATES | REGISTERS:
             require(me.session in s.sessions)  # it is repeated in the next one
         answer = step(its, me)
         say(answer.said)
@@ -772,8 +783,7 @@ class ControllerLife(ControllerElection):
         me = s.controllers[broker]
         if not (me.doing == IDLE and me.active and me.started and me.session in s.sessions):
             return True
-        told = [each.event.name for each in (*me.queue, *me.posted)]
-        queued = {BROKER_IDS if name.startswith("BrokerChange") else CONTROLLER for name in told}
+        queued = {path for each in (*me.queue, *me.posted) for path in READS.get(each.event, ())}
         coming = queued | {event.path for event in s.events[me.session]}
         return bool(
             (me.session in s.data_watches[CONTROLLER] or CONTROLLER in coming)

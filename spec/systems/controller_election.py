@@ -38,7 +38,7 @@ from spec.language import (
     variable,
     view,
 )
-from spec.releases import since
+from spec.releases import RELEASES
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
@@ -53,6 +53,7 @@ from statemachines.controller import (
     Election,
     PartitionState,
     agendas,
+    design_of,
 )
 from statemachines.controller_event import ControllerEvent, Queued
 from statemachines.kafka_controller import KafkaController, Request
@@ -128,13 +129,10 @@ class ControllerElection(Specification):
 
     name = "controller-election"
     leaves_out = "lost replies, disconnections without expiry, the reads of a failover"
-    releases = since(
-        {
-            "0.10.1": {"epoch_update": "cas_swallowed", "fence_zk": False},
-            "1.1": {"epoch_update": "cas_checked"},
-            "2.1": {"epoch_update": "multi", "fence_zk": True},
-        }
-    )
+    releases = {
+        release: {"epoch_update": its.election.name, "fence_zk": its.fenced}
+        for release, its in ((release, design_of(release)) for release in RELEASES)
+    }
 
     brokers: int = constant(3, "Brokers that compete.", at_least=1, at_most=5)
     sessions_per_broker: int = constant(
@@ -333,14 +331,18 @@ class ControllerElection(Specification):
         """Nothing refers to it, so that its number may be used for a new one."""
         return session not in s.sessions
 
+    def free_session(self, s: State, broker: int) -> Session:
+        """The session that a broker opens next."""
+        free = [session for session in self.sessions_of(broker) if self.is_free(s, session)]
+        require(free)
+        return free[0]
+
     @action(broker=each_broker)
     def connect(self, s: State, broker: int) -> None:
         """A broker opens a ZooKeeper session."""
         me = s.controllers[broker]
         require(me.about_to(Do.Connect))
-        free = [session for session in self.sessions_of(broker) if self.is_free(s, session)]
-        require(free)
-        s.controllers[broker] = self.controller(s, broker).connect(me, free[0])
+        s.controllers[broker] = self.controller(s, broker).connect(me, self.free_session(s, broker))
 
     @action(broker=each_broker)
     def learn_of_expiry(self, s: State, broker: int) -> None:
@@ -349,6 +351,10 @@ class ControllerElection(Specification):
         require(me.doing == IDLE and me.session not in s.sessions)
         s.controllers[broker] = self.controller(s, broker).expire(me)
 
+    def hears(self, s: State, broker: int) -> Controller:
+        """What it knows when it turns to an event: all that its watches have told by then."""
+        return self.controller(s, broker).deliver(s.controllers[broker])
+
     @action(broker=each_broker)
     def handle_event(self, s: State, broker: int) -> None:
         """An idle broker handles the oldest event that its watches have told, or are about to tell.
@@ -356,10 +362,9 @@ class ControllerElection(Specification):
         That something has arrived and not been handled yet is no state of its own: it arrives when it is handled, or
         before the next answer.
         """
-        its = self.controller(s, broker)
-        me = its.deliver(s.controllers[broker])
+        me = self.hears(s, broker)
         require(me.doing == IDLE and me.queue)
-        answer = its.handle(me)
+        answer = self.controller(s, broker).handle(me)
         say(answer.said)
         self.becomes(s, broker, answer.controller)
 

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from statemachines.agenda import IDLE, Do
-from statemachines.controller import Controller
+from statemachines.controller import Controller, design_of
 from statemachines.controller_diagram import FORMATS, GENERATIONS, Picture, drawn, mermaid, picture, svg
-from statemachines.controller_life import Move, design, moves
+from statemachines.controller_life import Move, moves
 from statemachines.drawing import width_of
 from statemachines.kafka_controller import Answer, KafkaController
 
@@ -25,7 +25,7 @@ def said_of(shown: Picture, move: Move) -> list[str]:
 def test_every_move_is_shown(release: str) -> None:
     """But for an event that changes nothing."""
     shown = picture(release)
-    for move in moves(design(release)):
+    for move in moves(design_of(release)):
         changes = move.source != move.target or move.source.doing != IDLE or move.source.beside
         if changes and move.said:
             plain = move.said.removesuffix(": it resigns")
@@ -40,7 +40,7 @@ def test_every_request_is_a_box_of_its_own(release: str) -> None:
     shown = picture(release)
     names = [each.name for each in shown.boxes]
     assert len(names) == len(set(names))
-    found = moves(design(release))
+    found = moves(design_of(release))
     places = {at for move in found for at in (move.source, move.target)}
     assert len(places) == len([each for each in shown.boxes if not each.sign and each.name != "any"])
 
@@ -116,7 +116,7 @@ def test_another_step_is_another_picture() -> None:
         def move_controller(self, me: Controller) -> Answer:
             return Answer(me.to(Do.DeleteController), "whoever it is")
 
-    its = design("3.9")
+    its = design_of("3.9")
     assert drawn("3.9", its, moves(its)) == picture("3.9")
     other = drawn("3.9", its, moves(its, Stubborn))
     assert 'MoveController -->|"whoever it is"| triggerControllerMove_DeleteController' in mermaid(other)

@@ -8,9 +8,9 @@ import pytest
 from spec.releases import RELEASES
 from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
-from statemachines.controller import STARTUP, Controller, Design, Threads, agendas, listening
+from statemachines.controller import STARTUP, Controller, Design, Threads, agendas, design_of, listening
 from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEvent
-from statemachines.controller_life import At, Move, design, moves
+from statemachines.controller_life import At, Move, moves
 from statemachines.kafka_controller import NEW_SESSION, Answer, KafkaController
 
 GENERATIONS = ("0.10.1", "0.10.2", "1.0", "2.0", "3.9")
@@ -36,7 +36,7 @@ A broker deletes what an older session of its own left, which a process that sta
 @cache
 def found_in(release: str) -> dict[Move, None]:
     """The moves of a release as it is."""
-    return moves(design(release))
+    return moves(design_of(release))
 
 
 def places(found: dict[Move, None]) -> set[Agenda]:
@@ -47,21 +47,21 @@ def places(found: dict[Move, None]) -> set[Agenda]:
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_design_is_that_of_the_system(release: str) -> None:
     """What is drawn of a release is what is explored of it."""
-    system: Any = ControllerLife(**ControllerLife.releases[release], ephemeral_outlives_session=True)
-    assert design(release) == system.design
+    system: Any = ControllerLife(**ControllerLife.releases[release], ephemeral_outlives_session=True, registrations=1)
+    assert design_of(release) == system.design
 
 
 @pytest.mark.parametrize("release", ["0.9", "0.10.0", "newest"])
 def test_no_such_release(release: str) -> None:
     """Of what is no release, or too old, nothing is known."""
     with pytest.raises(ValueError, match="release"):
-        design(release)
+        design_of(release)
 
 
 @each_generation
 def test_every_agenda_is_reached(release: str) -> None:
     """All that a thread can be about to do, but for what nobody ever is, and nothing else."""
-    its = design(release)
+    its = design_of(release)
     possible = {*agendas(its), *listening(its)}
     assert possible - places(found_in(release)) == {Agenda((Do.Started,))} | NEVER[release]
     assert places(found_in(release)) <= possible
@@ -85,7 +85,7 @@ def test_each_request_has_a_step() -> None:
 
 def test_what_is_known_of_the_newest() -> None:
     """The moves that make the bugs are among them: B22 takes office without a failover, B24 leaves it at that."""
-    its = design("3.9")
+    its = design_of("3.9")
     found = found_in("3.9")
     idle, controller = At(IDLE), At(IDLE, active=True)
     election = Agenda((Do.ReadEpoch, Do.RegisterController, *its.failover))
@@ -114,8 +114,8 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
         ("3.9", {"looks_again": False}),
         ("3.9", {"elect_if_none": True}),
         ("3.9", {"ghost_check": True}),
-        ("3.9", {"failover": design("3.9").failover[1:]}),
-        ("2.0", {"election": design("1.0").election}),
+        ("3.9", {"failover": design_of("3.9").failover[1:]}),
+        ("2.0", {"election": design_of("1.0").election}),
         ("0.10.2", {"skip_if_self": False}),
         ("0.10.2", {"listener_guard": False}),
     ],
@@ -123,7 +123,7 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
 )
 def test_another_design_has_other_moves(release: str, changed: dict[str, Any]) -> None:
     """What a release has or has not is seen."""
-    other: Design = design(release)._replace(**changed)
+    other: Design = design_of(release)._replace(**changed)
     if "failover" in changed:
         other = other._replace(failover=Agenda(changed["failover"]))
     assert set(moves(other)) != set(found_in(release))
@@ -133,7 +133,7 @@ def test_another_table_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that is changed changes what leads to what."""
     before = set(found_in("3.9"))
     monkeypatch.setitem(HANDLING[Threads.barrier], ControllerEvent.Reelect, MAYBE_RESIGN)
-    assert set(moves(design("3.9"))) != before
+    assert set(moves(design_of("3.9"))) != before
 
 
 def test_what_a_new_session_brings_is_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_what_a_new_session_brings_is_heard_of(monkeypatch: pytest.MonkeyPatch) 
     before = set(found_in("1.0"))
     left = [queued for queued in NEW_SESSION if queued.event is not ControllerEvent.SessionExpirationListener]
     monkeypatch.setattr("statemachines.kafka_controller.NEW_SESSION", tuple(left))
-    missing = before - set(moves(design("1.0")))
+    missing = before - set(moves(design_of("1.0")))
     assert {move.said for move in missing} == {"SessionExpirationListener puts Reelect"}
 
 
@@ -152,7 +152,7 @@ def test_another_step_has_other_moves() -> None:
         def move_controller(self, me: Controller) -> Answer:
             return Answer(me.to(Do.DeleteController), "whoever it is")
 
-    its = design("3.9")
+    its = design_of("3.9")
     before, after = set(found_in("3.9")), set(moves(its, Stubborn))
     move = At(Agenda((Do.MoveController,)))
     assert {each.said for each in after - before} == {"whoever it is"}

@@ -357,9 +357,8 @@ class AnswersOvertake(Mutant):
         def deliver(self, me: Controller) -> Controller:
             return me
 
-    def handle_event(self, s: State, broker: int) -> None:
-        s.controllers[broker] = KafkaController.deliver(self.controller(s, broker), s.controllers[broker])
-        super().handle_event(s, broker)
+    def hears(self, s: State, broker: int) -> Controller:
+        return KafkaController.deliver(self.controller(s, broker), s.controllers[broker])
 
 
 class NeverResigns(Mutant):
