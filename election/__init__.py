@@ -40,6 +40,7 @@ from election.rebalance import Partition, imbalance_ratio, rebalance_candidates
 from election.result import NO_LEADER, ElectionResult
 from election.strategies import (
     STRATEGIES,
+    UNCLEAN,
     Strategy,
     leader_for_controlled_shutdown,
     leader_for_offline,
@@ -50,6 +51,7 @@ from election.strategies import (
 __all__ = [
     "NO_LEADER",
     "STRATEGIES",
+    "UNCLEAN",
     "ElectionResult",
     "InvalidBrokers",
     "Partition",

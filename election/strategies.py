@@ -54,6 +54,10 @@ class Strategy(Protocol):
         ...
 
 
+UNCLEAN: Final = frozenset({"offline"})
+"""The strategies that make use of the permission to elect uncleanly."""
+
+
 def leader_for_offline(
     replicas: Sequence[int],
     isr: Sequence[int],

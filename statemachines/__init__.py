@@ -3,6 +3,7 @@
 partition                the four states of a partition, and the table of its transitions
 replica                  the seven states of a replica, and the table of its transitions
 table                    what a transition table is, and a machine that keeps to it
+releases                 Kafka's releases, in order
 zookeeper                ZooKeeper in memory, over dicts or over a specification's variables
 znode                    its tree, and the operations of a transaction
 controller               the controller's life on a broker, request by request

@@ -30,7 +30,7 @@ from statemachines.controller_event import (
     Threads,
 )
 from statemachines.failover import failover, requests
-from statemachines.table import Release
+from statemachines.releases import Release
 from statemachines.znode import Session
 
 __all__ = [
@@ -151,7 +151,7 @@ def design_of(release: str) -> Design:
     """The design of a release, which looks again where a reply may have been lost, as they all do.
 
     Raises:
-        ValueError: it is no release, or older than the first that is known.
+        ValueError: it is no release.
     """
     fields: dict[str, Any] = {"looks_again": True, "failover": requests(failover(release))}
     for since, changed in DESIGNS.items():

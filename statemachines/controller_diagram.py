@@ -99,7 +99,7 @@ def picture(release: str) -> Picture:
     """The life of a controller of a release.
 
     Raises:
-        ValueError: it is no release, or older than the first that is known.
+        ValueError: it is no release.
     """
     return drawn(release, design_of(release), moves(design_of(release)))
 

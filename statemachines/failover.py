@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from statemachines.agenda import Agenda, Do
-from statemachines.table import Release
+from statemachines.releases import Release
 
 __all__ = ["FAILOVER", "RESIGNATION", "Stage", "failover", "fused", "requests", "resignation"]
 
@@ -353,7 +353,7 @@ def failover(release: str) -> tuple[Stage, ...]:
     ['incrementControllerEpoch', 'deleteLogDirEventNotifications']
 
     Raises:
-        ValueError: it is no release, or older than the first that is known.
+        ValueError: it is no release.
     """
     return _newest(FAILOVER, release)
 
@@ -362,16 +362,13 @@ def resignation(release: str) -> tuple[Stage, ...]:
     """The resignation of a release.
 
     Raises:
-        ValueError: it is no release, or older than the first that is known.
+        ValueError: it is no release.
     """
     return _newest(RESIGNATION, release)
 
 
 def _newest(lists: Mapping[str, tuple[Stage, ...]], release: str) -> tuple[Stage, ...]:
-    had = [stages for since, stages in lists.items() if Release(since) <= Release(release)]
-    if not had:
-        raise ValueError(f"nothing is known of {release}: the first release with a list is {next(iter(lists))}")
-    return had[-1]
+    return [stages for since, stages in lists.items() if Release(since) <= Release(release)][-1]
 
 
 def requests(stages: Iterable[Stage]) -> Agenda:

@@ -20,7 +20,8 @@ OfflineReplica [TopicDeletionManager.scala, 2.2]. A row was added with the rewri
 [KAFKA-8237, 2.3].
 """
 
-from statemachines.table import Release, Row, State, Table
+from statemachines.releases import Release
+from statemachines.table import Row, State, Table
 
 __all__ = [
     "REPLICA",

@@ -19,14 +19,15 @@ What a transition does to ZooKeeper or to a broker is not a matter of tables and
 
 import dataclasses
 import enum
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from transitions import Machine, MachineError
 
-__all__ = ["IllegalTransition", "Life", "Release", "Row", "State", "Table", "trigger"]
+from statemachines.releases import Release
+
+__all__ = ["IllegalTransition", "Life", "Row", "State", "Table", "trigger"]
 
 
 class State(enum.Enum):
@@ -51,28 +52,6 @@ class State(enum.Enum):
 
 
 S = TypeVar("S", bound=State)
-
-
-@dataclass(frozen=True, order=True, init=False)
-class Release:
-    """A release of Kafka, ordered by its numbers: `Release("0.10.2") < Release("2.2") < Release("2.10")`.
-
-    `Release("2.3")` is `Release("2.3.0")`; `Release("2.3.1")` comes after both.
-    Raises ValueError for what is not dotted numbers.
-    """
-
-    numbers: tuple[int, ...]
-
-    def __init__(self, text: str) -> None:
-        if not re.fullmatch(r"[0-9]+(\.[0-9]+)+", text):
-            raise ValueError(f"not a release of Kafka: {text!r}; releases are written 0.10.2, 2.3 or 3.9.0")
-        numbers = [int(part) for part in text.split(".")]
-        while len(numbers) > 2 and numbers[-1] == 0:
-            del numbers[-1]
-        object.__setattr__(self, "numbers", tuple(numbers))
-
-    def __str__(self) -> str:
-        return ".".join(map(str, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -133,7 +112,7 @@ class Table(Generic[S]):
         return f"{self.name} of {self.release}" if self.release else self.name
 
     def at(self, release: str | Release) -> "Table[S]":
-        """The same table as that release had it. Raises ValueError for what is not a release."""
+        """The same table as that release had it. Raises ValueError for what is none."""
         return dataclasses.replace(self, release=release if isinstance(release, Release) else Release(release))
 
     @cached_property

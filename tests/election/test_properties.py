@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from election import STRATEGIES, ElectionResult
+from election import STRATEGIES, UNCLEAN, ElectionResult
 from tests.election.cases import cases, orderings
 from tests.election.properties import broken, is_thinned
 
@@ -17,6 +17,16 @@ def test_properties_leave_one_result(strategy: str) -> None:
     for case in cases(brokers=2):
         passing = [result for result in thinkable if not broken(strategy, case, result)]
         assert [case.elect(STRATEGIES[strategy])] == passing
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_only_some_make_use_of_the_permission_to_elect_uncleanly(strategy: str) -> None:
+    """The others give the same with it and without."""
+    elect = STRATEGIES[strategy]
+    differs = any(
+        case._replace(unclean=True).elect(elect) != case._replace(unclean=False).elect(elect) for case in cases(2)
+    )
+    assert differs is (strategy in UNCLEAN)
 
 
 @pytest.mark.parametrize(

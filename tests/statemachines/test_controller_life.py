@@ -51,13 +51,6 @@ def test_a_design_is_that_of_the_system(release: str) -> None:
     assert design_of(release) == system.design
 
 
-@pytest.mark.parametrize("release", ["0.9", "0.10.0", "newest"])
-def test_no_such_release(release: str) -> None:
-    """Of what is no release, or too old, nothing is known."""
-    with pytest.raises(ValueError, match="release"):
-        design_of(release)
-
-
 @each_generation
 def test_every_agenda_is_reached(release: str) -> None:
     """All that a thread can be about to do, but for what nobody ever is, and nothing else."""

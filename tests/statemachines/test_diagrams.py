@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,10 +12,11 @@ from xml.etree import ElementTree
 import pytest
 
 from statemachines.controller_diagram import GENERATIONS
-from statemachines.diagrams import DIAGRAMS, FORMATS, dot, files, mermaid, svg
+from statemachines.diagrams import DIAGRAMS, FORMATS, _main, dot, files, mermaid, svg
 from statemachines.drawing import graphviz_version
+from statemachines.releases import Release
 from statemachines.replica import REPLICA
-from statemachines.table import Release, Row, State, Table
+from statemachines.table import Row, State, Table
 
 COMMITTED = Path(__file__).parents[2] / "diagrams"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -34,7 +36,7 @@ TRAFFIC: Table[Traffic] = Table(
     "traffic light",
     Traffic.Red,
     (
-        Row(Traffic.Green, Traffic.Broken, since=Release("0.10"), before=Release("2.0")),
+        Row(Traffic.Green, Traffic.Broken, since=Release("0.11"), before=Release("2.0")),
         Row(Traffic.Green, Traffic.Red),
         Row(Traffic.Red, Traffic.Green),
     ),
@@ -64,22 +66,17 @@ def words(picture: str) -> list[str]:
     return [text.strip() for text in ElementTree.fromstring(picture).itertext() if text.strip()]
 
 
-def in_a_process_with(**environment: str) -> str:
-    program = (
-        "from statemachines.diagrams import *; [print(t) for t in [*files().values(), *map(dot, DIAGRAMS.values())]]"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | environment, check=True, capture_output=True, text=True
-    )
-    assert done.stderr == "", "the layout consulted the fonts"
-    return done.stdout
+@cache
+def drawn_today() -> dict[str, str]:
+    """What `make diagrams` would write, by name."""
+    return dict(files())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_committed_picture_is_what_the_code_draws_today(name: str) -> None:
     """Another Graphviz may route arrows differently: then the words must agree, and if not, the bytes."""
     committed = (COMMITTED / name).read_bytes().decode()
-    drawn = files()[name]
+    drawn = drawn_today()[name]
     if name.endswith(".svg") and f"Graphviz {graphviz_version()} " not in committed:
         assert words(committed) == words(drawn)
     else:
@@ -87,26 +84,27 @@ def test_the_committed_picture_is_what_the_code_draws_today(name: str) -> None:
 
 
 def test_every_table_and_every_generation_has_a_mermaid_and_an_svg_file() -> None:
-    assert list(files()) == NAMES
+    assert list(drawn_today()) == NAMES
 
 
-def test_the_command_writes_every_file(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "statemachines.diagrams"]
-    subprocess.run([*command, str(tmp_path / "new")], check=True)
-    assert {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()} == {
-        name: content.encode() for name, content in files().items()
-    }
-    wrong = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert (wrong.returncode, wrong.stderr) == (1, "usage: python -m statemachines.diagrams DIRECTORY\n")
-
-
-def test_neither_hash_seeds_nor_fonts_change_a_byte(tmp_path: Path) -> None:
-    """Fonts are taken away by an empty configuration of fontconfig; with any font at work, places would move."""
+def test_the_command_writes_every_file_alike_everywhere(tmp_path: Path) -> None:
+    """Neither a hash seed nor fonts change a byte: these are taken away by an empty configuration of fontconfig, and
+    with any font at work places would move.
+    """
     no_fonts = tmp_path / "fonts.conf"
     no_fonts.write_text('<?xml version="1.0"?><fontconfig></fontconfig>')
-    one = in_a_process_with(PYTHONHASHSEED="1")
-    assert one == in_a_process_with(PYTHONHASHSEED="2", FONTCONFIG_FILE=str(no_fonts))
-    assert one.count("\nstateDiagram-v2\n") == len(DIAGRAMS)
+    environment = os.environ | {"PYTHONHASHSEED": "1", "FONTCONFIG_FILE": str(no_fonts)}
+    command = [sys.executable, "-m", "statemachines.diagrams", str(tmp_path / "new")]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert done.stderr == "", "the layout consulted the fonts"
+    assert {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()} == {
+        name: content.encode() for name, content in drawn_today().items()
+    }
+
+
+def test_the_command_wants_a_directory() -> None:
+    with pytest.raises(SystemExit, match=r"usage: .* DIRECTORY"):
+        _main([])
 
 
 @pytest.mark.parametrize("table", [*DIAGRAMS.values(), TRAFFIC], ids=str)
@@ -136,7 +134,7 @@ def test_mermaid_marks_beginning_and_end() -> None:
         "    [*] --> Red\n"
         "    Red --> Green\n"
         "    Green --> Red\n"
-        "    Green --> Broken : 0.10+, before 2.0\n"
+        "    Green --> Broken : 0.11+, before 2.0\n"
         "    Broken --> [*]\n"
     )
 

@@ -14,6 +14,7 @@ from statemachines.partition import (
     PartitionState,
 )
 from statemachines.table import IllegalTransition, Table, trigger
+from tests.rows import rows
 
 # [PartitionStateMachine.scala, 0.11.0 to 3.9]; 0.10 checks the same inside handleStateChange
 VALID_PREVIOUS_STATES = {
@@ -23,9 +24,9 @@ VALID_PREVIOUS_STATES = {
     NonExistentPartition: {OfflinePartition},
 }
 
-each_pair = pytest.mark.parametrize(("source", "target"), list(product(PartitionState, repeat=2)), ids=str)
+each_pair = rows("source, target", product(PartitionState, repeat=2))
 each_release = pytest.mark.parametrize(
-    "table", [PARTITION, *map(PARTITION.at, ("0.10.0", "2.2", "2.3", "3.9"))], ids=str
+    "table", [PARTITION, *map(PARTITION.at, ("0.10.1", "2.2", "2.3", "3.9"))], ids=str
 )
 
 

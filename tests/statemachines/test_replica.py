@@ -17,6 +17,7 @@ from statemachines.replica import (
     ReplicaState,
 )
 from statemachines.table import IllegalTransition, Table, trigger
+from tests.rows import rows
 
 ValidPreviousStates = dict[ReplicaState, set[ReplicaState]]
 
@@ -33,12 +34,12 @@ SINCE_2_3: ValidPreviousStates = {
 # [ReplicaStateMachine.scala, 0.11.0 to 2.2]; 0.10 checks the same inside handleStateChange
 UP_TO_2_2: ValidPreviousStates = SINCE_2_3 | {ReplicaDeletionIneligible: {ReplicaDeletionStarted}}
 
-each_pair = pytest.mark.parametrize(("source", "target"), list(product(ReplicaState, repeat=2)), ids=str)
+each_pair = rows("source, target", product(ReplicaState, repeat=2))
 each_release = pytest.mark.parametrize(
     ("table", "valid"),
     [
         (REPLICA, SINCE_2_3),
-        *((REPLICA.at(release), UP_TO_2_2) for release in ("0.10.0", "2.2", "2.2.2")),
+        *((REPLICA.at(release), UP_TO_2_2) for release in ("0.10.1", "2.2", "2.2.2")),
         *((REPLICA.at(release), SINCE_2_3) for release in ("2.3", "3.9")),
     ],
     ids=lambda value: str(value) if isinstance(value, Table) else "",

@@ -9,7 +9,8 @@ from itertools import product
 import pytest
 import transitions
 
-from statemachines.table import IllegalTransition, Life, Release, Row, State, Table, trigger
+from statemachines.releases import Release
+from statemachines.table import IllegalTransition, Life, Row, State, Table, trigger
 
 
 class Light(State):
@@ -37,7 +38,7 @@ LIGHT: Table[Light] = Table(
         Row(Green, Amber, since=Release("1.0")),
         Row(Amber, Amber),
         Row(Amber, Red),
-        Row(Amber, Broken, since=Release("0.9"), before=Release("2.0")),
+        Row(Amber, Broken, since=Release("0.11"), before=Release("2.0")),
         Row(Red, Broken),
     ),
 )
@@ -50,36 +51,15 @@ each_release = pytest.mark.parametrize(
     ("table", "legal"),
     [
         (LIGHT, NEW),
-        (LIGHT.at("0.8.2"), OLD),
-        (LIGHT.at("0.9"), OLD | {(Amber, Broken)}),
+        (LIGHT.at("0.10"), OLD),
+        (LIGHT.at("0.11"), OLD | {(Amber, Broken)}),
         (LIGHT.at("1.0"), NEW | {(Amber, Broken)}),
-        (LIGHT.at("1.9.9"), NEW | {(Amber, Broken)}),
+        (LIGHT.at("1.1.1"), NEW | {(Amber, Broken)}),
         (LIGHT.at("2.0"), NEW),
-        (LIGHT.at("0.8.2").at("2.0"), NEW),
+        (LIGHT.at("0.10").at("2.0"), NEW),
     ],
     ids=str,
 )
-
-
-class TestRelease:
-    def test_orders_by_number_and_not_by_letter(self) -> None:
-        releases = [Release(text) for text in ("3.9", "0.10.2", "2.2", "2.10", "0.9.0.1", "2.2.1", "2.3")]
-        assert [str(release) for release in sorted(releases)] == [
-            "0.9.0.1", "0.10.2", "2.2", "2.2.1", "2.3", "2.10", "3.9",
-        ]  # fmt: skip
-
-    def test_a_release_is_its_own_dot_zero(self) -> None:
-        assert Release("2.3") == Release("2.3.0")
-        assert hash(Release("0.10.2")) == hash(Release("0.10.2.0"))
-        assert Release("1.0") != Release("1.0.1")
-        assert str(Release("1.0.0")) == "1.0"
-
-    @pytest.mark.parametrize(
-        "text", ["", "3", "trunk", "2.3-rc1", "2.", "2..3", " 2.3", "v2.3", "-1.0", "2.3\n", "٢.٣"]
-    )
-    def test_what_is_not_dotted_numbers_is_refused(self, text: str) -> None:
-        with pytest.raises(ValueError, match="not a release of Kafka"):
-            Release(text)
 
 
 class TestState:
@@ -113,7 +93,7 @@ class TestRow:
 
     def test_a_range_without_releases_is_refused(self) -> None:
         with pytest.raises(ValueError, match=r"Red -> Green: no release is 2\.3\+, before 2\.3"):
-            Row(Red, Green, since=Release("2.3"), before=Release("2.3.0"))
+            Row(Red, Green, since=Release("2.3"), before=Release("2.3.1"))
 
 
 class TestTable:
@@ -160,7 +140,7 @@ class TestTable:
 
     def test_says_which_release_it_speaks_for(self) -> None:
         assert str(LIGHT) == "light"
-        assert str(LIGHT.at("1.0.0")) == "light of 1.0"
+        assert str(LIGHT.at("1.0.2")) == "light of 1.0"
         assert LIGHT.at(Release("1.0")) == LIGHT.at("1.0")
 
     def test_a_table_in_use_can_still_be_pickled(self) -> None:

@@ -235,6 +235,16 @@ def drops_a_suffix(kind: Kind) -> None:
     assert inbox(zk) == []
 
 
+def forgets_what_was_deleted(kind: Kind) -> None:
+    """An ephemeral that was deleted belongs to nobody: what another creates in its place outlives the old owner."""
+    zk = server_of_kind(kind=kind)
+    zk.create(W, "/e", ephemeral=True)
+    zk.delete(C, "/e")
+    zk.create(C, "/e")
+    zk.expire(W)
+    assert zk.exists(C, "/e") is not None
+
+
 BATTERY: list[Callable[[Kind], None]] = [
     counts_children,
     numbers_children,
@@ -255,6 +265,7 @@ BATTERY: list[Callable[[Kind], None]] = [
     forgets_with_the_connection,
     welcomes_back,
     drops_a_suffix,
+    forgets_what_was_deleted,
 ]
 
 
@@ -350,6 +361,17 @@ class HandsOverEphemerals(ZooKeeper):
         stat = super().set(session, path, data, version)
         self.state.nodes[path] = self.state.nodes[path]._replace(owner=session)
         return stat
+
+
+class RemembersDeletedEphemerals(ZooKeeper):
+    """A session goes on owning what was deleted before its end."""
+
+    class transaction(Transaction):  # noqa: N801
+        def delete(self, path: str, version: int = -1) -> None:
+            owner = self.nodes[path].owner if path in self.nodes else None
+            super().delete(path, version)
+            if owner is not None:
+                self.sessions[owner] |= {path}
 
 
 class KeepsWhatWasDone(ZooKeeper):
@@ -535,6 +557,7 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
     (TakesAnyVersion, counts_versions),
     (LooksAtChildrenFirst, guards_parents),
     (HandsOverEphemerals, guards_ephemerals),
+    (RemembersDeletedEphemerals, forgets_what_was_deleted),
     (KeepsWhatWasDone, keeps_all_or_nothing),
     (LooksAtTheOldTree, builds_on_itself),
     (FailsForFree, spends_zxids),

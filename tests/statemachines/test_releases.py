@@ -1,0 +1,85 @@
+"""A release is known by its line; what is none is refused, wherever it is asked for."""
+
+import doctest
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from statemachines import releases
+from statemachines.controller import design_of
+from statemachines.controller_diagram import picture
+from statemachines.failover import failover, resignation
+from statemachines.partition import PARTITION
+from statemachines.releases import RELEASES, Release, UnknownRelease, line_of
+from statemachines.replica import REPLICA
+
+MEANT = {
+    "0.10": "0.10.2",
+    "0.10.1": "0.10.1",
+    "0.10.1.1": "0.10.1",
+    "0.10.2.0": "0.10.2",
+    "0.11": "0.11",
+    "0.11.0": "0.11",
+    "0.11.0.3": "0.11",
+    "1.0": "1.0",
+    "1.0.0": "1.0",
+    "2.1.0": "2.1",
+    "2.8.1": "2.8",
+    "3.9.10": "3.9",
+}
+
+REFUSED = [
+    *("2", "3", "0", "2.", "2.9", "2.10", "2.10.1", "9.9", "4.0.0", "2.1.0.0"),
+    *("0.8.2", "0.9.0.1", "0.10.0", "0.10.0.1", "0.11.1", "0.1", "0.10.2.1.0"),
+    *("", "trunk", "2.3-rc1", "2..3", " 2.3", "2.3\n", "v2.3", "-1.0", "02.3", "2.03", "2.x", "٢.٣"),
+]
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_a_release_is_of_a_line(name: str) -> None:
+    """Two numbers or three, before 1.0 one more; half a line, which only 0.10 is, means the last of it."""
+    assert line_of(name) == MEANT[name]
+    assert str(Release(name)) == MEANT[name]
+    assert Release(name) == Release(MEANT[name])
+    assert hash(Release(name)) == hash(Release(MEANT[name]))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_none_is_refused(name: str) -> None:
+    """With the lines there are."""
+    with pytest.raises(UnknownRelease) as refused:
+        line_of(name)
+    assert str(refused.value) == f"no release is called {name}; there are {', '.join(RELEASES)}"
+
+
+@pytest.mark.parametrize("name", ["9.9", "2", "0.10.0", "trunk"])
+def test_it_is_refused_wherever_it_is_asked_for(name: str) -> None:
+    """There is one list of releases, for tables, lists of steps and pictures."""
+    asks: list[Callable[[str], object]] = [
+        *(Release, PARTITION.at, REPLICA.at),
+        *(failover, resignation, design_of, picture),
+    ]
+    for ask in asks:
+        with pytest.raises(UnknownRelease):
+            ask(name)
+
+
+def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
+    """As the lines stand."""
+    assert all(Release(earlier) < Release(later) for earlier, later in pairwise(RELEASES))
+
+
+def test_a_system_may_know_others() -> None:
+    """Its own names are taken as they are, and what it lacks is not there for it."""
+    assert line_of("draft", ["2.0", "draft"]) == "draft"
+    assert line_of("2.0.1", ["2.0", "draft"]) == "2.0"
+    with pytest.raises(UnknownRelease, match=r"^no release is called 2\.1; there are 2\.0, draft$"):
+        line_of("2.1", ["2.0", "draft"])
+    with pytest.raises(UnknownRelease, match=r"^no release is called 2\.1; there are none$"):
+        line_of("2.1", [])
+
+
+def test_examples_run() -> None:
+    """The examples in the docstrings show what happens."""
+    assert doctest.testmod(releases).failed == 0
