@@ -18,16 +18,18 @@ A mapping is not a value but a way to lay out a variable, one cell for each key,
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from enum import Enum
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, product
 from math import prod
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from spec.language.errors import OutOfDomain, SpecificationError
+from spec.language.errors import OutOfDomain, SpecificationError, shown
+from spec.language.listing import LISTED, counted, listed, within
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+TOLD: Final = 20
+"""Values that a message names; behind them it says how many there are."""
 
 
 class Slot(NamedTuple):
@@ -75,8 +80,14 @@ class Domain(ABC, Generic[T]):
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """Its flattened form; none if it holds a single value."""
-        return tuple(self._slots()) if self.size > 1 else ()
+        """Its flattened form; none if it holds a single value.
+
+        Raises:
+            SpecificationError: it has too many.
+        """
+        found = tuple(islice(self._slots(), LISTED + 1)) if self.size > 1 else ()
+        within(len(found), self, "parts", at_least=True)
+        return found
 
     def _slots(self) -> Iterable[Slot]:
         """The slots, if it holds two values or more: one for its number, unless it has parts."""
@@ -100,6 +111,12 @@ class Domain(ABC, Generic[T]):
         """What a value of it is, as it stands in "3 is not ..."."""
 
     def __iter__(self) -> Iterator[T]:
+        """Its values in their order.
+
+        Raises:
+            SpecificationError: it has too many to be listed.
+        """
+        within(self.size, self, "values")
         return map(self.unrank, range(self.size))
 
     def __contains__(self, value: object) -> bool:
@@ -136,20 +153,24 @@ class IntegerDomain(Domain[int]):
         return self.low + code
 
     def __str__(self) -> str:
-        return f"an integer of {self.low}..{self.high}"
+        return f"an integer of {shown(self.low)}..{shown(self.high)}"
 
 
 class EnumerationDomain(Domain[T]):
     """See `one_of`."""
 
     def __init__(self, values: Iterable[T]):
-        self.values = tuple(values)
+        self.values: tuple[T, ...] = tuple(map(_plain, listed(values)))
         try:
             self._codes = {value: code for code, value in enumerate(self.values)}
         except TypeError:
-            raise SpecificationError(f"an enumeration of {self.values!r}: its values must be immutable") from None
+            raise SpecificationError(
+                f"an enumeration of {shown(self.values)}: its values must be immutable"
+            ) from None
         if len(self._codes) < len(self.values):
-            raise SpecificationError(f"an enumeration of {self.values!r}: a value stands in it twice")
+            raise SpecificationError(f"an enumeration of {shown(self.values)}: a value stands in it twice")
+        if any(isinstance(value, float) and value != value for value in self.values):
+            raise SpecificationError(f"an enumeration of {shown(self.values)}: nan is not equal to itself")
         self.size = len(self.values)
 
     def rank(self, value: Any) -> int:
@@ -166,9 +187,7 @@ class EnumerationDomain(Domain[T]):
         return self.values[code]
 
     def __str__(self) -> str:
-        if self.size == 1:
-            return repr(self.values[0])
-        return "one of " + ", ".join(map(str, self.values))
+        return shown(self.values[0]) if self.size == 1 else f"one of {_some_of(self.values)}"
 
 
 class _OrNothing(Domain[T]):
@@ -319,7 +338,7 @@ class SubsetDomain(Domain[frozenset[T]]):
         return self.unrank(sum(1 << bit for bit, code in enumerate(reversed(codes)) if code))
 
     def __str__(self) -> str:
-        return "a frozenset of " + ", ".join(map(str, self.order))
+        return f"a frozenset of {_some_of(self.order)}"
 
 
 class SequenceDomain(Domain[tuple[T, ...]]):
@@ -330,26 +349,29 @@ class SequenceDomain(Domain[tuple[T, ...]]):
 
     def __init__(self, elements: Domain[T], longest: int):
         self.elements, self.longest = elements, longest
-        self._first = [0]
-        for length in range(longest + 1):
-            self._first.append(self._first[-1] + elements.size**length)
-        self.size = self._first[-1]
+        within(longest * max(1, (elements.size - 1).bit_length()), self, "bits")
+        self.size = self._first(longest + 1)
 
     def rank(self, value: Any) -> int:
         self._check(value)
         code = 0
         for element in value:
             code = code * self.elements.size + self.elements.rank(element)
-        return self._first[len(value)] + code
+        return self._first(len(value)) + code
 
     def unrank(self, code: int) -> tuple[T, ...]:
-        length = next(n for n in range(self.longest + 1) if code < self._first[n + 1])
-        code -= self._first[length]
+        length = next(n for n in range(self.longest + 1) if code < self._first(n + 1))
+        code -= self._first(length)
         reversed_codes = []
         for _ in range(length):
             code, digit = divmod(code, self.elements.size)
             reversed_codes.append(digit)
         return tuple(map(self.elements.unrank, reversed(reversed_codes)))
+
+    def _first(self, length: int) -> int:
+        """The number of the first of this length: how many are shorter."""
+        each = self.elements.size
+        return length if each == 1 else (each**length - 1) // (each - 1)
 
     def _slots(self) -> Iterator[Slot]:
         yield Slot(".length", self.longest + 1)
@@ -543,7 +565,7 @@ class MappingDomain:
 
     def __init__(self, cells: Mapping[Any, Domain[Any]], partial: bool, keys: Iterable[Hashable] = ()):
         self.cells, self.partial = cells, partial
-        self.keys = keys if isinstance(keys, Domain) else EnumerationDomain(cells)
+        self.keys = keys if isinstance(keys, Domain) else EnumerationDomain(tuple(cells))
         """The keys in their order; permutations move the cells of those that come from a domain of such values."""
 
 
@@ -556,6 +578,7 @@ def integers(low: int, high: int) -> Domain[int]:
     >>> list(integers(-1, 1))
     [-1, 0, 1]
     """
+    low, high = (_integer(end, f"integers({shown(low)}, {shown(high)}): its ends are") for end in (low, high))
     if high < low:
         raise SpecificationError(f"integers({low}, {high}): it holds nothing")
     return IntegerDomain(low, high)
@@ -583,12 +606,13 @@ def subset_of(elements: Domain[T] | Iterable[T]) -> Domain[frozenset[T]]:
 
 def sequence_of(elements: Domain[T] | Iterable[T], longest: int) -> Domain[tuple[T, ...]]:
     """Every tuple of at most `longest` of these elements, repetitions included, the empty one first."""
+    longest = _integer(longest, f"sequence_of(..., {shown(longest)}): the length is")
     if longest < 0:
         raise SpecificationError(f"sequence_of(..., {longest}): it holds nothing")
     return SequenceDomain(as_domain(elements), longest)
 
 
-def record(cls: Callable[..., Any], **fields: Domain[Any] | Iterable[Any]) -> Domain[Any]:
+def record(cls: Callable[..., Any], /, **fields: Domain[Any] | Iterable[Any]) -> Domain[Any]:
     """A NamedTuple, field by field, in the order of its declaration."""
     return RecordDomain(cls, {name: as_domain(domain) for name, domain in fields.items()})
 
@@ -619,18 +643,54 @@ def partial_mapping(
 
 
 def _cells(keys: Iterable[Hashable], domain: Any) -> dict[Any, Domain[Any]]:
-    if callable(domain) and not isinstance(domain, Domain):
-        return {key: as_domain(domain(key)) for key in keys}
+    known = keys if isinstance(keys, Domain) else EnumerationDomain(tuple(keys) if isinstance(keys, str) else keys)
+    if callable(domain) and not isinstance(domain, Domain | type):
+        return {key: as_domain(domain(key)) for key in known}
     shared = as_domain(domain)
-    return dict.fromkeys(keys, shared)
+    return dict.fromkeys(known, shared)
+
+
+def choices_of(domains: Mapping[str, Domain[Any]]) -> list[dict[str, Any]]:
+    """Each choice of a value for every name, in the order of the domains; the last one changes fastest.
+
+    Raises:
+        SpecificationError: there are too many.
+    """
+    sizes = ", ".join(f"{name} ({counted(domain.size)})" for name, domain in domains.items())
+    within(prod(domain.size for domain in domains.values()), sizes, "choices")
+    return [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
 
 
 def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
-    """A domain as it is; a range, a sequence or an Enum class as the domain of its members."""
+    """A domain as it is; a range, a sequence, an Enum class or an iterator that ends as the domain of its members.
+
+    Raises:
+        SpecificationError: it is none of these, or has no end within what can be listed.
+    """
     if isinstance(values, Domain):
         return values
     if isinstance(values, range) and values.step == 1 and values:
         return integers(values.start, values.stop - 1)  # type: ignore[return-value]
-    if isinstance(values, tuple | list | range) or (isinstance(values, type) and issubclass(values, Enum)):
-        return EnumerationDomain(values)
-    raise SpecificationError(f"{values!r} is not a domain: give a domain, a range, a sequence or an Enum class")
+    if isinstance(values, MappingDomain):
+        raise SpecificationError("a mapping is a variable by itself, and is no part of another domain")
+    return EnumerationDomain(values)
+
+
+def _integer(given: Any, what: str) -> int:
+    """An integer of any class as a plain one."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise SpecificationError(f"{what} integers") from None
+
+
+def _plain(value: Any) -> Any:
+    """An integer of numpy's, which equals a plain one and is of another class, as that plain one."""
+    return value if isinstance(value, int) or not isinstance(value, Integral) else int(value)
+
+
+def _some_of(values: Collection[Any]) -> str:
+    """Values in a message: all of them, or the first and how many there are."""
+    if len(values) <= TOLD:
+        return ", ".join(map(str, values))
+    return f"{', '.join(map(str, islice(values, TOLD)))}, ... ({len(values):,} of them)"

@@ -2,6 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+LONGEST: Final = 300
+"""Characters of a value, or of what an exception says, in a message; what is longer is cut."""
+LONGEST_INTEGER: Final = 14_000
+"""Bits of an integer that Python writes in decimal digits, of which it takes 4,300."""
+
+
+def shown(value: object) -> str:
+    """A value in a message: its `repr` on one line, of bounded length, whatever class it is of.
+
+    >>> shown([1, "a"])
+    "[1, 'a']"
+    """
+    try:
+        return _on_one_line(repr(value))
+    except Exception:  # its own, or of an integer that is too long for Python to write
+        return f"some {type(value).__name__}"
+
+
+def printed(value: object) -> str:
+    """A value as it prints itself, whole; if it cannot, by its class."""
+    try:
+        return str(value)
+    except Exception:
+        return shown(value)
+
+
+def told(failure: BaseException) -> str:
+    """An exception in a message: its class, and what it says.
+
+    >>> told(KeyError("x")), told(AssertionError())
+    ("KeyError: 'x'", 'AssertionError')
+    """
+    try:
+        words = _on_one_line(str(failure))
+    except Exception:
+        words = ""
+    return f"{type(failure).__name__}: {words}" if words else type(failure).__name__
+
+
+def _on_one_line(text: str) -> str:
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if text.isprintable() else " ".join(text.split())
+
 
 class SpecificationError(Exception):
     """A mistake in how a specification is written; one line says which word, where, and what is allowed."""
@@ -13,6 +58,24 @@ class UsageError(Exception):
 
 class AssumptionViolated(Exception):
     """Well-typed constants that the specification does not admit."""
+
+
+class EnvironmentFailed(Exception):
+    """What an exploration stands on gave way while it went on: a disk that is full, a Java that died.
+
+    One line says what it was; what is kept, and how to go on.
+    """
+
+    def __init__(self, wrong: str, kept: str):
+        super().__init__(wrong, kept)
+        self.wrong, self.kept = wrong, kept
+
+    def __str__(self) -> str:
+        return f"{self.wrong}; {self.kept}"
+
+
+class EnvironmentWarning(UserWarning):
+    """Something in the environment costs time, and nothing else."""
 
 
 class OutOfDomain(Exception):
@@ -27,7 +90,7 @@ class OutOfDomain(Exception):
         self.value, self.allowed = value, allowed
 
     def __str__(self) -> str:
-        return f"{self.value!r} is not {self.allowed}"
+        return f"{shown(self.value)} is not {self.allowed}"
 
 
 class Disabled(BaseException):

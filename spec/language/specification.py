@@ -16,12 +16,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, ClassVar, NoReturn, Self
 
-from spec.language.domains import Domain, MappingDomain, as_domain
+from spec.language.domains import Domain, MappingDomain, as_domain, choices_of
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
-from spec.language.words import MARK, Constant, Mark, Step
+from spec.language.words import MARK, Constant, Mark, Step, plain
 
 
 @dataclass(frozen=True)
@@ -101,6 +100,7 @@ class Specification:
 
     def __init__(self, **constants: Any) -> None:
         known = self.constants()
+        constants = {name: plain(value) for name, value in constants.items()}
         for name, value in constants.items():
             if name not in known:
                 raise unknown_constant(type(self), name)
@@ -121,6 +121,21 @@ class Specification:
             SpecificationError: two variants are asked for, neither of which varies the other.
         """
         return cls.variant_for(**constants)(**constants)
+
+    @classmethod
+    def of_release(cls, release: str, /, **constants: Any) -> Self:
+        """The variant of this system under the constants of one of its `releases`, changed by others.
+
+        What the release says of a constant that only other variants have is passed over.
+
+        Raises:
+            KeyError: no such release.
+            UsageError, AssumptionViolated, SpecificationError: as `of` does.
+        """
+        wanted = {**cls.releases[release], **constants}
+        known = cls.variant_for(**wanted).constants()
+        of_others = {name for variant in cls.variants() for name in variant.constants()} - {*known, *constants}
+        return cls.of(**{name: value for name, value in wanted.items() if name not in of_others})
 
     @classmethod
     def variant_for(cls, **constants: Any) -> type[Self]:
@@ -214,18 +229,19 @@ class Specification:
     def _domains(self, name: str, mark: Mark) -> dict[str, Domain[Any]]:
         domains = {}
         for parameter, given in mark.parameters.items():
-            ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
             try:
+                ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
                 domains[parameter] = as_domain(ranged)
             except SpecificationError as wrong:
                 raise SpecificationError(f"{mark.kind} {name}: parameter {parameter}: {wrong}") from None
         return domains
 
-    def _instances(self, name: str, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
+    def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
         method = getattr(self, name)
-        return tuple(
-            Instance(dict(zip(domains, values, strict=True)), method) for values in product(*domains.values())
-        )
+        try:
+            return tuple(Instance(choice, method) for choice in choices_of(domains))
+        except SpecificationError as wrong:
+            raise SpecificationError(f"{mark.kind} {name}: parameters {wrong}") from None
 
     @cached_property
     def variables(self) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
@@ -236,8 +252,8 @@ class Specification:
         }
 
     def _domain_of(self, name: str) -> Domain[Any] | MappingDomain:
-        domain = getattr(self, name)()
         try:
+            domain = getattr(self, name)()
             return domain if isinstance(domain, MappingDomain) else as_domain(domain)
         except SpecificationError as wrong:
             raise SpecificationError(f"variable {name}: {wrong}") from None
@@ -247,7 +263,7 @@ class Specification:
         """Each way to begin; without an `initial` there is one, which assigns nothing."""
         instances: list[Instance] = []
         for name, _, mark in self._of_kind("initial"):
-            instances += self._instances(name, self._domains(name, mark))
+            instances += self._instances(name, mark, self._domains(name, mark))
         return tuple(instances) or (Instance({}, lambda s: None),)
 
     @cached_property
@@ -256,7 +272,7 @@ class Specification:
         found = []
         for name, function, mark in self._of_kind("action"):
             domains = self._domains(name, mark)
-            found.append(Action(name, sentence_of(function), domains, self._instances(name, domains)))
+            found.append(Action(name, sentence_of(function), domains, self._instances(name, mark, domains)))
         return tuple(found)
 
     @cached_property
@@ -268,7 +284,7 @@ class Specification:
                 mark.kind,
                 sentence_of(function),
                 tuple(inspect.signature(function).parameters)[1] == "before",
-                self._instances(name, self._domains(name, mark)),
+                self._instances(name, mark, self._domains(name, mark)),
             )
             for name, function, mark in self._of_kind("invariant", "transition_invariant", "sometimes")
         )
@@ -277,7 +293,7 @@ class Specification:
     def views(self) -> tuple[View, ...]:
         """The views that exist under these constants, in the order of their declaration."""
         return tuple(
-            View(name, sentence_of(function), self._instances(name, self._domains(name, mark)))
+            View(name, sentence_of(function), self._instances(name, mark, self._domains(name, mark)))
             for name, function, mark in self._of_kind("view")
         )
 
@@ -324,10 +340,18 @@ def _check_names(cls: type[Specification]) -> None:
         kind = mark.kind if mark else "constant" if isinstance(value, Constant) else ""
         if (name in _TAKEN and (kind or name not in _TO_SAY)) or (kind == "variable" and name in _TAKEN_BY_THE_STATE):
             raise SpecificationError(f"{kind} {cls.__name__}.{name}: the name is taken by the language".lstrip())
+        if name == "releases" and not _is_by_release(value):
+            raise SpecificationError(f"{cls.__name__}.releases: for each release a mapping of constants to values")
+        if name == "__init__":
+            raise SpecificationError(f"{cls.__name__}.__init__: a specification is made of its constants alone")
         if isinstance(value, list | dict | set) and name not in _TO_SAY | _PYTHONS_OWN:
             raise SpecificationError(
                 f"{cls.__name__}.{name} can be changed in place; a specification keeps nothing between steps"
             )
+
+
+def _is_by_release(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(constants, Mapping) for constants in value.values())
 
 
 _GIVEN = {

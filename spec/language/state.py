@@ -14,11 +14,12 @@ canonical form and its bits, is one look into a dictionary but for the first tim
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
+from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
-from spec.language.errors import OutOfDomain, SpecificationError
+from spec.language.errors import OutOfDomain, SpecificationError, shown
+from spec.language.listing import counted, within
 
 Values = tuple[Any, ...]
 """A state: the value of every cell, in the order of the layout."""
@@ -83,7 +84,7 @@ class Cell:
             met = of_its_type.get(value)
         except TypeError:
             raise SpecificationError(
-                f"{self.name} = {value!r}: it can be changed in place, and a value of the state must not"
+                f"{self.name} = {shown(value)}: it can be changed in place, and a value of the state must not"
             ) from None
         if met is not None:
             return met
@@ -177,15 +178,16 @@ class Layout:
         return tuple([cell.unpack(packed) for cell in self.cells])
 
 
-def _placed(cells: Iterable[tuple[str, Domain[Any]]]) -> Iterator[Place]:
+def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[Place]:
     """The slots one after the other; one that does not fit into its word begins the next."""
     word, free = 0, WORD
+    within(sum(len(domain.slots) for _, domain in cells), "a state", "parts")
     for at, (cell, domain) in enumerate(cells):
         for slot in domain.slots:
             name, width = cell + slot.name, slot.width
             if width > WORD:
                 raise SpecificationError(
-                    f"variable {name}: it has {slot.size} values, more than {WORD} bits tell apart"
+                    f"variable {name}: it has {counted(slot.size)} values, more than {WORD} bits tell apart"
                 )
             if width > free:
                 word, free = word + 1, WORD
@@ -249,7 +251,7 @@ class State:
         if isinstance(variable.at, int):
             self._row.write(variable.at, value, name)
         elif not isinstance(value, Mapping):
-            raise SpecificationError(f"{name} = {value!r}: it is a mapping, and is assigned a mapping")
+            raise SpecificationError(f"{name} = {shown(value)}: it is a mapping, and is assigned a mapping")
         elif value is not self.__dict__[name]:
             self.__dict__[name].assign_all(dict(value))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain
 from typing import Any, NamedTuple
 
 from spec.language.anonymous import Anonymous, values_are_anonymous
@@ -29,8 +29,10 @@ from spec.language.domains import (
     SubsetDomain,
     TupleDomain,
     as_domain,
+    choices_of,
 )
 from spec.language.errors import OutOfDomain, SpecificationError
+from spec.language.listing import within
 
 Permutation = Mapping[str, Mapping[Any, Any]]
 """For each sort, which value takes whose place; a sort that is not named stays."""
@@ -67,13 +69,13 @@ def interchangeable(sort: str, values: Domain[Any] | Iterable[Any]) -> Domain[An
     return domain
 
 
-def every(make: Callable[..., Any], **parts: Domain[Any] | Iterable[Any]) -> Domain[Any]:
+def every(make: Callable[..., Any], /, **parts: Domain[Any] | Iterable[Any]) -> Domain[Any]:
     """What is made from each choice of the parts, in their order: a record of them, a path, a name.
 
     A permutation moves what is made by moving what it is made from.
     """
     domains = {name: as_domain(part) for name, part in parts.items()}
-    choices = [dict(zip(domains, choice, strict=True)) for choice in product(*domains.values())]
+    choices = choices_of(domains)
     made = EnumerationDomain([make(**choice) for choice in choices])
     made_from = dict(zip(made.values, choices, strict=True))
 
@@ -149,6 +151,7 @@ def routes(domain: Domain[Any], other: Domain[Any], permutation: Permutation) ->
         raise OutOfDomain(str(domain), str(other))
     if len(domain.slots) <= 1:
         found = []
+        within(domain.size, domain, "values")
         for code in range(domain.slots[0].size if domain.slots else 1):
             value = domain.value((code,) if domain.slots else ())
             found.append(other.codes(moved(domain, value, permutation)))

@@ -7,12 +7,14 @@ second mark, so a variant overrides an action as it would any method, and `name 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any, NamedTuple, TypeVar, overload
 
 from spec.language.domains import Domain
-from spec.language.errors import Bounded, Disabled, SpecificationError
+from spec.language.errors import Bounded, Disabled, SpecificationError, shown
+from spec.language.listing import listed
 
 F = TypeVar("F", bound=Callable[..., Any])
 Range = Domain[Any] | Iterable[Any] | Callable[[Any], Domain[Any] | Iterable[Any]]
@@ -129,13 +131,38 @@ class _Word:
         **parameters: Range,
     ) -> Any:
         def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-            setattr(function, MARK, Mark(self.kind, parameters, when))
+            if not callable(function):
+                raise SpecificationError(f"@{self.kind}: it stands before a method, not {shown(function)}")
+            setattr(function, MARK, Mark(self.kind, ranges, when))
             return function
 
+        ranges = {name: self._range(name, given) for name, given in parameters.items()}
+        if when is not None and not _is_of_the_specification(when):
+            raise SpecificationError(f"@{self.kind}: when= is a function of the specification, lambda self: ...")
         return mark if function is None else mark(function)
+
+    def _range(self, name: str, given: Range) -> Range:
+        """As it is given; what can be gone through only once is listed, for it is asked for more often."""
+        if callable(given) and not isinstance(given, type) and not _is_of_the_specification(given):
+            raise SpecificationError(f"@{self.kind}: {name}= is a domain, or a function of the specification")
+        try:
+            return listed(given) if isinstance(given, Iterator) else given
+        except SpecificationError as wrong:
+            raise SpecificationError(f"@{self.kind}: parameter {name}: {wrong}") from None
 
     def __repr__(self) -> str:
         return self.kind
+
+
+def _is_of_the_specification(given: Any) -> bool:
+    """Whether it can be called with the specification alone."""
+    try:
+        inspect.signature(given).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # it does not say what it takes
+        return True
+    return True
 
 
 variable = _Word(
@@ -209,7 +236,21 @@ class Constant:
         """Whether the value is of the right type, and within the enumeration if there is one."""
         if self.among is not None:
             return any(type(value) is type(form) and value == form for form in self.among)
-        return type(value) is self.type
+        return type(value) is self.type and _is_immutable(value)
+
+
+def plain(value: Any) -> Any:
+    """A value as a constant holds it: what counts as an integer is one, such as numpy's, also within a tuple or set.
+
+    >>> plain(3), plain(True), plain("3")
+    (3, True, '3')
+    """
+    if type(value) in (tuple, frozenset):
+        return type(value)(map(plain, value))
+    try:
+        return value if isinstance(value, int) else index(value)
+    except TypeError:
+        return value
 
 
 def constant(default: Any, doc: str, *, at_least: int | None = None, at_most: int | None = None) -> Any:
@@ -219,18 +260,32 @@ def constant(default: Any, doc: str, *, at_least: int | None = None, at_most: in
 
 def switch(default: Any, doc: str, *, among: Iterable[Any] | None = None) -> Any:
     """A constant that turns a fix on or off, or picks one of its historical forms."""
-    forms = None if among is None else tuple(among)
+    forms = None if among is None else tuple(map(plain, listed(among)))
     if forms is None and type(default) is not bool:
-        raise SpecificationError(f"switch({default!r}): without among= it is True or False")
+        raise SpecificationError(f"switch({shown(default)}): without among= it is True or False")
     return _constant(default, doc, True, forms, None, None)
 
 
-def _constant(default: Any, doc: str, *rest: Any) -> Constant:
-    try:
-        hash(default)
-    except TypeError:
-        raise SpecificationError(f"constant({default!r}): its default must be immutable") from None
-    made = Constant(default, inspect.cleandoc(doc), *rest)
-    if not made.admits(default):
-        raise SpecificationError(f"constant({default!r}): it must be {made.allowed}")
+def _constant(
+    default: Any, doc: str, switch: bool, among: tuple[Any, ...] | None, at_least: Any, at_most: Any
+) -> Constant:
+    what = f"{'switch' if switch else 'constant'}({shown(default)})"
+    if not _is_immutable(default):
+        raise SpecificationError(f"{what}: its default must be immutable")
+    if not isinstance(doc, str):
+        raise SpecificationError(f"{what}: behind its default stands what it means, in a string")
+    made = Constant(plain(default), inspect.cleandoc(doc), switch, among, at_least, at_most)
+    if not made.admits(made.default):
+        raise SpecificationError(f"{what}: it must be {made.allowed}")
+    if not all(bound is None or type(bound) is type(made.default) for bound in (at_least, at_most)):
+        raise SpecificationError(f"{what}: at_least= and at_most= are of the type of its default")
     return made
+
+
+def _is_immutable(value: object) -> bool:
+    """Whether it stays what it is, and equals itself."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return not isinstance(value, Iterator) and value == value

@@ -9,9 +9,10 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, count, pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
@@ -23,7 +24,10 @@ from spec.language import (
     OutOfDomain,
     SpecificationError,
     booleans,
+    either,
+    every,
     integers,
+    interchangeable,
     left_out,
     mapping,
     one_of,
@@ -343,6 +347,32 @@ BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
     ("a string", lambda: as_domain("ab"), "'ab' is not a domain"),
     ("the values of a mapping", lambda: mapping(range(2), 5), "5 is not a domain"),  # type: ignore[arg-type]
     ("the values of one key", lambda: partial_mapping("ab", lambda key: key), "'a' is not a domain"),
+    ("a dictionary", lambda: as_domain({"a": 1}), "give its keys or its values"),
+    ("None", lambda: optional(None), "None is not a domain"),  # type: ignore[arg-type]
+    ("a mapping in a mapping", lambda: subset_of(mapping("ab", booleans())), "a mapping is a variable by itself"),  # type: ignore[arg-type]
+    ("integers without an end", lambda: integers(0, float("inf")), "integers(0, inf): its ends are integers"),  # type: ignore[arg-type]
+    ("integers from nowhere", lambda: integers(float("nan"), 1), "its ends are integers"),  # type: ignore[arg-type]
+    ("a string for an end", lambda: integers(0, "9"), "integers(0, '9'): its ends are integers"),  # type: ignore[arg-type]
+    ("a fraction of a length", lambda: sequence_of(range(2), 1.5), "sequence_of(..., 1.5)"),  # type: ignore[arg-type]
+    ("what is not itself", lambda: one_of(0.5, float("nan")), "nan is not equal to itself"),
+    ("a key twice", lambda: mapping((1, 2, 1), booleans()), "a value stands in it twice"),
+    ("a key that changes", lambda: mapping(([],), booleans()), "its values must be immutable"),  # type: ignore[arg-type]
+    ("a set of keys", lambda: mapping({1, 2}, booleans()), "a set has no order"),
+    ("no keys at all", lambda: mapping(3, booleans()), "3 is not a domain"),  # type: ignore[arg-type]
+    # What has no end, or none that is near.
+    ("a counter", lambda: as_domain(count()), "count(0): more than 100,000 values"),
+    ("a range with gaps", lambda: as_domain(range(0, 10**12, 2)), "more than 100,000 values"),
+    ("a set of very many", lambda: subset_of(range(10**12)), "1,000,000,000,000 values, and at most 100,000"),
+    ("a set of very many sets", lambda: subset_of(subset_of(range(64))), "about 2**64 values"),
+    ("all of very many sets", lambda: one_of(*subset_of(range(40))), "1,099,511,627,776 values"),
+    ("keys without end", lambda: mapping(count(), booleans()), "count(0): more than"),
+    ("very many keys", lambda: mapping(range(10**12), booleans()), "more than 100,000 values"),
+    ("a sequence without end", lambda: sequence_of(range(2), 10**9), "1,000,000,000 bits"),
+    ("a sequence of very many", lambda: sequence_of(integers(0, 2**40), 10**4), "410,000 bits"),
+    ("many parts of many", lambda: tuple_of(*[sequence_of(range(2), 60_000)] * 2).slots, "more than 100,000 parts"),
+    ("interchangeable values without end", lambda: interchangeable("x", range(10**12)), "1,000,000,000,000 values"),
+    ("each of very many", lambda: every(Pair, left=range(10**4), right=range(10**4)), "100,000,000 choices"),
+    ("either of very many", lambda: either(range(10**12), ("a",)), "1,000,000,000,000 values"),
 ]
 
 
@@ -353,6 +383,31 @@ def test_a_badly_built_domain_is_refused(build: Callable[[], Any], message: str)
         build()
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 1000
+
+
+def test_an_iterator_that_ends_is_listed() -> None:
+    """Once, in its order; integers of other classes become plain ones."""
+    assert list(as_domain(letter for letter in "ba")) == ["b", "a"]
+    assert list(as_domain({"b": 1, "a": 2}.keys())) == ["b", "a"]
+    assert list(map(exact, as_domain(np.arange(2)))) == list(map(exact, [0, 1]))
+    assert list(map(exact, integers(*np.array([1, 2])))) == list(map(exact, [1, 2]))
+
+
+def test_what_is_not_listed_may_be_large() -> None:
+    """Numbers, sets and sequences are counted and flattened without going through their values."""
+    assert integers(0, 10**12).size == 10**12 + 1
+    assert len(subset_of(range(1000)).slots) == 1000
+    long = sequence_of(range(30), 30)
+    assert (len(long.slots), long.rank(()), long.unrank(long.size - 1)) == (31, 0, (29,) * 30)
+
+
+def test_a_message_names_only_some_of_many_values() -> None:
+    """Those at the beginning, and how many there are."""
+    assert (
+        str(as_domain([*range(0, 2000, 2)])) == f"one of {', '.join(map(str, range(0, 40, 2)))}, ... (1,000 of them)"
+    )
+    assert len(str(OutOfDomain("x" * 10**6, "a letter"))) < 400
 
 
 def test_a_domain_is_a_domain_as_it_stands() -> None:

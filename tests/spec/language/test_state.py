@@ -511,9 +511,7 @@ def test_a_slot_never_lies_across_a_border() -> None:
     assert laid_out.unpack(laid_out.pack(state)) == state
     with pytest.raises(SpecificationError) as refused:
         layout(y=mapping("ab", lambda _: record(Pair, left=integers(0, 2**64), right=range(4))))
-    assert str(refused.value) == (
-        "variable y[a].left: it has 18446744073709551617 values, more than 64 bits tell apart"
-    )
+    assert str(refused.value) == ("variable y[a].left: it has about 2**64 values, more than 64 bits tell apart")
 
 
 def test_equal_values_are_unpacked_to_one_object() -> None:
