@@ -14,12 +14,12 @@ from importlib.resources import files
 from typing import Any, Final, Literal
 
 from spec.checking import Result, check
-from spec.checking.result import EXIT_CODES
+from spec.checking.result import EXIT_CODES, violated
+from spec.checking.values import show
 from spec.language.errors import SpecificationError, UsageError
 from spec.language.specification import Specification
 from spec.loading import system_named, under
 from spec.releases import release_named
-from spec.report import headline, show, violated
 
 Side = Literal["off", "on"]
 SIDES: Final[tuple[Side, Side]] = ("off", "on")
@@ -94,7 +94,7 @@ class Outcome:
         return {
             side: result
             for side, result in self.results.items()
-            if side not in self.undecided and headline(result) != self.anomaly.recorded(side)
+            if side not in self.undecided and result.headline != self.anomaly.recorded(side)
         }
 
     @property
@@ -123,7 +123,7 @@ class Outcome:
             return "As recorded: " + "; ".join(f"{row.recorded(side)}, with {row.setting(side)}" for side in SIDES)
         told = [("Not as recorded", self.differing), ("Undecided", self.undecided)]
         return "\n".join(
-            f"{what}, with {row.setting(side)}. Recorded: {row.recorded(side)}; found: {headline(result)}"
+            f"{what}, with {row.setting(side)}. Recorded: {row.recorded(side)}; found: {result.headline}"
             for what, results in told
             for side, result in results.items()
         )

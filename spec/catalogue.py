@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from spec.anomalies import Anomaly
+from spec.checking.values import show
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
 from spec.loading import specification, system_named
-from spec.report import show
 from spec.systems import SYSTEMS
 
 

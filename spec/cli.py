@@ -8,16 +8,24 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
+
+from spec.streams import Unwritable, printing_to_stderr, take_over, tell
 
 if TYPE_CHECKING:
     from spec.checking import Result
+    from spec.checking.auto import AutoEngine
+    from spec.checking.local import LocalEngine
     from spec.checking.simulation import Simulation
+    from spec.failures import Failure
     from spec.language import Specification
 
 T = TypeVar("T")
@@ -28,15 +36,53 @@ class _Count(click.IntRange):
     name = "whole number"  # as it stands in "'x' is not a valid ..."
 
 
-COUNT = _Count(min=1)
+class _Text(click.types.StringParamType):
+    """What says nothing if it is empty."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value.strip():
+            _refuse_empty(param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Place(click.Path):
+    """A path; an empty one would be the directory that one stands in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            _refuse_empty(param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _refuse_empty(asked: click.Parameter | None, context: click.Context | None) -> NoReturn:
+    written = f", write {asked.opts[-1]} {asked.metavar}" if isinstance(asked, click.Option) else ""
+    raise click.BadParameter(f"it is empty{written}", context, asked)
+
+
+def one(
+    *names: str, default: Any = None, callback: Callable[..., Any] | None = None, **said: Any
+) -> Callable[[Command], Command]:
+    """An option that has one value: it may be given again, but not with another."""
+
+    def only(context: click.Context, option: click.Parameter, given: tuple[Any, ...]) -> Any:
+        if any(each != given[0] for each in given):
+            raise click.BadParameter(f"{' and '.join(map(repr, map(str, given)))} are two values", context, option)
+        value = given[0] if given else None
+        return callback(context, option, value) if callback else value
+
+    return click.option(*names, multiple=True, default=default and [default], callback=only, **said)
+
+
+COUNT, TEXT, PLACE = _Count(min=1), _Text(), _Place(path_type=Path)
 
 
 def _size(context: click.Context, option: click.Parameter, written: str | None) -> int | None:
     """Bytes, as a person writes them."""
+    from spec.checking.memory import size_of
+
     if written is None:
         return None
-    parts = re.fullmatch(r"([0-9]+)([KMGT]?)", written, re.IGNORECASE)
-    size = int(parts[1]) << 10 * " KMGT".index(parts[2].upper() or " ") if parts else 0
+    size = size_of(written)
     if not size:
         hint = "write bytes, or K, M, G or T behind a number, like 512M or 8G"
         raise click.BadParameter(f"{written!r} is not a size: {hint}", context, option)
@@ -44,25 +90,25 @@ def _size(context: click.Context, option: click.Parameter, written: str | None) 
 
 
 # What commands have in common.
-ENGINE = click.option(
+ENGINE = one(
     "--engine",
     type=click.Choice(["auto", "local", "spark", "reference"]),
     default="auto",
-    help="Who explores: `local` on all cores of this machine, `spark` also on many, `reference` slowly; "
-    "`auto` is `local` as long as memory lasts, then `spark`.",
+    help="Who explores: `local` on all cores of this machine, `spark` also on many, `reference` slowly, in plain "
+    "Python; `auto` is `reference` for what is small, `local` as long as memory lasts, then `spark`.",
 )
-WORKERS = click.option("--workers", type=COUNT, metavar="N", help="Cores to use; else all of them.")
-MEMORY = click.option(
+WORKERS = one("--workers", type=COUNT, metavar="N", help="Cores to use; else all of them.")
+MEMORY = one(
     "--memory",
     callback=_size,
     metavar="SIZE",
-    help="What the states may take, like 512M; else half of what there is.",
+    help="What all processes may take together, like 512M; else half of what there is.",
 )
-MAX_STATES = click.option("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
-MAX_DEPTH = click.option("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
+MAX_STATES = one("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
+MAX_DEPTH = one("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 PROPERTIES = click.option(
-    "--property", "properties", multiple=True, metavar="NAME", help="Check only this one; may be repeated."
+    "--property", "properties", type=TEXT, multiple=True, metavar="NAME", help="Check only this one; may be repeated."
 )
 DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 
@@ -71,15 +117,20 @@ def of_a_system(command: Command) -> Command:
     """Let a command have what says which system is meant, under which constants."""
     for option in reversed(
         [
-            click.argument("system"),
+            click.argument("system", type=TEXT),
             click.option(
                 "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a constant or switch this value."
             ),
-            click.option(
-                "--release", metavar="R", help="Begin with what this release of Kafka had; else with the newest."
+            one(
+                "--release",
+                type=TEXT,
+                metavar="R",
+                help="Begin with what this release of Kafka had, like 2.1 or 2.1.0; else with the newest.",
             ),
-            click.option("--with", "switched_on", multiple=True, metavar="SWITCH", help="Turn a fix on."),
-            click.option("--without", "switched_off", multiple=True, metavar="SWITCH", help="Turn a fix off."),
+            click.option("--with", "switched_on", type=TEXT, multiple=True, metavar="SWITCH", help="Turn a fix on."),
+            click.option(
+                "--without", "switched_off", type=TEXT, multiple=True, metavar="SWITCH", help="Turn a fix off."
+            ),
         ]
     ):
         command = option(command)
@@ -100,8 +151,10 @@ def kafkaspec() -> None:
        12  a property is violated
        20  a bound was reached and nothing found
        21  vacuous: what must be possible never happens
+       74  a disk is full, Java died, stdout takes no more: what was kept can be gone on with
        75  an action or property raised
       130  interrupted
+    With --json an error is one object on stdout, too: {"error": ..., "exit": ...}.
     """  # noqa: D301 - click keeps the lines behind a backspace as they are
 
 
@@ -110,7 +163,7 @@ def list_systems() -> None:
     """The systems: constants, switches, properties, releases."""
     from spec.catalogue import catalogue
 
-    click.echo(catalogue())
+    tell(catalogue())
 
 
 @kafkaspec.command(short_help="Explore SYSTEM: what holds, and how the rest breaks.")
@@ -124,10 +177,9 @@ def list_systems() -> None:
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
-@click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run here.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the run kept here.")
+@one("--run-dir", type=PLACE, metavar="DIR", help="Keep the run here.")
+@one("--resume", type=PLACE, metavar="DIR", help="Go on with the run kept here.")
 @AS_JSON
-@click.option("--trace", metavar="FILE", help="Write the counterexample as ITF (not built yet).")
 def check(
     system: str,
     settings: tuple[str, ...],
@@ -146,30 +198,25 @@ def check(
     run_dir: Path | None,
     resume: Path | None,
     as_json: bool,
-    trace: str | None,
 ) -> None:
     """Explore SYSTEM and say what holds, or show the shortest way to what does not.
 
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     """
-    from spec.report import report
-
-    if trace:
-        raise click.UsageError("--trace is not built yet")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     subject, release = _asked_for(system, release, settings, switched_on, switched_off)
-    result = _explored(
-        subject,
-        engine=_engine(engine, workers, memory, run_dir, resume),
-        properties=properties,
-        keep_going=keep_going,
-        deadlock=deadlock,
-        max_states=max_states,
-        max_depth=max_depth,
-        symmetry=symmetry,
-        release=release,
-    )
-    click.echo(json.dumps(result.to_json()) if as_json else report(result))
+    with _keeping(resume or run_dir):
+        result = _explored(
+            subject,
+            engine=_engine(engine, workers, memory, run_dir, resume),
+            properties=properties,
+            keep_going=keep_going,
+            deadlock=deadlock,
+            max_states=max_states,
+            max_depth=max_depth,
+            symmetry=symmetry,
+            release=release,
+        )
+    tell(json.dumps(result.to_json()) if as_json else str(result))
     if as_json:
         _say_if_interrupted(result)
     sys.exit(result.exit_code)
@@ -186,8 +233,9 @@ def _asked_for(
     from spec.loading import answering_for, specification, system_named
     from spec.releases import release_named
 
-    cls = system_named(system)
-    with answering_for(cls):
+    with printing_to_stderr():
+        cls = system_named(system)
+    with printing_to_stderr(), answering_for(cls):
         subject = specification(cls, release, settings, switched_on, switched_off)
     return subject, None if release is None else release_named(release, cls.releases)
 
@@ -200,20 +248,30 @@ def _explored(subject: Specification, **options: Any) -> Result:
 
 
 def _watched(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
-    """What is found, watched on stderr. What the specification raises is told, and ends the command."""
+    """What is found, watched on stderr, where all goes that is printed meanwhile."""
     from spec.checking import EvaluationFailed
-    from spec.loading import answering_for, place_in
+    from spec.failures import failure_in
+    from spec.loading import answering_for
     from spec.progress import Progress
 
     try:
-        with answering_for(type(subject)), Progress() as progress:
+        with printing_to_stderr(), answering_for(type(subject)), Progress() as progress:
             return ask(subject, watch=progress, **options)
     except EvaluationFailed as failure:
-        place = place_in(type(subject), failure.__cause__)
-        at = f" ({place})" if place else ""
-        state = failure.state or "in which every variable has the first value of its domain"
-        notes = "".join(f", {note}" for note in getattr(failure, "__notes__", ()))
-        _fail(f"{failure}{at}\n  in the state {state}{notes}", 75)
+        raise failure_in(type(subject), failure) from failure
+
+
+@contextmanager
+def _keeping(run_dir: Path | None) -> Iterator[None]:
+    """Where Ctrl-C leaves no result (code is compiled, a run is read, or it came twice), say what is kept."""
+    from spec.failures import INTERRUPTED, Failure
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        from spec.checking.keeping import kept_in
+
+        raise Failure(f"interrupted; {kept_in(run_dir) if run_dir else 'nothing was kept'}", INTERRUPTED) from None
 
 
 def _say_if_interrupted(result: Result | Simulation) -> None:
@@ -225,39 +283,49 @@ def _say_if_interrupted(result: Result | Simulation) -> None:
 def _engine(
     name: str, workers: int | None, memory: int | None, run_dir: Path | None = None, resume: Path | None = None
 ) -> Any:
-    if run_dir is not None and resume is not None and run_dir != resume:
+    if run_dir is not None and resume is not None and run_dir.resolve() != resume.resolve():
         raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
+    from spec.checking.memory import require_address_space
+
+    if name != "reference":
+        require_address_space()
     if name == "spark":
         from spec.checking.spark import SparkEngine
 
-        if memory is not None:
-            raise click.UsageError("--memory: the engine spark keeps its states on disk; ask for --engine local")
-        return SparkEngine(run_dir=resume or run_dir, resume=resume is not None, workers=workers)
+        return SparkEngine(run_dir=resume or run_dir, resume=resume is not None, workers=workers, memory=memory)
     if name == "reference":
+        from spec.checking.reference import ReferenceEngine
+
         for option, value in (("--run-dir", run_dir), ("--resume", resume)):
             if value is not None:
                 raise click.UsageError(f"{option}: the reference engine keeps no run; ask for --engine local")
         if workers not in (None, 1):
             raise click.UsageError("--workers: the reference engine is one process; ask for --engine local")
-        if memory is not None:
-            raise click.UsageError("--memory: the reference engine does not count bytes; ask for --engine local")
-        return name
-    from spec.checking.auto import AutoEngine
-    from spec.checking.local import LocalEngine
+        return ReferenceEngine(memory)
+    return _class_of(name)(workers, memory, resume or run_dir, resume=resume is not None)
 
-    chosen = LocalEngine if name == "local" else AutoEngine
-    return chosen(workers, memory, resume or run_dir, resume=resume is not None)
+
+def _class_of(name: str) -> type[AutoEngine] | type[LocalEngine]:
+    if name == "local":
+        from spec.checking.local import LocalEngine
+
+        return LocalEngine
+    from spec.checking.auto import AutoEngine
+
+    return AutoEngine
 
 
 @kafkaspec.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")
-@click.argument("id", required=False)
+@click.argument("id", required=False, type=TEXT)
 @ENGINE
 @WORKERS
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
 @AS_JSON
+@click.pass_context
 def anomalies(
+    context: click.Context,
     id: str | None,
     engine: str,
     workers: int | None,
@@ -274,35 +342,26 @@ def anomalies(
     from spec.anomalies import Outcome, anomaly_named
     from spec.anomalies import anomalies as recorded
     from spec.catalogue import atlas
-    from spec.report import report
 
     if id is None:
-        asked = {
-            "--engine": engine != "auto",
-            "--workers": workers,
-            "--memory": memory,
-            "--max-states": max_states,
-            "--max-depth": max_depth,
-        }
-        for option, value in asked.items():
-            if value:
-                raise click.UsageError(f"{option}: say which anomaly is to be explored")
-        click.echo(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
+        for name in ("engine", "workers", "memory", "max_states", "max_depth"):
+            if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+                raise click.UsageError(f"--{name.replace('_', '-')}: say which anomaly is to be explored")
+        tell(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     row = anomaly_named(id)
     options = {"engine": _engine(engine, workers, memory), "max_states": max_states, "max_depth": max_depth}
     if not as_json:
-        click.echo(atlas([row]))
+        tell(atlas([row]))
     results = {}
     for side, result in row.sides(_explored, **options):
         results[side] = result
         if as_json:
             _say_if_interrupted(result)
         else:
-            click.echo(f"\n== with {row.setting(side)}\n\n{report(result)}")
+            tell(f"\n== with {row.setting(side)}\n\n{result}")
     outcome = Outcome(row, results)
-    click.echo(json.dumps(outcome.to_json()) if as_json else f"\n{outcome.conclusion()}")
+    tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome.conclusion()}")
     sys.exit(outcome.exit_code)
 
 
@@ -310,44 +369,51 @@ def anomalies(
 @click.argument(
     "strategy", metavar="STRATEGY", type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"])
 )
-@click.option("--replicas", required=True, metavar="1,2,3", help="The assigned replicas (AR), in their order.")
-@click.option("--isr", required=True, metavar="2,3", help="The in-sync replicas, in their order.")
-@click.option("--live", required=True, metavar="1,2,3", help="The brokers that are up, those shutting down included.")
+@one("--replicas", type=TEXT, required=True, metavar="1,2,3", help="The assigned replicas (AR), in their order.")
+@one("--isr", required=True, metavar="2,3", help="The in-sync replicas, in their order; '' for none.")
+@one(
+    "--live",
+    required=True,
+    metavar="1,2,3",
+    help="The brokers that are up, those shutting down included; '' for none.",
+)
 @click.option("--unclean", is_flag=True, help="A replica outside the ISR may be elected (strategy offline).")
-@click.option("--shutting-down", default="", metavar="2", help="Of the live ones, those that are shutting down.")
+@one("--shutting-down", metavar="2", help="Of the live ones, those that are shutting down.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def elect(
-    strategy: str, replicas: str, isr: str, live: str, unclean: bool, shutting_down: str, as_json: bool
+    strategy: str, replicas: str, isr: str, live: str, unclean: bool, shutting_down: str | None, as_json: bool
 ) -> None:
     """Whom would the controller elect?
 
     STRATEGY is why it asks: offline, reassign, preferred or controlled-shutdown.
     """
-    from election import STRATEGIES
+    from election import STRATEGIES, UNCLEAN
 
+    if unclean and strategy not in UNCLEAN:
+        raise click.UsageError(f"--unclean: {strategy} elects from the ISR only; it is for {', '.join(UNCLEAN)}")
     result = STRATEGIES[strategy](
         _brokers("--replicas", replicas),
         _brokers("--isr", isr),
         _brokers("--live", live),
-        shutting_down=_brokers("--shutting-down", shutting_down),
+        shutting_down=_brokers("--shutting-down", shutting_down or ""),
         unclean=unclean,
     )
     if as_json:
-        click.echo(json.dumps(result._asdict()))
+        tell(json.dumps(result._asdict()))
     elif result.leader is None:
-        click.echo("no leader can be elected")
+        tell("no leader can be elected")
     else:
-        click.echo(
+        tell(
             f"leader {result.leader}, ISR {_listed(result.isr)}, LeaderAndIsr to {_listed(result.recipients)}"
             + (", unclean" if result.unclean else "")
         )
 
 
 def _brokers(option: str, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(",")) if text.strip() else ()
-    except ValueError:
-        raise click.UsageError(f"{option} {text}: write broker ids with commas between them, like 1,2,3") from None
+    parts = text.split(",") if text.strip() else []
+    if not all(re.fullmatch(r" *-?[0-9]{1,10} *", part) for part in parts):  # 32 bits, as Kafka has it
+        raise click.UsageError(f"{option} {text}: write broker ids with commas between them, like 1,2,3")
+    return tuple(map(int, parts))
 
 
 def _listed(brokers: tuple[int, ...] | None) -> str:
@@ -355,9 +421,9 @@ def _listed(brokers: tuple[int, ...] | None) -> str:
 
 
 @kafkaspec.command(short_help="Draw WHAT: partition, replica or controller.")
-@click.argument("what")
-@click.option("--release", metavar="R", help="Of Kafka, such as 2.0.")
-@click.option(
+@click.argument("what", type=TEXT)
+@one("--release", type=TEXT, metavar="R", help="Of Kafka, such as 2.0.")
+@one(
     "--format",
     "form",
     type=click.Choice(["mermaid", "dot", "svg"]),
@@ -365,9 +431,7 @@ def _listed(brokers: tuple[int, ...] | None) -> str:
     show_default=True,
     help="What to draw it as.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here."
-)
+@one("-o", "--output", type=_Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
 def diagram(what: str, release: str | None, form: str, output: Path | None) -> None:
     """Draw WHAT: the transition table of a partition or a replica, or the life of a controller.
 
@@ -396,10 +460,10 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
 
 @kafkaspec.command(short_help="Let chance walk through SYSTEM: for what is too large to be explored.")
 @of_a_system
-@click.option("--runs", type=COUNT, metavar="N", help="How many; else 100,000. The first that fails is the last.")
-@click.option("--steps", type=COUNT, default=100, show_default=True, metavar="N", help="Of each run, at most.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), metavar="S", help="The same seed, the same runs.")
-@click.option("--run", type=COUNT, metavar="K", help="Only this run of the seed, step by step.")
+@one("--runs", type=COUNT, metavar="N", help="How many; else 100,000. The first that fails is the last.")
+@one("--steps", type=COUNT, default=100, show_default=True, metavar="N", help="Of each run, at most.")
+@one("--seed", type=click.IntRange(0, 2**64 - 1), metavar="S", help="The same seed, the same runs.")
+@one("--run", type=COUNT, metavar="K", help="Only this run of the seed, step by step.")
 @WORKERS
 @PROPERTIES
 @DEADLOCK
@@ -426,13 +490,11 @@ def simulate(
     """
     from spec.checking.simulation import RUNS
     from spec.checking.simulation import simulate as walk
-    from spec.report import report_of_walks
 
     if run is not None and runs is not None:
         raise click.UsageError("--runs and --run: the one run is named, or they are counted")
     if run is not None and seed is None:
         raise click.UsageError("--run: say of which --seed")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     subject, full_release = _asked_for(system, release, settings, switched_on, switched_off)
     found = _watched(
         walk,
@@ -441,7 +503,7 @@ def simulate(
         steps=steps,
         seed=seed,
         run=run,
-        workers=workers or len(os.sched_getaffinity(0)),
+        workers=workers,
         properties=properties,
         deadlock=deadlock,
         release=full_release,
@@ -459,47 +521,49 @@ def simulate(
         words += ["--deadlock"] * deadlock
         words += ["--steps", str(steps), "--seed", str(found.seed), "--run", str(found.failing_run)]
         found = replace(found, repeat=shlex.join(words))
-    click.echo(json.dumps(found.to_json()) if as_json else report_of_walks(found))
+    tell(json.dumps(found.to_json()) if as_json else str(found))
     if as_json:
         _say_if_interrupted(found)
     sys.exit(found.exit_code)
 
 
-@kafkaspec.command(hidden=True, context_settings={"ignore_unknown_options": True})
-@click.argument("rest", nargs=-1)
-def replay(rest: tuple[str, ...]) -> None:
-    """A trace again."""
-    raise click.UsageError("replay is not built yet")
-
-
 def main() -> NoReturn:
-    """Run the command; a person's mistake is one line on stderr and an exit code, never a traceback."""
-    from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
+    """Run the command; a person's mistake is one line on stderr and an exit code, never a traceback.
 
+    Where the result is to be JSON, so is what stands in its place.
+    """
+    from spec.failures import FAULT, failure_of
+
+    take_over()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(kafkaspec.main(prog_name="kafkaspec", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
         click.echo(asked.format_message(), err=True)
         sys.exit(2)
-    except click.ClickException as mistake:
-        _fail(" ".join(mistake.format_message().split()), 2)
-    except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted; nothing was kept", 130)
-    except (UsageError, SpecificationError) as mistake:
-        _fail(str(mistake), 2)
-    except AssumptionViolated as mistake:
-        _fail(str(mistake), 10)
-    except ValueError as mistake:
-        from election import InvalidBrokers
-
-        if not isinstance(mistake, InvalidBrokers):
+    except Exception as error:
+        if (failure := failure_of(error)) is None:
+            _answer({"error": f"a fault of kafkaspec: {type(error).__name__}: {error}", "exit": FAULT})
             raise
-        _fail(str(mistake), 2)
+        _fail(failure)
+    except KeyboardInterrupt as error:
+        failure = failure_of(error)
+        assert failure is not None
+        _fail(failure)
 
 
-def _fail(message: str, code: int) -> NoReturn:
-    click.echo(f"Error: {message}", err=True)
-    sys.exit(code)
+def _fail(failure: Failure) -> NoReturn:
+    click.echo(failure, err=True)
+    _answer(failure.to_json())
+    sys.exit(failure.exit)
+
+
+def _answer(error: dict[str, Any]) -> None:
+    """Where JSON was asked for, say it so, too: as well as what comes after options that do not exist."""
+    options = list(takewhile("--".__ne__, sys.argv[1:]))
+    if "--json" in options:
+        with suppress(Unwritable):
+            click.echo(json.dumps(error))
 
 
 if __name__ == "__main__":

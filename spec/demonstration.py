@@ -13,7 +13,6 @@ from spec.checking.exploration import Engine
 from spec.instances import Instance, figures_of, instances
 from spec.language.errors import UsageError
 from spec.progress import Progress
-from spec.report import report
 
 HOLDS = "controller-election, two brokers"
 ANOMALY = "B1"
@@ -46,7 +45,7 @@ def main() -> int:
     title(f"{row.id}, {row.ticket}: {row.sentence}")
     outcome = row.explore()
     for side, result in outcome.results.items():
-        print(f"With {row.setting(side)}\n\n{report(result)}\n", flush=True)
+        print(f"With {row.setting(side)}\n\n{result}\n", flush=True)
     print(outcome.conclusion(), flush=True)
     wrong += not outcome.as_recorded
 
@@ -63,7 +62,7 @@ def shown(instance: Instance, engine: Engine | str) -> bool:
     """Explore it, print the result, and say whether it differs from what is pinned."""
     with Progress() as progress:
         result: Result = check(instance.specification(), engine=engine, watch=progress)
-    print(report(result), flush=True)
+    print(result, flush=True)
     differs = figures_of(result) != instance.figures()
     if differs:
         print(f"  but pinned is {instance.figures()}", flush=True)

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, told
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
-from spec.releases import valuation
+from spec.releases import release_named, valuation
 from spec.systems import SYSTEMS
 
 
@@ -109,7 +109,7 @@ def _place_of(failure: BaseException | None, files: Iterable[Path]) -> str:
 
 
 def _named(failure: BaseException) -> str:
-    return failure.msg if isinstance(failure, SyntaxError) else f"{type(failure).__name__}: {failure}"
+    return failure.msg if isinstance(failure, SyntaxError) else told(failure)
 
 
 def place_in(system: type[Specification], failure: BaseException | None) -> str:
@@ -127,7 +127,7 @@ def answering_for(system: type[Specification]) -> Iterator[None]:
         yield
     except (UsageError, SpecificationError, AssumptionViolated):
         raise
-    except Exception as failure:
+    except (Exception, SystemExit) as failure:
         place = place_in(system, failure)
         if not place:
             raise
@@ -139,16 +139,14 @@ def under(
 ) -> Specification:
     """A system under the constants of a release, the newest without a name, changed by others.
 
-    What the release says of a constant that only other variants have is passed over.
-
     Raises:
         UsageError: no such release, an unknown constant, or a value of the wrong type.
         AssumptionViolated: constants that the specification does not admit.
     """
-    wanted = {**valuation(system.releases, release), **constants}
-    known = system.variant_for(**wanted).constants()
-    of_others = {name for variant in system.variants() for name in variant.constants()} - {*known, *constants}
-    return system.of(**{name: value for name, value in wanted.items() if name not in of_others})
+    if release is not None:
+        return system.of_release(release_named(release, system.releases), **constants)
+    newest = list(system.releases)[-1:]
+    return system.of_release(*newest, **constants) if newest else system.of(**constants)
 
 
 def specification(
@@ -160,10 +158,10 @@ def specification(
 ) -> Specification:
     """A system under the constants of a release, changed by `name=value` settings and by switches.
 
-    A constant may be one of the variant that the others pick.
+    A constant may be one of the variant that the others pick. It may be named twice, with the same value.
 
     Raises:
-        UsageError: an unknown name, or a value of the wrong type.
+        UsageError: an unknown name, a value of the wrong type, or two values for one constant.
         AssumptionViolated: constants that the specification does not admit.
     """
     wishes = [_Wish.written(setting) for setting in settings]
@@ -174,7 +172,7 @@ def specification(
     variant, before = system, None
     while variant is not before:
         before, known = variant, variant.constants()
-        asked = {wish.name: wish.value(known[wish.name]) for wish in wishes if wish.name in known}
+        asked = _agreed([wish for wish in wishes if wish.name in known], known)
         variant = before.variant_for(**{**begun, **asked})
     for wish in wishes:
         if wish.name not in known:
@@ -188,6 +186,9 @@ class _Wish(NamedTuple):
     option: str
     name: str
     text: str
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.name}" + (f"={self.text}" if self.option == "--set" else "")
 
     @classmethod
     def written(cls, setting: str) -> _Wish:
@@ -213,6 +214,17 @@ class _Wish(NamedTuple):
         return UsageError(f"{self.option} {self.name}: {wrong}")
 
 
+def _agreed(wishes: Iterable[_Wish], known: Mapping[str, Constant]) -> dict[str, Any]:
+    """The values that are wished for."""
+    values: dict[str, tuple[Any, _Wish]] = {}
+    for wish in wishes:
+        value = wish.value(known[wish.name])
+        wished, earlier = values.setdefault(wish.name, (value, wish))
+        if value != wished:
+            raise UsageError(f"{earlier} and {wish}: {wish.name} has one value")
+    return {name: value for name, (value, _) in values.items()}
+
+
 def value_of(name: str, constant: Constant, text: str) -> Any:
     """The value that a person wrote for a constant.
 
@@ -225,10 +237,10 @@ def value_of(name: str, constant: Constant, text: str) -> Any:
     elif constant.type is not str:
         try:
             value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+            if constant.type is frozenset and isinstance(value, set | list | tuple):
+                value = frozenset(value)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # the last three: [[]], or too deep
             value = text
-        if constant.type is frozenset and isinstance(value, set | list | tuple):
-            value = frozenset(value)
     if not constant.admits(value):
         form = "" if constant.type in {bool, int, str} else ", written as in Python"
         raise UsageError(f"{name} = {text}: it must be {constant.allowed}{form}")

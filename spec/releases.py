@@ -1,22 +1,17 @@
-"""Kafka's releases, in order, and what each of them has.
+"""What each release of Kafka has: the constants of a system, release by release.
 
-One list for all systems. A system says since when each of its constants has a value, and so maps every
-release.
+A system says since when each of its constants has a value, and so maps every release.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from spec.language.errors import UsageError
+from statemachines.releases import RELEASES, UnknownRelease, line_of
 
-RELEASES: Final = (
-    *("0.10.1", "0.10.2", "0.11", "1.0", "1.1"),
-    *("2.0", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.8"),
-    *("3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9"),
-)
-"""Those with the ZooKeeper controller, oldest first."""
+__all__ = ["RELEASES", "release_named", "since", "valuation"]
 
 
 def since(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -38,18 +33,18 @@ def since(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]
 
 
 def release_named(name: str, known: Mapping[str, Any]) -> str:
-    """The release that a name means: itself, or the last of its line if it is shorter.
+    """The release that a name means among those that a system knows, see `statemachines.releases.line_of`.
 
-    >>> release_named("0.10", since({})), release_named("3", since({}))
-    ('0.10.2', '3.9')
+    >>> release_named("0.10", since({})), release_named("2.8.1", since({}))
+    ('0.10.2', '2.8')
 
     Raises:
         UsageError: there is none.
     """
-    found = [release for release in known if release == name or release.startswith(name + ".")]
-    if not found:
-        raise UsageError(f"no release is called {name}; there are {', '.join(known) or 'none'}")
-    return found[-1]
+    try:
+        return line_of(name, known)
+    except UnknownRelease as unknown:
+        raise UsageError(str(unknown)) from None
 
 
 def valuation(releases: Mapping[str, Mapping[str, Any]], name: str | None = None) -> Mapping[str, Any]:

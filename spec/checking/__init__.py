@@ -3,6 +3,7 @@
 from spec.checking import check
 result = check(Counter(top=2))
 result.verdict, result.distinct_states
+print(result)
 """
 
 from spec.checking.check import check

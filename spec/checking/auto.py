@@ -1,27 +1,38 @@
-"""The engine that is chosen for whoever names none: local as long as memory lasts, then Spark with what is there."""
+"""The engine that is chosen where none is named: each as soon as it is worth its start, and as long as it can.
+
+The reference engine begins (`beginning`), then comes the local engine as long as memory lasts, then Spark with what
+is there. What they find is the same.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import SupportsIndex
 
-from spec.checking.exploration import Exploration, Question, Watch
-from spec.checking.keeping import require_run
-from spec.checking.local import LocalEngine
+from spec.checking import arguments
+from spec.checking.arguments import Place
+from spec.checking.beginning import Beginning
+from spec.checking.exploration import Exploration, Figures, Question, Watch
+from spec.checking.limits import refuse_too_large
+from spec.checking.memory import Budget, written
 from spec.checking.model import Model
-from spec.language.errors import UsageError
+from spec.language.errors import EnvironmentFailed, UsageError
 
 
 class AutoEngine:
-    """Explores in this process, and hands over to Spark when the memory is reached and there is a Java.
+    """Explores in this process; hands over to Spark when the memory is reached, if there is a Java and Spark fits.
+
+    Small systems are answered in plain Python, unless the run is to be kept: the reference engine keeps none.
 
     Args:
         workers: cores to use; by default all.
-        memory: bytes that the visited set of the local engine may take.
+        memory: bytes that all processes may take together; see `spec.checking.memory` for the default.
         run_dir: where the run is kept, empty or not there. Without it nothing is kept, and what Spark has to have is
             put into a temporary directory.
         resume: go on with the run in `run_dir`.
@@ -32,33 +43,83 @@ class AutoEngine:
 
     def __init__(
         self,
-        workers: int | None = None,
+        workers: SupportsIndex | None = None,
         memory: int | None = None,
-        run_dir: Path | None = None,
+        run_dir: Place | None = None,
         *,
         resume: bool = False,
     ):
-        require_run(run_dir, resume)
-        self.workers, self.memory, self.run_dir, self.resume = workers, memory, run_dir, resume
+        self.workers, self.run_dir = arguments.workers(workers), arguments.place("run_dir", run_dir)
+        if resume:
+            from spec.checking.keeping import require_run
+
+            require_run(self.run_dir, resume)
+        self.memory, self.resume = arguments.memory(memory), resume
 
     def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
         """Go through the states, level by level."""
+        refuse_too_large(model)
+        if self.run_dir is not None:
+            return self._compiled(model, question, watch)
+        beginning = Beginning(watch, Budget(self.memory))
+        self.name = "reference"
+        begun = beginning.explore(model, question)
+        if not beginning.over:
+            return begun
+        before = begun.figures.seconds
+
+        def from_there_on(figures: Figures) -> None:
+            watch(figures._replace(seconds=before + figures.seconds))
+
+        found = self._compiled(model, question, from_there_on)
+        if found.ended == "interrupted" and not found.figures.distinct:
+            self.name = "reference"
+            return begun
+        return replace(
+            found,
+            figures=found.figures._replace(seconds=before + found.figures.seconds),
+            compile_seconds=beginning.compile_seconds + found.compile_seconds,
+        )
+
+    def _compiled(self, model: Model, question: Question, watch: Watch) -> Exploration:
+        """On this machine as long as memory lasts, then on Spark."""
+        from spec.checking.local import LocalEngine
+
         self.name = "local"
         with ExitStack() as until_done:
-            overflow = None
-            if self.run_dir is None and _may_have_java():
-                folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
-                overflow = Path(until_done.enter_context(folder)) / "run"
+            budget, fits, overflow = Budget(self.memory), False, None
+            if _may_have_java():
+                from spec.checking.spark.allotment import least
+
+                smallest = least(self.workers or 1)
+                fits = smallest <= budget.size
+            if fits and self.run_dir is None:
+                with suppress(OSError):  # where nothing temporary can be written, the memory is the end
+                    folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
+                    overflow = Path(until_done.enter_context(folder)) / "run"
             local = LocalEngine(self.workers, self.memory, self.run_dir, resume=self.resume, overflow=overflow)
             found = local.explore(model, question, watch)
             path = self.run_dir or overflow
-            if found.ended != "memory" or path is None or not _can_hand_over():
+            no_room = self.run_dir is None and found.kept
+            if found.ended != "memory" or no_room or (fits and path is None) or not _can_hand_over():
                 return found
-            from spec.checking.spark import SparkEngine
+            if not fits:
+                more = f"--memory {written(smallest)} is the least with which Spark goes on"
+                return replace(found, kept=more if self.run_dir is None else f"{more}, with --resume {self.run_dir}")
+            from spec.checking.spark.engine import MORE, SparkEngine
 
+            gc.collect()  # all that the local engine has
             self.name = "spark"
-            found = SparkEngine(path, resume=True, workers=self.workers).explore(model, question, watch)
-            return found if self.run_dir else replace(found, kept="")
+            compile_seconds = found.compile_seconds
+            spark = SparkEngine(path, resume=True, workers=self.workers, memory=self.memory)
+            try:
+                found = spark.explore(model, question, watch)
+            except EnvironmentFailed as failure:
+                from spec.checking.keeping import NOT_KEPT
+
+                raise EnvironmentFailed(failure.wrong, failure.kept if self.run_dir else NOT_KEPT) from failure
+            found = replace(found, compile_seconds=compile_seconds + found.compile_seconds)
+            return found if self.run_dir else replace(found, kept=MORE if found.ended == "memory" else "")
 
 
 def _may_have_java() -> bool:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, SupportsIndex
 
+from spec.checking import arguments
+from spec.checking.arguments import Given
 from spec.checking.exploration import Engine, Exploration, Figures, Question, Watch, is_violation
+from spec.checking.memory import require_address_space
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.paths import telling_the_way, trace
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import ActionResult, PropertyResult, Result
-from spec.checking.trace import trace
+from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError
-from spec.language.specification import Specification
 
+ENGINES: Final = ("auto", "local", "spark", "reference")
+"""Their names."""
 WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
-    "memory": "; --engine spark with a run directory, --run-dir DIR, keeps its states on disk and can go on",
+    "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory",
 }
 """For bounds that another engine does not have."""
 
@@ -24,14 +29,14 @@ def silent(figures: Figures) -> None:
 
 
 def check(
-    specification: Specification,
+    specification: Given,
     *,
-    engine: Engine | str = "auto",
-    properties: Iterable[str] = (),
+    engine: Engine | type[Engine] | str = "auto",
+    properties: Iterable[str] | str = (),
     keep_going: bool = False,
     deadlock: bool = False,
-    max_states: int | None = None,
-    max_depth: int | None = None,
+    max_states: SupportsIndex | None = None,
+    max_depth: SupportsIndex | None = None,
     symmetry: bool = False,
     watch: Watch = silent,
     release: str | None = None,
@@ -39,30 +44,44 @@ def check(
     """Explore a specification, exhaustively unless a bound is given, and say what holds.
 
     Args:
-        specification: the system, under its constants.
+        specification: the system, under its constants; its class stands for the system under its defaults, or under
+            those of the release.
         engine: an engine, or the name of one: `local`, `spark`, `reference`, or `auto` to have it chosen.
-        properties: names of the only ones to look at; witnesses and vacuity are then left out.
+        properties: names of the only ones to look at, or one name; witnesses and vacuity are then left out.
         keep_going: explore everything, and report each property's first violation.
         deadlock: look for states without an enabled action; a state closed by a bound is none.
         max_states: stop after the level with which this many states are reached.
         max_depth: do not go beyond this depth.
         symmetry: go through one state of each orbit of the interchangeable values.
         watch: told now and then how far it is, and what it came to unless it was interrupted.
-        release: what to write into the result.
+        release: one of the system's `releases`, from which its constants were taken; it stands in the result.
 
     Raises:
-        UsageError: an unknown property, an engine that cannot be had, an action or property without the symmetry.
-        EvaluationFailed: an action or property raised, or did what it must not.
+        UsageError: an unknown property, an engine that cannot be had, an action or property without the symmetry, an
+            argument that is out of range or means nothing.
+        EvaluationFailed: an action or property raised, or did what it must not; with the shortest way there.
+        EnvironmentFailed: a disk is full, a Java has died, or the like.
         SpecificationError: the specification is not well made.
     """
-    model = Model(specification)
-    named = tuple(properties)
-    question = Question(asked(model, named, deadlock), keep_going, max_states, max_depth, symmetry)
-    chosen = engine_named(engine) if isinstance(engine, str) else engine
-    found = chosen.explore(model, question, watch)
+    model = Model(arguments.specification(specification, release))
+    named = arguments.names("properties", properties)
+    bounds = arguments.bound("max_states", max_states), arguments.bound("max_depth", max_depth)
+    question = Question(asked(model, named, deadlock), keep_going, *bounds, symmetry)
+    chosen = _engine(engine)
+    with telling_the_way(model), Watchdog(model, watch, Figures(0, 0, 0, 0, 0.0)) as watched:
+        found = chosen.explore(model, question, watched)
     if found.ended != "interrupted":
         watch(found.figures)
     return _result(model, question, found, chosen.name, bool(named), release)
+
+
+def _engine(given: Engine | type[Engine] | str) -> Engine:
+    """The engine that is meant; of a class, one as it comes."""
+    if isinstance(given, str):
+        return engine_named(given)
+    if not callable(getattr(given, "explore", None)):
+        raise UsageError(f"engine = {given!r}: it must be an engine, or the name of one: {', '.join(ENGINES)}")
+    return given() if isinstance(given, type) else given
 
 
 def engine_named(name: str) -> Engine:
@@ -73,6 +92,7 @@ def engine_named(name: str) -> Engine:
     """
     if name == "reference":
         return ReferenceEngine()
+    require_address_space()
     if name == "auto":
         from spec.checking.auto import AutoEngine
 
@@ -85,7 +105,7 @@ def engine_named(name: str) -> Engine:
         from spec.checking.spark import SparkEngine
 
         return SparkEngine()
-    raise UsageError(f"no engine is called {name}; there are auto, local, spark, reference")
+    raise UsageError(f"no engine is called {name}; there are {', '.join(ENGINES)}")
 
 
 def asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
@@ -127,6 +147,7 @@ def _result(
         generated_states=found.figures.generated,
         depth=found.figures.depth,
         seconds=found.figures.seconds,
+        compile_seconds=found.compile_seconds,
         bytes_per_state=found.bytes_per_state,
         properties=properties,
         actions=actions,

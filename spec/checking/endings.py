@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from spec.checking.exploration import Finding
 from spec.checking.model import Model
+from spec.checking.paths import Path
 from spec.checking.symmetry import Symmetry
-from spec.checking.trace import Path
 from spec.language.state import Values
 
 
@@ -67,6 +67,13 @@ class Arrival(NamedTuple):
     instance: int
 
 
+def keep_lowest(lowest: dict[bytes, Arrival], found: dict[bytes, Arrival]) -> None:
+    """Of two ways to a target, keep the lower one."""
+    for target, arrival in found.items():
+        if target not in lowest or arrival < lowest[target]:
+            lowest[target] = arrival
+
+
 FindArrivals = Callable[[int, frozenset[bytes]], Mapping[bytes, Arrival]]
 """Given a level and states of the next one: the lowest way in which each of them is reached."""
 
@@ -95,22 +102,32 @@ def findings(
     symmetry: Symmetry | None = None,
 ) -> dict[int, Finding]:
     """Each property that was decided, with the lowest path there; of orbits, a path of the model through them."""
-
-    def unpacked(packed: bytes) -> Values:
-        return model.layout.unpack(int.from_bytes(packed, "big"))
-
     found = {}
-    for number, (states, choices) in paths(decided, find_arrivals).items():
+    for number, (packed, choices) in paths(decided, find_arrivals).items():
         length, ending = decided[number]
+        states = [_unpacked(model, state) for state in packed]
         path: Path
         if symmetry is None:
-            path = unpacked(states[0]), choices
+            path = states[0], choices
         elif ending.is_step:
-            path = symmetry.concrete([*map(unpacked, states)], number, int.from_bytes(ending.state, "big"))
+            path = symmetry.concrete(states, number, int.from_bytes(ending.state, "big"))
         else:
-            path = symmetry.concrete([*map(unpacked, states)])
+            path = symmetry.concrete(states)
         found[number] = Finding(length, path)
     return found
+
+
+def way_to(
+    model: Model, level: int, state: bytes, find_arrivals: FindArrivals, symmetry: Symmetry | None = None
+) -> Path:
+    """The lowest path to a state of a level; of orbits, a path of the model through them."""
+    ((packed, choices),) = paths({0: Decided(level, Ending(state))}, find_arrivals).values()
+    states = [_unpacked(model, each) for each in packed]
+    return symmetry.way_through(states) if symmetry else (states[0], choices)
+
+
+def _unpacked(model: Model, packed: bytes) -> Values:
+    return model.layout.unpack(int.from_bytes(packed, "big"))
 
 
 def paths(

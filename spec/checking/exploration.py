@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
-from spec.checking.trace import Path
+from spec.checking.paths import Path
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,15 @@ class Figures(NamedTuple):
     """Allocated for the visited set by distinct states; None where an engine cannot tell."""
     in_python: float | None = None
     """The share of the time, 0 to 1, in which actions and properties were run; None where nothing else is done."""
+    doing: str = ""
+    """What is done before states are explored, or beside it: compiling."""
+    evaluating: str = ""
+    """An evaluation that takes long: for how many seconds, which one, and in which state."""
 
 
 Watch = Callable[[Figures], None]
-"""Told now and then how far it is; it decides itself what to show."""
+"""Told now and then how far it is; it decides itself what to show. Of an evaluation that takes long it is told from
+another thread."""
 
 
 @dataclass
@@ -84,6 +89,8 @@ class Exploration:
     findings: dict[int, Finding] = field(default_factory=dict)
     """By number of the property."""
     bytes_per_state: float | None = None
+    compile_seconds: float = 0.0
+    """What compiling took, before or beside exploring, and is no part of the figures' seconds; 0 if all was there."""
     kept: str = ""
     """For a run that was interrupted or reached the memory: how one goes on with it; empty if nothing was kept."""
 

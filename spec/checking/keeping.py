@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from spec.checking.endings import Decided, as_found, decided_in
 from spec.checking.exploration import Coverage, Figures, Question
 from spec.checking.model import Model
 from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
 from spec.checking.source import digests
-from spec.language.errors import UsageError
+from spec.language.errors import LONGEST_INTEGER, EnvironmentFailed, UsageError
 
 
 class Whole(NamedTuple):
@@ -78,6 +78,40 @@ def opened(
     return RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets), []
 
 
+NOT_KEPT: Final = "nothing is kept; --run-dir DIR keeps a run, and TMPDIR says where temporary files go"
+"""Where there is no run directory."""
+
+
+@contextmanager
+def standing_on(run_dir: Path | None, *others: type[Exception]) -> Iterator[None]:
+    """While this is open, files that cannot be written or read any more end the exploration, and are told as that.
+
+    Args:
+        run_dir: where the run is kept; None if what is written is temporary.
+        others: what else can give way under an engine.
+
+    Raises:
+        EnvironmentFailed: it gave way. What is kept is said, and how to go on.
+    """
+    gives_way: tuple[type[Exception], ...] = (OSError, *others)
+    try:
+        yield
+    except gives_way as failure:
+        wrong = str(failure)
+        if isinstance(failure, OSError):
+            where = "a temporary file" if run_dir is None else f"the run directory {run_dir}"
+            wrong = f"{where} cannot be used any more: {failure.strerror or failure}"
+        raise EnvironmentFailed(wrong, NOT_KEPT if run_dir is None else kept_in(run_dir)) from failure
+
+
+def kept_in(run_dir: Path) -> str:
+    """What a run directory has for somebody who wants to go on, in words."""
+    levels = len([place for place in (run_dir / "_commits").glob("*.json") if place.stem.isdigit()])
+    if not levels:
+        return "nothing is kept"
+    return f"{levels} {'level is' if levels == 1 else 'levels are'} kept, and --resume {run_dir} goes on from there"
+
+
 def identity_of(model: Model, question: Question) -> Identity:
     """What a run explores: all in which a run that is resumed must be as it was."""
     specification = model.specification
@@ -87,13 +121,18 @@ def identity_of(model: Model, question: Question) -> Identity:
         "constants": _said(specification.values_of(switches=False)),
         "switches": _said(specification.values_of(switches=True)),
         "source": digests(specification),
-        "domains": {cell.name: cell.domain.size for cell in model.layout.cells},
+        "domains": {cell.name: _size(cell.domain.size) for cell in model.layout.cells},
         "properties": {
             each.name: "looked at" if number in looked_at else "not looked at"
             for number, each in enumerate(model.properties)
         },
         "states": {"of each orbit": "one" if question.symmetry else "all"},
     }
+
+
+def _size(number: int) -> int | str:
+    """As JSON can have it."""
+    return number if number.bit_length() <= LONGEST_INTEGER else f"{number:#x}"
 
 
 def _said(values: Mapping[str, object]) -> dict[str, str]:

@@ -6,12 +6,14 @@ first. So it does not matter who looked at which part, nor when.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from spec.checking.endings import Ending
-from spec.checking.model import EvaluationFailed
+from spec.checking.endings import Ending, FindArrivals, way_to
+from spec.checking.model import EvaluationFailed, Model
+from spec.checking.paths import failing_along
+from spec.checking.symmetry import Symmetry
 
 STEP: Final = -1
 """The number of a failure that is not of a property of states."""
@@ -23,6 +25,11 @@ class Failure(NamedTuple):
     state: bytes
     number: int
     error: EvaluationFailed
+
+    @property
+    def property(self) -> int | None:
+        """The property of states; None if it is of a step."""
+        return None if self.number == STEP else self.number
 
 
 @dataclass
@@ -44,7 +51,7 @@ class Met:
             self.end(number, ending)
         self.failures += other.failures
 
-    def failure(self) -> EvaluationFailed | None:
+    def failure(self) -> Failure | None:
         """The failure that somebody who goes state by state would have met first, if any.
 
         He expands the whole level before he judges the next one, and does not judge by a property any more
@@ -57,6 +64,20 @@ class Met:
         return failure.number in self.endings and self.endings[failure.number].state < failure.state
 
 
-def _first(failures: Iterable[Failure]) -> EvaluationFailed | None:
-    first = min(failures, default=None, key=lambda each: (each.state, each.number))
-    return first.error if first else None
+def _first(failures: Iterable[Failure]) -> Failure | None:
+    return min(failures, default=None, key=lambda each: (each.state, each.number))
+
+
+def failed(
+    model: Model,
+    failure: Failure,
+    level: int,
+    find_arrivals: FindArrivals,
+    looking_for: Sequence[int],
+    symmetry: Symmetry | None = None,
+) -> EvaluationFailed:
+    """A failure in a state of a level, with the shortest way there; these properties of steps were looked at."""
+    if not failure.state:  # it was met in the name of the whole level
+        return failure.error
+    path = way_to(model, level, failure.state, find_arrivals, symmetry)
+    return failing_along(model, path, failure.error, failure.property, looking_for)

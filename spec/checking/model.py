@@ -7,15 +7,21 @@ a specification runs is caught here, once for all engines.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spec.language.errors import Bounded, Disabled, SpecificationError
-from spec.language.specification import Instance, Property, Specification
+from spec.checking import arguments
+from spec.checking.arguments import Given
+from spec.language.errors import Bounded, Disabled, SpecificationError, shown, told
+from spec.language.specification import Action, Instance, Property
 from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
+
+if TYPE_CHECKING:
+    from spec.checking.paths import Path
+    from spec.checking.trace import Trace
 
 TYPE_OK = "type_ok"
 DEADLOCK = "deadlock"
@@ -24,12 +30,21 @@ DEADLOCK = "deadlock"
 class EvaluationFailed(Exception):
     """An action or property raised, or did what it must not; with the state in which it happened."""
 
+    path: Path | None = None
+    """The way to that state, if whoever met it can tell."""
+    trace: Trace | None = None
+    """The same, as it is told."""
+
     def __init__(self, what: str, cause: str, state: str):
         super().__init__(f"{what}: {cause}")
         self.what, self.cause, self.state = what, cause, state
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (EvaluationFailed, (self.what, self.cause, self.state))
+        return (type(self), (self.what, self.cause, self.state))
+
+
+class ExitAttempted(EvaluationFailed):
+    """An action or property would have ended the whole program: a mistake in how the specification is written."""
 
 
 class Taken(NamedTuple):
@@ -61,11 +76,21 @@ class Judged:
     property: Property
 
 
+class UnderWay:
+    """The evaluation that a model is at, for another thread that wants to know whether it still is."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now: tuple[Callable[..., str], Any, Any] | None = None
+        """How to tell of it, and of what; for each evaluation another tuple, for none None."""
+
+
 class Model:
     """A specification under its constants, ready to be explored."""
 
-    def __init__(self, specification: Specification):
-        self.specification = specification
+    def __init__(self, specification: Given):
+        self.specification = specification = arguments.specification(specification)
         self.layout = Layout(specification.variables)
         self.actions = specification.actions
         if not self.actions:
@@ -77,6 +102,7 @@ class Model:
         self.views = specification.views
         """For whoever tells a trace; no engine looks at them."""
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
+        self.under_way = UnderWay()
         self._evaluated = [[0] * len(action.instances) for action in self.actions]
 
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
@@ -87,8 +113,9 @@ class Model:
     def initial_states(self) -> Iterator[tuple[Values | None, str]]:
         """Each initial state, once; one with a value outside its domain is None, with what is wrong."""
         met: set[Values | None] = set()
-        window = self._here
+        window, under_way = self._here, self.under_way
         for instance in self.specification.initials:
+            under_way.now = self.describe, "initial", self.layout.first()
             window.load(self.layout.first())
             window.writable("initial")
             try:
@@ -101,10 +128,11 @@ class Model:
                 continue
             except Disabled:
                 continue
-            except Exception as failure:
+            except BaseException as failure:
                 raise self._failed("initial", failure, self.layout.first()) from failure
             finally:
                 window.writable(None)
+                under_way.now = None
             if state not in met:
                 met.add(state)
                 yield state, ""
@@ -126,7 +154,7 @@ class Model:
 
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
         """Every step from a state, with which of the given properties of steps it decides."""
-        here, closed, steps = self._here, False, []
+        here, closed, steps, under_way = self._here, False, [], self.under_way
         here.load(state)
         judges = self._judges(looking_for)
         if judges:
@@ -137,6 +165,7 @@ class Model:
             for index, instance in enumerate(action.instances):
                 wrong = ""
                 after: Values | None
+                under_way.now = self._told_step, (action, index), state
                 try:
                     returned = instance.run(here.s, **instance.parameters)
                     after = here.changed()
@@ -147,7 +176,7 @@ class Model:
                     after = None
                 except Misplaced as misplaced:
                     after, wrong = None, str(misplaced)
-                except Exception as failure:
+                except BaseException as failure:
                     raise self._failed(action.step(index), failure, state) from failure
                 else:
                     if returned is not None:
@@ -162,6 +191,7 @@ class Model:
                 elif wrong:
                     steps.append(Taken(number, index, None, wrong, ()))
                 here.reset()
+        under_way.now = None
         return Expansion(steps, closed)
 
     def found_in(self, state: Values, looking_for: Sequence[int]) -> tuple[int, ...]:
@@ -219,21 +249,24 @@ class Model:
         """Whether an invariant is broken here, or a witness seen."""
         sought, where = judged.kind == "sometimes", state if came_from is None else came_from
         usual = not sought
+        self.under_way.now = self.describe, judged.name, where
         for instance in judged.instances:
             try:
                 answer = instance.run(*given, **instance.parameters)
             except Disabled:
                 raise self._misjudged(judged, given, "`require` and `bound` belong into actions", where) from None
-            except Exception as failure:
+            except BaseException as failure:
                 raise self._misjudged(judged, given, failure, where) from failure
             if answer is sought:
+                self.under_way.now = None
                 return True
             if answer is not usual:
                 raise self._misjudged(judged, given, f"it answers {_shown(answer)}, not True or False", where)
+        self.under_way.now = None
         return False
 
     def _misjudged(
-        self, judged: Property, given: tuple[object, ...], failure: Exception | str, where: Values
+        self, judged: Property, given: tuple[object, ...], failure: BaseException | str, where: Values
     ) -> EvaluationFailed:
         return self._failed(f"{judged.name} of {given[1]}" if judged.over_steps else judged.name, failure, where)
 
@@ -251,7 +284,7 @@ class Model:
             pass
         except Misplaced as misplaced:
             again = str(misplaced)
-        except Exception as failure:
+        except BaseException as failure:
             raise self._failed(step, failure, state) from failure
         finally:
             window.writable(None)
@@ -271,14 +304,33 @@ class Model:
         )
         return f"{cell.name} became {one!r} and {other!r}"
 
-    def _failed(self, what: object, failure: Exception | str, state: Values) -> EvaluationFailed:
+    def _failed(self, what: object, failure: BaseException | str, state: Values) -> EvaluationFailed:
+        """What it means that an evaluation raised.
+
+        Raises:
+            KeyboardInterrupt: that is what it was, and no evaluation has failed.
+        """
+        if isinstance(failure, KeyboardInterrupt):
+            raise failure
+        if isinstance(failure, SystemExit):
+            cause = f"it calls sys.exit({'' if failure.code is None else shown(failure.code)})"
+            return ExitAttempted(
+                str(what), f"{cause}: what it is given it may look at and assign to", self.show(state)
+            )
         if isinstance(failure, SpecificationError | str):
             cause = str(failure)
         elif isinstance(failure, AttributeError) and "can't set attribute" in str(failure):
             cause = f"{failure}: values of the state are replaced whole, `record._replace(...)`"
         else:
-            cause = f"{type(failure).__name__}: {failure}"
+            cause = told(failure)
         return EvaluationFailed(str(what), cause, self.show(state))
+
+    def describe(self, what: object, state: Values) -> str:
+        """An evaluation, on one line."""
+        return f"{what} in the state {self.show(state) or 'in which every variable has its first value'}"
+
+    def _told_step(self, step: tuple[Action, int], state: Values) -> str:
+        return self.describe(step[0].step(step[1]), state)
 
     def show(self, state: Values) -> str:
         """A state on one line: what differs from the first value of its domain."""
@@ -291,4 +343,7 @@ class Model:
 
 def _shown(answer: object) -> str:
     """What came back, in words that are the same in every run."""
-    return "a generator" if isinstance(answer, Generator) else repr(answer)
+    if isinstance(answer, Coroutine):
+        answer.close()  # or Python warns that nothing awaits it
+        return "a coroutine"
+    return "a generator" if isinstance(answer, Generator) else shown(answer)

@@ -7,13 +7,15 @@ is code order. One by one states are these bytes; many of them are rows of words
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from spec.checking.splitmix import FIRST, MASK, SECOND, STRIDE, mixed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Words = npt.NDArray[np.uint64]
 """Packed states, a row of words for each."""
@@ -21,6 +23,8 @@ Words = npt.NDArray[np.uint64]
 
 def words_of(states: Iterable[bytes], width: int) -> Words:
     """States of so many bytes each, as words."""
+    import pyarrow as pa
+
     return from_column(pa.array(list(states), pa.binary(width)))
 
 
@@ -55,6 +59,12 @@ def sample(states: Words, most: int) -> list[bytes]:
     if len(states) > most:
         states = states[np.argpartition(_hashed(states), most)[:most]]
     return bytes_of(states)
+
+
+def sample_of(parts: Iterable[Words], most: int) -> list[bytes]:
+    """The `sample` of the states of all parts."""
+    chosen = [words_of(sample(part, most), 8 * part.shape[1]) for part in parts]
+    return sample(np.concatenate(chosen), most) if chosen else []
 
 
 def stored(states: Words) -> npt.NDArray[Any]:

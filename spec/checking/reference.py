@@ -6,8 +6,11 @@ It stays for ever. Every other engine must give what it gives.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from spec.checking import arguments
 from spec.checking.exploration import (
     Coverage,
     Exploration,
@@ -18,10 +21,16 @@ from spec.checking.exploration import (
     is_violation,
     split,
 )
-from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.memory import MB, Budget, OutOfMemory
+from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
+from spec.checking.paths import Path, failing_along
 from spec.checking.symmetry import Symmetry
-from spec.checking.trace import Path
 from spec.language.state import Values
+
+OFTEN = 0.05
+"""Seconds after which those who watch are told how far it is, in the midst of a level."""
+ROOM = 8 * MB
+"""Bytes for states without which it is not worth to begin."""
 
 
 class Arrival(NamedTuple):
@@ -33,32 +42,45 @@ class Arrival(NamedTuple):
 
 
 class ReferenceEngine:
-    """Explores in this process."""
+    """Explores in this process.
+
+    Args:
+        memory: bytes that this process may take; see `spec.checking.memory` for the default.
+
+    Exploring raises what every engine does, and UsageError: the memory is below the least, or beyond what there is.
+    """
 
     name = "reference"
 
+    def __init__(self, memory: int | None = None):
+        self.memory = arguments.memory(memory)
+
     def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
         """Go through the states, level by level."""
-        search = _Search(model, question, watch)
+        budget = Budget(self.memory)
+        budget.require(ROOM, "the reference engine")
+        search = _Search(model, question, watch, budget)
         try:
             return search.run()
         except KeyboardInterrupt:
-            return search.report("interrupted")
+            return search.cut_short("interrupted")
+        except OutOfMemory:
+            return search.cut_short("memory")
 
 
 class _Search:
-    def __init__(self, model: Model, question: Question, watch: Watch):
-        self.model, self.question, self.watch = model, question, watch
+    def __init__(self, model: Model, question: Question, watch: Watch, budget: Budget):
+        self.model, self.question, self.watch, self.budget = model, question, watch, budget
         self.pack = model.layout.pack
         self.in_states, self.in_steps = split(model, question.properties)
         self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
-        self.symmetry = Symmetry(model, question.properties) if question.symmetry else None
-        self.least = self.symmetry.least if self.symmetry else lambda state: state
+        self.symmetry = Symmetry(model, question.properties, watch) if question.symmetry else None
+        self.represent = self.symmetry.representative if self.symmetry else lambda state: state
         self.reached: dict[Values, Arrival | None] = {}
         self.depth = self.generated = 0
         self.coverage = tuple(Coverage() for _ in model.actions)
         self.findings: dict[int, Finding] = {}
-        self.started = time.perf_counter()
+        self.started = self.look_again = time.perf_counter()
         self.whole: Exploration = self.report("interrupted")
 
     def run(self) -> Exploration:
@@ -79,7 +101,7 @@ class _Search:
     def first_level(self) -> list[Values]:
         for state in self.model.first_states():
             self.generated += 1
-            self.reached[self.least(state)] = None
+            self.reached[self.represent(state)] = None
         return sorted(self.reached, key=self.pack)
 
     def ended(self, level: list[Values]) -> str:
@@ -102,7 +124,12 @@ class _Search:
             wanted = [number for number in self.in_states if number not in self.findings]
             if not wanted:
                 return
-            for number in self.model.found_in(state, wanted):
+            try:
+                found = self.model.found_in(state, wanted)
+            except EvaluationFailed as failure:
+                number = next(number for number in wanted if self.model.properties[number].name == failure.what)
+                raise self.failed_in(state, failure, number) from failure.__cause__
+            for number in found:
                 self.findings[number] = Finding(self.depth, self.path_to(state))
 
     def expand(self, level: list[Values]) -> list[Values]:
@@ -111,7 +138,10 @@ class _Search:
         lowest: dict[int, tuple[int, Arrival]] = {}  # per property of steps: end state, and the step to it
         wanted = [number for number in self.in_steps if number not in self.findings]
         for done, state in enumerate(level):
-            steps, closed = self.model.expand(state, wanted)
+            try:
+                steps, closed = self.model.expand(state, wanted)
+            except EvaluationFailed as failure:
+                raise self.failed_in(state, failure, None, wanted) from failure.__cause__
             enabled = set()
             for taken in steps:
                 self.generated += 1
@@ -122,7 +152,7 @@ class _Search:
                 if taken.after is None:
                     lowest.setdefault(self.type_ok, (0, arrival))
                     continue
-                after = self.least(taken.after)
+                after = self.represent(taken.after)
                 for number in taken.found:
                     end = self.pack(after)
                     if number not in lowest or end < lowest[number][0]:
@@ -135,16 +165,31 @@ class _Search:
                 self.coverage[action].enabled += 1
             if not steps and not closed and self.deadlock in self.question.properties:
                 self.findings.setdefault(self.deadlock, Finding(self.depth, self.path_to(state)))
-            if not done % 256:
+            if time.perf_counter() >= self.look_again:
                 self.watch(self.figures(len(level) - done + len(following)))
+                self.look_again = time.perf_counter() + OFTEN
+                if self.budget.left < self.to_sort(len(level) + len(following)):
+                    raise OutOfMemory
         for number, (end, arrival) in lowest.items():
             if number not in self.findings:
                 self.findings[number] = Finding(self.depth + 1, self.path_over(arrival, number, end))
         return sorted(following, key=self.pack)
 
+    def to_sort(self, states: int) -> int:
+        """Bytes that it takes to put so many states in order, each by its packed number."""
+        return states * (2 * 8 + 32 + self.model.layout.width // 7)
+
     def path_to(self, state: Values) -> Path:
         states, choices = self.way_to(state)
         return self.symmetry.concrete(states) if self.symmetry else (states[0], choices)
+
+    def failed_in(
+        self, state: Values, failure: EvaluationFailed, number: int | None, looking_for: Sequence[int] = ()
+    ) -> EvaluationFailed:
+        """A failure in a state, with the way there; see `failing_along`."""
+        states, choices = self.way_to(state)
+        path = self.symmetry.way_through(states) if self.symmetry else (states[0], choices)
+        return failing_along(self.model, path, failure, number, looking_for)
 
     def path_over(self, last: Arrival, number: int, end: int) -> Path:
         """The path whose last step is this one, where the property with this number is decided."""
@@ -166,8 +211,10 @@ class _Search:
         seconds = time.perf_counter() - self.started
         return Figures(self.depth, self.generated, len(self.reached), queue, seconds)
 
+    def cut_short(self, ended: str) -> Exploration:
+        """What is known of the last level that is whole."""
+        return replace(self.whole, ended=ended)
+
     def report(self, ended: str, queue: int = 0) -> Exploration:
-        if ended == "interrupted" and self.depth and queue == 0:
-            return self.whole
         coverage = tuple(Coverage(**vars(each)) for each in self.coverage)
         return Exploration(ended, self.figures(queue), coverage, dict(self.findings))

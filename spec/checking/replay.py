@@ -17,11 +17,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from spec.checking.arguments import Given
 from spec.checking.exploration import is_violation, split
 from spec.checking.model import DEADLOCK, TYPE_OK, Expansion, Model
-from spec.checking.trace import Trace, TraceStep, as_variables, do, trace
+from spec.checking.paths import as_variables, do, trace
+from spec.checking.trace import Trace, TraceStep
 from spec.language.errors import OutOfDomain, UsageError
-from spec.language.specification import Specification
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 
@@ -35,7 +36,7 @@ class NotEnabled(UsageError):
 class Replay:
     """A run of a specification, as far as it has come."""
 
-    def __init__(self, specification: Specification, initial: Mapping[str, Any] | None = None):
+    def __init__(self, specification: Given, initial: Mapping[str, Any] | None = None):
         """Begin in the only initial state, or in this one, given as a trace has it.
 
         Raises:

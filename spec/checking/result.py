@@ -1,12 +1,18 @@
-"""What a check answers: a verdict, the figures it rests on, and the shortest counterexample."""
+"""What a question to a specification is answered with: a verdict, what it rests on, and a counterexample.
+
+`str` of an answer is the report that a person reads, `to_json` what the JSON contract has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from spec.checking.trace import Trace, jsonable
+from spec.checking.notebook import Shown
+from spec.checking.trace import Trace
+from spec.checking.values import jsonable, show
 
 EXIT_CODES: Final[Mapping[str, int]] = {
     "holds": 0,
@@ -44,29 +50,25 @@ class ActionResult:
     """States first reached by it; this one figure depends on the order of the search. None if nobody can tell."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """The answer to a check."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Answer(Shown, ABC):
+    """What the answers to all questions have."""
 
     system: str
     constants: Mapping[str, Any]
     switches: Mapping[str, Any]
     release: str | None
-    engine: str
     verdict: str
-    """holds, violated, deadlock, bounded, vacuous or interrupted."""
-    distinct_states: int
-    generated_states: int
-    depth: int
-    """States on the longest of the shortest paths; an initial state has depth 1."""
+    """One of `EXIT_CODES`."""
     seconds: float
-    bytes_per_state: float | None
     properties: tuple[PropertyResult, ...]
     actions: tuple[ActionResult, ...]
     counterexample: Trace | None
+    compile_seconds: float = 0.0
+    """How long compiling was waited for, which is done once on a machine and is no part of `seconds`."""
     leaves_out: str = ""
     why: str = ""
-    """For bounded and vacuous: which bound was reached, what never happened."""
+    """Why it is no more than that, for a verdict that is no finding: which bound was reached, what never happened."""
 
     @property
     def exit_code(self) -> int:
@@ -74,9 +76,84 @@ class Result:
         return EXIT_CODES[self.verdict]
 
     @property
+    def headline(self) -> str:
+        """The verdict in a few words."""
+        trace = self.counterexample
+        if trace is not None and self.verdict == "deadlock":
+            return f"deadlock, in {trace.length} states"
+        if trace is not None:
+            return violated(trace.broken, trace.length)
+        return f"{self.verdict}: {self.why}" if self.why else self.verdict
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.system}: {self.headline}>"
+
+    def __str__(self) -> str:
+        lines = [f"{self.system}: {self.headline}", *self._figures(), *self._compiled()]
+        lines += [*self._held_for(), *self._judged()]
+        if self.counterexample is not None:
+            lines += ["", str(self.counterexample)]
+        return "\n".join(lines)
+
+    @abstractmethod
+    def _figures(self) -> Iterator[str]:
+        """What the verdict rests on."""
+
+    def _compiled(self) -> Iterator[str]:
+        if self.compile_seconds:
+            yield f"  compiled before that, once on this machine, in {self.compile_seconds:.1f} s"
+
+    def _held_for(self) -> Iterator[str]:
+        if self.release is not None:
+            yield f"  release {self.release}"
+        if self.constants:
+            yield f"  constants   {_valuation(self.constants)}"
+        if self.switches:
+            yield f"  switches    {_valuation(self.switches)}"
+        if self.leaves_out:
+            yield f"  left out    {self.leaves_out}"
+
+    def _judged(self) -> Iterator[str]:
+        for verdict in ("violated", "holds", "witnessed", "unwitnessed", "undecided"):
+            found = [each for each in self.properties if each.verdict == verdict]
+            if found:
+                yield f"  {verdict:11} {', '.join(map(self._decided, found))}"
+
+    def _decided(self, judged: PropertyResult) -> str:
+        """A property, and in how many states it was decided."""
+        return judged.name if judged.length is None else f"{judged.name} ({judged.length})"
+
+
+def violated(name: str, length: int) -> str:
+    """That a property breaks, and in how many states."""
+    return f"{name} is violated, in {length} states"
+
+
+def _valuation(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {show(value)}" for name, value in values.items())
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Result(Answer):
+    """The answer to a check."""
+
+    engine: str
+    distinct_states: int
+    generated_states: int
+    depth: int
+    """States on the longest of the shortest paths; an initial state has depth 1."""
+    bytes_per_state: float | None
+
+    @property
     def states_per_second(self) -> int:
         """Distinct states by seconds."""
         return round(self.distinct_states / self.seconds) if self.seconds else 0
+
+    def _figures(self) -> Iterator[str]:
+        yield (
+            f"  {self.distinct_states:,} distinct states, {self.generated_states:,} generated, depth {self.depth}, "
+            f"in {self.seconds:.1f} s ({self.states_per_second:,} states/s), engine {self.engine}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The one object that `check --json` prints."""
@@ -91,6 +168,7 @@ class Result:
             "generated_states": self.generated_states,
             "depth": self.depth,
             "seconds": round(self.seconds, 3),
+            "compile_seconds": round(self.compile_seconds, 3),
             "states_per_second": self.states_per_second,
             "bytes_per_state": self.bytes_per_state,
             "properties": [vars(each) for each in self.properties],

@@ -16,22 +16,21 @@ the columns `state`, `level` and `bucket`: `spark.read.parquet(DIR)`, `pyarrow.d
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from spec.checking.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
 from spec.language.errors import UsageError
@@ -45,7 +44,7 @@ GROUP: Final = 16_384
 """States that are read at once, at least, by who wants only some of a file."""
 
 Each = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
-"""Calls a function with each of some numbers, in whatever order, as `map` does."""
+"""Calls a function with each of some numbers, as `map` does; maybe with several at once."""
 
 Identity = Mapping[str, Mapping[str, Any]]
 """What a run explores, part by part (system, constants, source, ...), each part by name; plain JSON."""
@@ -102,6 +101,14 @@ class Commit:
         return cls(**{**found, "files": tuple(LevelFile(**file) for file in found["files"])})
 
 
+def _arrow() -> Any:
+    """What writes and reads the files. It is loaded when there is a run to keep, as loading it takes a while."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    return pa
+
+
 @dataclass(frozen=True)
 class RunDirectory:
     """One run on disk. It can be sent to other processes, which see the same files."""
@@ -124,11 +131,12 @@ class RunDirectory:
         Raises:
             UsageError: it is not empty, or cannot be written.
         """
-        if any(path.iterdir()):
-            raise UsageError(f"the run directory {path} is not empty: resume the run in it, or name another")
+        _arrow()
         identity = _plain(identity)
         made = cls(path, uuid.uuid4().hex, width, buckets, durable)
         try:
+            if any(path.iterdir()):
+                raise UsageError(f"the run directory {path} is not empty: resume the run in it, or name another")
             (path / "_commits").mkdir()
             head = {"format": FORMAT, "run": made.run, "digest": digest(identity), "width": width, "buckets": buckets}
             made._write_json(path / "_run.json", {**head, **identity})
@@ -161,7 +169,10 @@ class RunDirectory:
             distinct += commit.rows
             if commit.distinct != distinct:
                 raise UsageError(f"{found._place(commit.level)} has {commit.distinct} states, its files {distinct}")
-        found._sweep(commits)
+        try:
+            found._sweep(commits)
+        except OSError as failure:
+            raise UsageError(f"{path} cannot be written: {failure.strerror}") from None
         return found, commits
 
     # States.
@@ -174,27 +185,52 @@ class RunDirectory:
         """Write states of a level to attempts of their buckets, each in code order."""
         return self.write_array(level, words_of(states, self.width))
 
-    def write_array(self, level: int, states: Words, each: Each = map) -> list[LevelFile]:
-        """Write states of a level, see `write`; `each` may see to several buckets at once."""
-        buckets = buckets_of(states, self.buckets)
+    def write_array(self, level: int, states: Words) -> list[LevelFile]:
+        """Write states of a level to attempts of their buckets, see `write`."""
+        return self.write_parts(level, [states])
+
+    def write_parts(
+        self, level: int, parts: Sequence[Words], each: Each = map, at_once: int = BUCKETS
+    ) -> list[LevelFile]:
+        """Write states of a level, given in parts, see `write`; `each` may see to so many buckets at once.
+
+        What it takes of memory beside the states is told by `writing`.
+        """
+        buckets_in = [buckets_of(part, self.buckets).astype(np.uint16) for part in parts]
 
         def write(bucket: int) -> LevelFile:
-            return self._write_bucket(level, bucket, states[buckets == bucket])
+            chosen = [part[its == bucket] for part, its in zip(parts, buckets_in, strict=True)]
+            states = chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
+            del chosen
+            return self._write_bucket(level, bucket, states)
 
-        return list(each(write, np.unique(buckets).tolist()))
+        there = np.flatnonzero(sum(np.bincount(its, minlength=self.buckets) for its in buckets_in)).tolist()
+        return [
+            file for first in range(0, len(there), at_once) for file in each(write, there[first : first + at_once])
+        ]
 
     def _write_bucket(self, level: int, bucket: int, states: Words) -> LevelFile:
+        pa = _arrow()
         words = pa.py_buffer(stored(in_code_order(states)))
         column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(self.width), len(states), [None, words])
         sink = pa.BufferOutputStream()
-        pq.write_table(
+        pa.parquet.write_table(
             pa.table({"state": column}), sink, row_group_size=GROUP, compression="zstd", use_dictionary=False
         )
         content = sink.getvalue()
         attempt = f"_{uuid.uuid4().hex}.parquet"
         folder = self._bucket(level, bucket)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / attempt).write_bytes(content)
+        for each in (
+            folder.parent,
+            folder,
+        ):  # and not what lies above: a run that was removed must not seem to be there
+            each.mkdir(exist_ok=True)
+        try:
+            (folder / attempt).write_bytes(content)
+        except OSError:
+            with suppress(OSError):  # a disk that is full is not to be full of what nobody reads
+                (folder / attempt).unlink(missing_ok=True)
+            raise
         return LevelFile(bucket, len(states), content.size, hashlib.sha256(content).hexdigest(), attempt)
 
     def read(self, level: int, bucket: int) -> list[bytes]:
@@ -203,15 +239,28 @@ class RunDirectory:
 
     def read_array(self, level: int, bucket: int, start: int = 0, stop: int | None = None) -> Words:
         """The states of a bucket in a level, see `read`; or from one of them up to another."""
-        with pq.ParquetFile(self.file(level, bucket)) as file:
+        with _arrow().parquet.ParquetFile(self.file(level, bucket)) as file:
             rows = file.metadata.num_rows if stop is None else stop
             groups = range(start // GROUP, -(-rows // GROUP))
             table = file.read_row_groups(list(groups), use_threads=False)  # a task has one core
         first = groups.start * GROUP
         return from_column(table.column("state").combine_chunks())[start - first : rows - first]
 
+    def pieces(self, level: int, bucket: int | None = None, most: int = 16 * GROUP) -> Iterator[Words]:
+        """The states of a level that is committed, so many at a time at most, bucket by bucket; or of one bucket."""
+        for file in self.committed(level):
+            if bucket in (None, file.bucket):
+                for start in range(0, file.rows, most):
+                    yield self.read_array(level, file.bucket, start, min(start + most, file.rows))
+
     def committed(self, level: int) -> tuple[LevelFile, ...]:
-        """The files of a level that is committed."""
+        """The files of a level that is committed.
+
+        Raises:
+            FileNotFoundError: somebody has removed the run.
+        """
+        if not self._place(level).exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
         return self._commit(level).files
 
     # Commits.
@@ -255,8 +304,8 @@ class RunDirectory:
                 with path.open("rb") as content:
                     if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
                         raise UsageError(f"{path} is damaged: it is not what was committed")
-                rows = pq.read_metadata(path).num_rows
-            except (OSError, pa.ArrowInvalid) as failure:
+                rows = _arrow().parquet.read_metadata(path).num_rows
+            except (OSError, _arrow().ArrowInvalid) as failure:
                 raise UsageError(f"{path} cannot be read: {failure}") from None
             if rows != file.rows:
                 raise UsageError(f"{path} has {rows} states, and {file.rows} were committed")
@@ -285,7 +334,7 @@ class RunDirectory:
 
     def _write_json(self, path: Path, content: Mapping[str, Any]) -> None:
         unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(content, indent=1) + "\n")
+        unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="ascii")
         self._sync(unfinished)
         unfinished.replace(path)
         self._sync(path.parent)
@@ -328,6 +377,11 @@ def held(path: Path, *, make: bool) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def writing(states: int, words: int, buckets: int = BUCKETS) -> tuple[int, int]:
+    """Bytes that it takes to write a level of so many states, about: for all of it, and for each bucket at once."""
+    return 2 * states, -(-states // buckets) * (32 * words + 24)
 
 
 def digest(identity: Identity) -> str:

@@ -8,12 +8,12 @@ the same one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from spec.checking.exploration import Engine, Figures, Question
+from spec.checking.exploration import Engine, Question
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
-from spec.checking.trace import Path
+from spec.checking.paths import Path
 from spec.language.errors import Disabled, UsageError
 from spec.language.state import Misplaced, Values
 
@@ -23,16 +23,24 @@ ATTEMPTS: Final = 2_000_000
 """Steps that are done at most to find out what can be left out: some seconds."""
 
 
+def _to_nobody(doing: str) -> None:
+    """Tells nothing."""
+
+
 class Shrinking:
     """Of paths at whose end one property is broken.
 
     Args:
         engine: goes through what the steps of a path can come to in other orders.
         max_states: how far it goes.
+        tell: what else the engine does before it does that, see `Figures.doing`.
     """
 
-    def __init__(self, model: Model, number: int, engine: Engine, max_states: int):
+    def __init__(
+        self, model: Model, number: int, engine: Engine, max_states: int, tell: Callable[[str], None] = _to_nobody
+    ):
         self.model, self.number, self.engine, self.max_states = model, number, engine, max_states
+        self.tell = tell
         self.broken = model.properties[number]
         self.window = model.window()
         self.left = ATTEMPTS
@@ -174,11 +182,9 @@ class Shrinking:
         if not path[1]:
             return path
         try:
-            found = self.engine.explore(model, question, _nobody).findings.get(self.number)
+            found = self.engine.explore(model, question, lambda figures: self.tell(figures.doing)).findings.get(
+                self.number
+            )
         except (EvaluationFailed, UsageError):
             return path
         return path if found is None or found.length > len(path[1]) else found.path
-
-
-def _nobody(figures: Figures) -> None:
-    """Watches."""

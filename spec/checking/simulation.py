@@ -5,31 +5,39 @@ It proves nothing. What it finds is shrunk, and can be had again from its seed a
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, SupportsIndex
 
+from spec.checking import arguments
+from spec.checking.arguments import Given, whole
 from spec.checking.chance import SEEDS, SWARM, Manner
 from spec.checking.check import asked
 from spec.checking.exploration import Engine
-from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.limits import too_large
+from spec.checking.memory import require_address_space
+from spec.checking.model import DEADLOCK, Model
+from spec.checking.paths import telling_the_way, trace, way
 from spec.checking.reference import ReferenceEngine
-from spec.checking.result import EXIT_CODES, ActionResult, PropertyResult
+from spec.checking.result import ActionResult, Answer, PropertyResult
 from spec.checking.shrinking import Shrinking
-from spec.checking.trace import Trace, jsonable, trace
+from spec.checking.sketch import ERROR
+from spec.checking.trace import Trace
+from spec.checking.values import jsonable
 from spec.checking.walks import PlainWalker, Tally, Walker, Walks
-from spec.language.errors import UsageError
-from spec.language.specification import Specification
+from spec.checking.watchdog import Watchdog
 
 RUNS: Final = 100_000
 STEPS: Final = 100
 """As TLC has it; most of what is known to break does so within 30."""
 LONGEST: Final = 1_000_000
 """Steps of a run, at most."""
+MOST_RUNS: Final = 1 << 62
+"""Numbers of runs are counted in 64 bits."""
 AT_FIRST: Final = 20_000
 """Steps that are done before anybody looks at them; more and more later on."""
 QUICK: Final = 0.5
@@ -47,51 +55,30 @@ class Walked(NamedTuple):
     seconds: float
     in_python: float
     """The share of the time, 0 to 1, in which the specification's own code was run."""
+    doing: str = ""
+    """What is done before runs, or between them: compiling."""
+    evaluating: str = ""
+    """See `Figures`."""
 
 
 Watch = Callable[[Walked], None]
 
 
-@dataclass(frozen=True)
-class Simulation:
-    """What came of a simulation."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Simulation(Answer):
+    """What came of a simulation. It never holds, and its counterexample is shrunk."""
 
-    system: str
-    constants: Mapping[str, Any]
-    switches: Mapping[str, Any]
-    release: str | None
-    verdict: str
-    """violated, deadlock, bounded or interrupted."""
     seed: int
     runs_asked: int
     steps_asked: int
     """At most, for each run."""
     tally: Tally
-    seconds: float
-    properties: tuple[PropertyResult, ...]
     witnessed: Mapping[str, int]
     """By witness, the runs that saw it."""
-    actions: tuple[ActionResult, ...]
-    counterexample: Trace | None
-    """Shrunk."""
     example: Trace | None = None
     """What happens in the one run that was asked for, if nothing breaks in it."""
-    leaves_out: str = ""
     repeat: str = ""
     """The command that does the run again that failed."""
-
-    @property
-    def exit_code(self) -> int:
-        """What the command line exits with."""
-        return EXIT_CODES[self.verdict]
-
-    @property
-    def why(self) -> str:
-        """What a verdict means that is no finding."""
-        done = f"{self.tally.runs:,} run{'' if self.tally.runs == 1 else 's'} of up to {self.steps_asked:,} steps"
-        if self.verdict == "interrupted":
-            return f"nothing was found in {done}, of {self.runs_asked:,}"
-        return f"nothing was found in {done}, which proves nothing" if self.verdict == "bounded" else ""
 
     @property
     def failing_run(self) -> int | None:
@@ -103,11 +90,36 @@ class Simulation:
         """Steps by seconds."""
         return round(self.tally.steps / self.seconds) if self.seconds else 0
 
+    def __str__(self) -> str:
+        never = [each.name for each in self.actions if not each.taken]
+        lines = [super().__str__()]
+        if never and self.counterexample is None and self.example is None:
+            lines.append(f"  never taken {', '.join(never)}")
+        if self.example is not None:
+            lines += ["", str(self.example)]
+        return "\n".join(lines)
+
+    def _figures(self) -> Iterator[str]:
+        tally = self.tally
+        yield (
+            f"  {tally.steps:,} steps in {_runs(tally.runs)}, about {tally.sketch.estimate:,} distinct states "
+            f"(±{ERROR:.1%}), in {self.seconds:.1f} s ({self.steps_per_second:,} steps/s)"
+        )
+        yield f"  longest run {tally.longest:,} states; {tally.early:,} ended early, where nothing more could be done"
+        yield f"  seed {self.seed}"
+        if tally.end is not None:
+            yield f"  run {tally.end.run:,} failed, in {tally.end.steps + 1:,} states, shrunk to what stands below"
+        if self.repeat:
+            yield f"  again       {self.repeat}"
+
+    def _decided(self, judged: PropertyResult) -> str:
+        if judged.length is None or judged.name not in self.witnessed:
+            return super()._decided(judged)
+        return f"{judged.name} ({judged.length}; {_runs(self.witnessed[judged.name])})"
+
     def to_json(self) -> dict[str, Any]:
         """The one object that `simulate --json` prints: that of `check`, and what only a simulation has."""
-        tally, example = self.tally, None
-        if self.example is not None:
-            example = {name: part for name, part in self.example.to_json().items() if name != "property"}
+        tally = self.tally
         return {
             "system": self.system,
             "constants": jsonable(self.constants),
@@ -119,6 +131,7 @@ class Simulation:
             "generated_states": tally.runs + tally.steps,
             "depth": None,
             "seconds": round(self.seconds, 3),
+            "compile_seconds": round(self.compile_seconds, 3),
             "states_per_second": None,
             "bytes_per_state": None,
             "properties": [vars(each) for each in self.properties],
@@ -138,9 +151,13 @@ class Simulation:
                 "failing_run": self.failing_run,
                 "failing_length": None if tally.end is None else tally.end.steps + 1,
                 "repeat": self.repeat or None,
-                "example": example,
+                "example": None if self.example is None else self.example.to_json(),
             },
         }
+
+
+def _runs(number: int) -> str:
+    return f"{number:,} run{'' if number == 1 else 's'}"
 
 
 def silent(progress: Walked) -> None:
@@ -148,15 +165,15 @@ def silent(progress: Walked) -> None:
 
 
 def simulate(
-    specification: Specification,
+    specification: Given,
     *,
-    runs: int = RUNS,
-    steps: int = STEPS,
-    seed: int | None = None,
-    run: int | None = None,
-    properties: Iterable[str] = (),
+    runs: SupportsIndex = RUNS,
+    steps: SupportsIndex = STEPS,
+    seed: SupportsIndex | None = None,
+    run: SupportsIndex | None = None,
+    properties: Iterable[str] | str = (),
     deadlock: bool = False,
-    workers: int = 1,
+    workers: SupportsIndex | None = 1,
     manner: Manner = SWARM,
     plain: bool = False,
     shrinking: bool = True,
@@ -168,52 +185,61 @@ def simulate(
     What comes of it depends on the specification, the seed, the manner and the bounds, and on nothing else.
 
     Args:
-        specification: the system, under its constants.
+        specification: the system, under its constants, or its class, as in `check`.
         runs: how many, numbered from 1. It ends with the first that breaks something.
         steps: after which a run ends.
         seed: of all that is left to chance; one is chosen if there is none.
         run: do only the run with this number, and show what happens in it.
-        properties: names of the only ones to look at; witnesses are then left out.
+        properties: names of the only ones to look at, or one name; witnesses are then left out.
         deadlock: look for states without an enabled action; a state closed by a bound is none.
-        workers: threads.
+        workers: threads; None for as many as there are cores.
         manner: how a step is chosen.
         plain: walk on the model itself, without tables; slow.
         shrinking: look for a shorter counterexample than the run's own.
         watch: told now and then how far it is.
-        release: what to write into the result.
+        release: one of the system's `releases`, from which its constants were taken; it stands in the result.
 
     Raises:
-        UsageError: an unknown property, or a bound that is out of range.
+        UsageError: an unknown property, or an argument that is out of range or means nothing.
         EvaluationFailed: an action or property raised, or did what it must not. A note says in which run.
         SpecificationError: the specification is not well made.
     """
-    seed = secrets.randbits(32) if seed is None else seed
-    for name, value, least, most in (
-        ("runs", runs, 1, None),
-        ("steps", steps, 1, LONGEST),
-        ("seed", seed, 0, SEEDS - 1),
-        ("run", 1 if run is None else run, 1, None),
-        ("workers", workers, 1, None),
-    ):
-        if value < least or (most is not None and value > most):
-            raise UsageError(f"{name} = {value}: it must be {least} or more{f', up to {most}' if most else ''}")
-    model = Model(specification)
-    walks = Walks(model, asked(model, tuple(properties), deadlock), steps, seed, manner)
-    first, last = (1, runs + 1) if run is None else (run, run + 1)
+    seed = int.from_bytes(os.urandom(4), "big") if seed is None else whole("seed", seed, 0, SEEDS - 1)
+    steps, runs = whole("steps", steps, 1, LONGEST), whole("runs", runs, 1, MOST_RUNS)
+    first, last = 1, runs + 1
+    if run is not None:
+        first = whole("run", run, 1, MOST_RUNS)
+        last = first + 1
+    threads = arguments.workers(workers) or len(os.sched_getaffinity(0))
+    model = Model(arguments.specification(specification, release))
+    specification = model.specification
+    walks = Walks(model, asked(model, arguments.names("properties", properties), deadlock), steps, seed, manner)
     with ExitStack() as until_done:
-        pool = until_done.enter_context(ThreadPoolExecutor(workers))
-        walker, engine, max_states = _chosen(walks, pool, workers, plain)
-        done = _Batches(walker, watch)
+        pool = until_done.enter_context(ThreadPoolExecutor(threads))
+        so_far = Walked(0, last - first, 0, 0.0, 0.0)
+
+        def tell(doing: str) -> None:
+            if doing:
+                watch(so_far._replace(doing=doing))
+
+        plain = plain or bool(too_large(model))
+        compile_seconds = 0.0 if plain else _compiled(model, tell)
+        walker, engine, max_states = _chosen(walks, pool, threads, plain)
+        watched = until_done.enter_context(Watchdog(model, watch, so_far))
+        done = _Batches(walker, watched)
+        until_done.enter_context(telling_the_way(model))
         ended = done.walk(first, last)
+        so_far = done.so_far()
         tally, counterexample, example = done.tally, None, None
         if tally.end is not None:
             path = walker.path(tally.end.run, tally.end.steps)
             if shrinking:
-                path = Shrinking(model, tally.end.property, engine, max_states).shrunk(path)
+                shrinking_by = Shrinking(model, tally.end.property, engine, max_states, tell)
+                path = shrinking_by.shrunk(path)
             counterexample = trace(model, tally.end.property, path)
             ended = "deadlock" if counterexample.broken == DEADLOCK else "violated"
         elif run is not None and ended == "bounded":
-            example = replace(trace(model, model.numbers([TYPE_OK])[0], walker.path(run)), broken="", sentence="")
+            example = way(model, walker.path(first))
     return Simulation(
         system=specification.name,
         constants=specification.values_of(switches=False),
@@ -225,6 +251,7 @@ def simulate(
         steps_asked=steps,
         tally=tally,
         seconds=done.seconds,
+        compile_seconds=compile_seconds,
         properties=tuple(_property(model, number, tally, counterexample) for number in walks.properties),
         witnessed={model.properties[number].name: many for number, many in tally.witnessed.items()},
         actions=tuple(
@@ -234,18 +261,33 @@ def simulate(
         counterexample=counterexample,
         example=example,
         leaves_out=specification.leaves_out,
+        why=_why(ended, tally.runs, last - first, steps),
     )
 
 
-def _chosen(walks: Walks, pool: ThreadPoolExecutor, workers: int, plain: bool) -> tuple[Walker, Engine, int]:
-    """The fastest walker that can hold the model; and who looks for a shorter way, among how many states."""
-    if not plain:
-        from spec.checking.local.engine import LocalEngine, too_large
-        from spec.checking.local.walks import CompiledWalker
+def _why(verdict: str, done: int, of: int, steps: int) -> str:
+    """What a verdict means that is no finding."""
+    nothing = f"nothing was found in {_runs(done)} of up to {steps:,} steps"
+    return {"interrupted": f"{nothing}, of {of:,}", "bounded": f"{nothing}, which proves nothing"}.get(verdict, "")
 
-        if not too_large(walks.model):
-            return CompiledWalker(walks, pool, workers), LocalEngine(workers), COMPILED
-    return PlainWalker(walks), ReferenceEngine(), PLAINLY
+
+def _chosen(walks: Walks, pool: ThreadPoolExecutor, workers: int, plain: bool) -> tuple[Walker, Engine, int]:
+    """What walks; and what looks for a shorter way, among how many states."""
+    if plain:
+        return PlainWalker(walks), ReferenceEngine(), PLAINLY
+    require_address_space()
+    from spec.checking.local.engine import LocalEngine
+    from spec.checking.local.walks import CompiledWalker
+
+    return CompiledWalker(walks, pool, workers), LocalEngine(workers), COMPILED
+
+
+def _compiled(model: Model, tell: Callable[[str], None]) -> float:
+    """Have compiled code for walks; the seconds that compiling took."""
+    from spec.checking.local.compiling import compiled
+    from spec.checking.local.walks import load
+
+    return compiled(load, model.layout.words, tell)
 
 
 class _Batches:
@@ -285,9 +327,13 @@ class _Batches:
         self._tell(0, 0)
 
     def _tell(self, runs: int, steps: int) -> None:
+        self.watch(self.so_far(runs, steps))
+
+    def so_far(self, runs: int = 0, steps: int = 0) -> Walked:
+        """How far it is, with these runs and steps that are not counted yet."""
         tally, seconds = self.tally, time.perf_counter() - self.began
         share = self.walker.seconds_in_python / seconds if seconds else 0.0
-        self.watch(Walked(tally.runs + runs, self.asked, tally.steps + steps, seconds, share))
+        return Walked(tally.runs + runs, self.asked, tally.steps + steps, seconds, share)
 
 
 def _property(model: Model, number: int, tally: Tally, counterexample: Trace | None) -> PropertyResult:

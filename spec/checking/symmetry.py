@@ -1,10 +1,8 @@
 """Symmetry: states that differ only in who is called what are one orbit, and one of each orbit is enough.
 
-The group is every permutation of the interchangeable values, of each sort by itself. The representative of an orbit
-is its least packed state. To find it the permutations are not tried out one by one: they stand in a tree, in which
-those that put the same into the first slots share a branch, and slot by slot only the branches with the least code
-are followed. What names no broker, such as a broker's own log, is so compared once for each broker and not once for
-each permutation; and almost always one branch is soon left.
+The group is every permutation of the interchangeable values, of each sort by itself. Of a small group the
+representative of an orbit is its least packed state (`spec.checking.least`); of a large one, which cannot be listed,
+it is a canonical form (`spec.checking.canonical`).
 
 That the orbits may be merged is not believed but looked at, in a sample of states (`Symmetry.examine`): what
 follows a state and what holds in it must be the same for brokers without a face (`spec.language.anonymous`), and
@@ -14,52 +12,49 @@ blame; the second finds what goes by an order in which sets are walked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import permutations, product
-from typing import Any, Final, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spec.checking.exploration import split
+from spec.checking.exploration import Figures, Watch, split
+from spec.checking.group import described, every_permutation, generators, order, sorts_in
+from spec.checking.images import Codes, Image, NotSymmetric, images
+from spec.checking.least import Least
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Taken
-from spec.checking.trace import Path
+from spec.checking.paths import Path
 from spec.language.anonymous import ToldApart, anonymity
-from spec.language.domains import Domain, MappingDomain
-from spec.language.errors import OutOfDomain, SpecificationError, UsageError
-from spec.language.state import WORD, Values
-from spec.language.symmetry import Permutation, Sorts, moved, routes, sorts_of, unite
+from spec.language.domains import Domain
+from spec.language.errors import OutOfDomain, UsageError
+from spec.language.state import Values
+from spec.language.symmetry import Permutation, moved
+
+if TYPE_CHECKING:
+    from spec.checking.canonical import Canonical
 
 SAMPLE: Final = 32
 """So many states of each level are looked at whether they are symmetric; of a level with fewer, all."""
 GLANCED: Final = 8
 """So many, by who goes through a level in less time than that takes."""
+LISTED: Final = 24
+"""A group with more permutations is not listed. With 24 of them a canonical form takes up to 2.6 times as long as the
+least image; with 120 a quarter of it and less, for states of two words or more."""
 WHOLE_GROUP: Final = 6
 """With so many permutations all are tried on a state of the sample; of a larger group only what generates it."""
 
-
-class Image(NamedTuple):
-    """What a permutation puts into one slot."""
-
-    source: int
-    """The slot whose code is taken."""
-    codes: tuple[int, ...]
-    """What becomes of it, by code."""
-    guard: int
-    """The slot that tells whether the source is in use, -1 if it always is; one not in use keeps its 0."""
-    above: int
-    """It is in use if the guard's code is greater."""
-
-    def of(self, codes: Sequence[int]) -> int:
-        """The code, of a state with these codes."""
-        code = codes[self.source]
-        return self.codes[code] if self.guard < 0 or codes[self.guard] > self.above else code
+PATIENCE: Final = 1.0
+"""Seconds of preparations about which nothing is told."""
 
 
-class Node(NamedTuple):
-    """Permutations that put the same into all slots before this one."""
+class Probe(NamedTuple):
+    """A permutation that is tried on states."""
 
-    permutations: tuple[int, ...]
-    branches: tuple[tuple[Image, Node], ...]
-    """What they put into this slot, and who does. None behind the last slot."""
+    permutation: Permutation
+    images: tuple[Image, ...]
+    """By slot, what it puts there."""
+    instances: tuple[tuple[int, ...], ...]
+    """By action and instance: the instance with the parameters permuted."""
 
 
 class _Seen(NamedTuple):
@@ -77,69 +72,87 @@ class _Seen(NamedTuple):
 class Symmetry:
     """How the states of a model fall into orbits, as far as these properties are concerned.
 
+    Args:
+        watch: told what is done, if preparations take long.
+
     Raises:
-        UsageError: it has no interchangeable values, or its domains or its initial states tell them apart.
+        UsageError: it has no interchangeable values, or too many, or its domains or its initial states tell them
+            apart.
     """
 
-    def __init__(self, model: Model, properties: Sequence[int]):
+    def __init__(self, model: Model, properties: Sequence[int], watch: Watch | None = None):
         self.model = model
         self.in_states, self.in_steps = split(model, properties)
-        self.sorts = _sorts(model)
-        self.group: tuple[Permutation, ...] = tuple(_group(self.sorts))
-        """The permutations. The first one changes nothing."""
-        self.images: tuple[tuple[Image, ...], ...] = tuple(map(self._images, self.group))
-        """By permutation and slot: what it puts there."""
-        self.tree = _tree(self.images, tuple(range(len(self.group))), 0)
-        """The permutations by what they put into the first slot, the second, and so on."""
-        self._shifts = [
-            ((model.layout.words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1)
-            for place in model.layout.slots
-        ]
+        self.sorts = sorts_in(model)
+        self.order = order(self.sorts)
+        """How many permutations there are."""
+        self._told = self._telling(watch)
+        try:
+            self._prepare()
+        except NotSymmetric as wrong:
+            raise self._refused(f"variable {wrong.variable}", f"its domain is not symmetric: {wrong.cause}") from None
+        self._codes = Codes(model.layout)
         self._examine_initial_states()
+
+    def _telling(self, watch: Watch | None) -> Callable[[], None]:
+        """Tell what is done, if it takes a while."""
+        began = time.monotonic()
+        sorts = ", ".join(f"{len(values)} of sort {sort}" for sort, values in self.sorts.items())
+        figures = Figures(0, 0, 0, 0, 0.0, doing=f"preparing orbits of interchangeable values, {sorts}")
+
+        def tell() -> None:
+            if watch is not None and time.monotonic() - began > PATIENCE:
+                watch(figures)
+
+        return tell
+
+    def _prepare(self) -> None:
+        """Find what stands for an orbit, and which permutations are tried on states of the sample.
+
+        Raises:
+            NotSymmetric: a permutation takes a value out of its domain.
+        """
+        self.orbits: Least | Canonical
+        """Which state of an orbit stands for it."""
+        tried, their_images = [*generators(self.sorts)], list[tuple[Image, ...]]()
+        if self.order > LISTED:
+            from spec.checking.canonical import Canonical
+            from spec.checking.facts import Facts
+
+            their_images = [self._images(each) for each in tried]
+            facts = Facts(self.model, [*map(len, self.sorts.values())], their_images, self._told)
+            self.orbits = Canonical(self.model.layout, facts)
+        else:
+            every = [*every_permutation(self.sorts)]
+            self.orbits = Least(self.model.layout, map(self._images, every))
+            if self.order <= WHOLE_GROUP:
+                tried, their_images = every[1:], [*self.orbits.images[1:]]
+            else:
+                their_images = [self._images(each) for each in tried]
+        self._probes = [
+            Probe(
+                permutation,
+                its,
+                tuple(tuple(_instances([*action.domains.values()], permutation)) for action in self.model.actions),
+            )
+            for permutation, its in zip(tried, their_images, strict=True)
+        ]
+
+    def _images(self, permutation: Permutation) -> tuple[Image, ...]:
+        self._told()
+        return images(self.model, permutation)
 
     # Orbits.
 
-    def least(self, state: Values) -> Values:
-        """The representative of the orbit of a state."""
+    def representative(self, state: Values) -> Values:
+        """The state that stands for the orbit of this one."""
         packed = self.model.layout.pack(state)
-        least = self.least_packed(packed)
-        return state if least == packed else self.model.layout.unpack(least)
+        found = self.orbits.representative(packed)
+        return state if found == packed else self.model.layout.unpack(found)
 
-    def least_packed(self, packed: int) -> int:
+    def represent(self, packed: int) -> int:
         """The same, packed."""
-        codes = self._codes(packed)
-        return self._packed(image.of(codes) for image in self.images[self.best(codes)])
-
-    def best(self, codes: Sequence[int]) -> int:
-        """A permutation that takes a state to the representative of its orbit."""
-        left = [self.tree]
-        while len(left) > 1 or len(left[0].permutations) > 1:
-            if len(left) == 1 and len(left[0].branches) == 1:  # nothing to compare
-                left = [left[0].branches[0][1]]
-                continue
-            lowest, following = None, list[Node]()
-            for node in left:
-                for image, behind in node.branches:
-                    code = image.of(codes)
-                    if lowest is None or code < lowest:
-                        lowest, following = code, [behind]
-                    elif code == lowest:
-                        following.append(behind)
-            if not following:  # behind the last slot: they all lead to the same state
-                break
-            left = following
-        return left[0].permutations[0]
-
-    def image(self, number: int, packed: int) -> int:
-        """Where the permutation with this number takes a state."""
-        codes = self._codes(packed)
-        return self._packed(image.of(codes) for image in self.images[number])
-
-    def _codes(self, packed: int) -> list[int]:
-        return [packed >> shift & mask for shift, mask in self._shifts]
-
-    def _packed(self, codes: Iterator[int]) -> int:
-        return sum(code << shift for code, (shift, _) in zip(codes, self._shifts, strict=True))
+        return self.orbits.representative(packed)
 
     # Traces.
 
@@ -150,9 +163,13 @@ class Symmetry:
         of a property a last step decides it, and leads into the orbit of `end`, packed, or out of the domains. Each
         state of the path joins the sample, so that no verdict rests on one that was not looked at.
         """
-        state, choices = orbits[0], list[tuple[int, int]]()
         for orbit in orbits:
             self.examine_state(orbit)
+        return self.way_through(orbits, number, end)
+
+    def way_through(self, orbits: Sequence[Values], number: int | None = None, end: int = 0) -> Path:
+        """The path of `concrete`, whose states are not looked at: where an evaluation fails, that would fail, too."""
+        state, choices = orbits[0], list[tuple[int, int]]()
         for following in map(self.model.layout.pack, orbits[1:]):
             taken = self._first(each for each in self.model.expand(state).steps if self._leads(each, following))
             choices.append((taken.action, taken.instance))
@@ -169,7 +186,7 @@ class Symmetry:
 
     def _leads(self, taken: Taken, orbit: int) -> bool:
         """Whether a step leads into the orbit with this representative."""
-        return taken.after is not None and self.least_packed(self.model.layout.pack(taken.after)) == orbit
+        return taken.after is not None and self.represent(self.model.layout.pack(taken.after)) == orbit
 
     def _first(self, steps: Iterator[Taken]) -> Taken:
         for taken in steps:
@@ -205,9 +222,10 @@ class Symmetry:
             except EvaluationFailed as failed:
                 raise self._refused(self._kind_of(failed.what), failed.cause) from failed
         self._compare(here, unnamed, f"it singles out a {self._names}")
-        for number in self._probes:
-            there = self._looked_at(self.model, self.image(number, packed))
-            self._compare(self._renamed(number, here), there, f"it does otherwise {self._renaming(number)}")
+        for probe in self._probes:
+            there = self._looked_at(self.model, self._image(probe, packed))
+            why = f"it does otherwise with {described(probe.permutation)}"
+            self._compare(self._renamed(probe, here), there, why)
 
     def _looked_at(self, model: Model, packed: int) -> _Seen:
         state, pack = model.layout.unpack(packed), model.layout.pack
@@ -219,15 +237,19 @@ class Symmetry:
             closed,
         )
 
-    def _renamed(self, number: int, seen: _Seen) -> _Seen:
+    def _image(self, probe: Probe, packed: int) -> int:
+        """Where a permutation takes a state."""
+        codes = self._codes.unpack(packed)
+        return self._codes.pack(image.of(codes) for image in probe.images)
+
+    def _renamed(self, probe: Probe, seen: _Seen) -> _Seen:
         """What is to be seen in the image of a state under a permutation."""
-        instances = self._instances[number]
         return _Seen(
             {
-                (action, instances[action][at]): None if after is None else self.image(number, after)
+                (action, probe.instances[action][at]): None if after is None else self._image(probe, after)
                 for (action, at), after in seen.steps.items()
             },
-            {(action, instances[action][at], judged) for action, at, judged in seen.judged},
+            {(action, probe.instances[action][at], judged) for action, at, judged in seen.judged},
             seen.holding,
             seen.closed,
         )
@@ -257,7 +279,7 @@ class Symmetry:
             except (ToldApart, OutOfDomain, TypeError) as failed:
                 raise self._refused("a domain", str(failed)) from failed
         closed = all(
-            self.image(number, state) in first for state in first if state is not None for number in self._probes
+            self._image(probe, state) in first for state in first if state is not None for probe in self._probes
         )
         if first != named or not closed:
             raise self._refused("initial", f"it singles out a {self._names}")
@@ -267,46 +289,6 @@ class Symmetry:
         """The same model with interchangeable values that have no face; to be made and used under `anonymity`."""
         specification = self.model.specification
         return Model(type(specification)(**specification.valuation))
-
-    @cached_property
-    def _probes(self) -> Sequence[int]:
-        """The permutations that are tried on a state of the sample."""
-        if len(self.group) <= WHOLE_GROUP:
-            return range(1, len(self.group))
-        return [number for number, permutation in enumerate(self.group) if _generates(permutation)]
-
-    @cached_property
-    def _instances(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        """By permutation, action and instance: the instance with the parameters permuted."""
-        return tuple(
-            tuple(tuple(_instances(list(action.domains.values()), permutation)) for action in self.model.actions)
-            for permutation in self.group
-        )
-
-    def _images(self, permutation: Permutation) -> tuple[Image, ...]:
-        """What a permutation puts into each slot."""
-        layout, found = self.model.layout, dict[int, Image]()
-        for name, (_, domain) in self.model.specification.variables.items():
-            at = layout.variables[name].at
-            for cell, target in _targets(at, domain, permutation):
-                first, to = layout.first_slot[cell], layout.first_slot[target]
-                try:
-                    taken = routes(layout.cells[cell].domain, layout.cells[target].domain, permutation)
-                except OutOfDomain as wrong:
-                    raise self._refused(f"variable {name}", f"its domain is not symmetric: {wrong}") from None
-                for number, route in enumerate(taken):
-                    guard = -1 if route.guard is None else first + route.guard
-                    found[to + route.slot] = Image(first + number, route.codes, guard, route.above)
-        return tuple(found[slot] for slot in range(len(layout.slots)))
-
-    def _renaming(self, number: int) -> str:
-        renamed = (
-            f"{sort} {value} for {image}"
-            for sort, images in self.group[number].items()
-            for value, image in images.items()
-            if value != image
-        )
-        return "with " + ", ".join(renamed)
 
     @property
     def _names(self) -> str:
@@ -321,62 +303,6 @@ class Symmetry:
         return UsageError(f"--symmetry: {who} of {self.model.specification.name} tells {self._names}s apart: {why}")
 
 
-def _sorts(model: Model) -> Sorts:
-    """Every sort of interchangeable values of a model."""
-    found: dict[str, tuple[Any, ...]] = {}
-    try:
-        for _, domain in model.specification.variables.values():
-            if isinstance(domain, MappingDomain):
-                unite(found, sorts_of(domain.keys))
-                for cell in domain.cells.values():
-                    unite(found, sorts_of(cell))
-            else:
-                unite(found, sorts_of(domain))
-        for action in model.actions:
-            for domain in action.domains.values():
-                unite(found, sorts_of(domain))
-    except SpecificationError as wrong:
-        raise UsageError(f"--symmetry: {wrong}") from None
-    if not found:
-        raise UsageError(f"--symmetry: {model.specification.name} has no interchangeable values")
-    return found
-
-
-def _group(sorts: Sorts) -> Iterator[Permutation]:
-    """Every permutation of each sort with every one of the others; first the one that changes nothing."""
-    for chosen in product(*(permutations(values) for values in sorts.values())):
-        yield {
-            sort: dict(zip(values, images, strict=True))
-            for (sort, values), images in zip(sorts.items(), chosen, strict=True)
-        }
-
-
-def _generates(permutation: Permutation) -> bool:
-    """Whether it exchanges two neighbours and nothing else."""
-    changed = [
-        (at, [*images].index(image))
-        for images in permutation.values()
-        for at, (value, image) in enumerate(images.items())
-        if value != image
-    ]
-    return len(changed) == 2 and changed[0][1] == changed[0][0] + 1
-
-
-def _targets(
-    at: int | Mapping[Any, int], domain: Domain[Any] | MappingDomain, permutation: Permutation
-) -> Iterator[tuple[int, int]]:
-    """Each cell of a variable with the cell to which a permutation takes it."""
-    if isinstance(at, int) or not isinstance(domain, MappingDomain):
-        assert isinstance(at, int)
-        yield at, at
-        return
-    for key, cell in at.items():
-        target = moved(domain.keys, key, permutation)
-        if target not in at:
-            raise UsageError(f"--symmetry: the keys of a mapping have {key} and not {target}")
-        yield cell, at[target]
-
-
 def _instances(domains: Sequence[Domain[Any]], permutation: Permutation) -> Iterator[int]:
     """For each instance of an action whose parameters range over these domains, the one with them permuted."""
     for values in product(*domains):
@@ -384,13 +310,3 @@ def _instances(domains: Sequence[Domain[Any]], permutation: Permutation) -> Iter
         for domain, value in zip(domains, values, strict=True):
             number = number * domain.size + domain.rank(moved(domain, value, permutation))
         yield number
-
-
-def _tree(images: Sequence[Sequence[Image]], group: tuple[int, ...], slot: int) -> Node:
-    """These permutations, by what they put into this slot and the following ones."""
-    if slot == len(images[0]):
-        return Node(group, ())
-    branches: dict[Image, list[int]] = {}
-    for number in group:
-        branches.setdefault(images[number][slot], []).append(number)
-    return Node(group, tuple((image, _tree(images, tuple(numbers), slot + 1)) for image, numbers in branches.items()))

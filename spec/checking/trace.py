@@ -1,22 +1,19 @@
 """A trace: an initial state, the steps from it, what each of them changed, and what its author says of that.
 
-It is made by doing the steps again, through the specification itself; so a trace that exists is a trace that
-the specification has.
+`str` of it is what a person reads, `to_json` what the JSON contract has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
-from spec.checking.model import TYPE_OK, EvaluationFailed, Model
-from spec.checking.views import news, sentences
-from spec.language.domains import ABSENT, LEFT_OUT, Subset
-from spec.language.errors import Disabled, SpecificationError
-from spec.language.state import Misplaced, Values
-from spec.language.words import Step, listening
+from spec.checking.model import DEADLOCK
+from spec.checking.notebook import Shown
+from spec.checking.values import jsonable, show
+from spec.language.domains import LEFT_OUT
+from spec.language.words import Step
 
 
 @dataclass(frozen=True)
@@ -40,16 +37,17 @@ class TraceStep:
         return {**told, "views": list(self.views)} if self.views else told
 
 
-@dataclass(frozen=True)
-class Trace:
-    """How a property comes to be broken, or witnessed."""
+@dataclass(frozen=True, repr=False)
+class Trace(Shown):
+    """How a property comes to be broken, or witnessed; or, without a property, what happens in a run."""
 
     broken: str
-    """The name of the property."""
+    """The name of the property; empty for a run."""
     sentence: str
     """What it states."""
     failing: str
-    """With which parameters it fails, and what is wrong if it is a domain that is left; may be empty."""
+    """With which parameters it fails, and what is wrong if it is a domain that is left; may be empty. Without a
+    property: the evaluation that fails at the end, if one does."""
     looked_at: Mapping[str, Any]
     """What it looked at in the last state, and found there."""
     initial: Mapping[str, Any]
@@ -57,6 +55,8 @@ class Trace:
     initial_views: tuple[str, ...]
     """What the views say of it."""
     steps: tuple[TraceStep, ...]
+    witness: bool = False
+    """Whether it is good news: a `sometimes` that was seen."""
 
     @property
     def length(self) -> int:
@@ -64,163 +64,84 @@ class Trace:
         return len(self.steps) + 1
 
     def to_json(self) -> dict[str, Any]:
-        """The counterexample of the JSON contract; `initial_views` is there if the views say something of it."""
+        """The counterexample of the JSON contract; `property` is there if one is broken, `initial_views` if the views
+        say something of the initial state.
+        """
         views = {"initial_views": list(self.initial_views)} if self.initial_views else {}
         return {
-            "property": self.broken,
+            **({"property": self.broken} if self.broken else {}),
             "length": self.length,
             "initial": jsonable(self.initial),
             **views,
             "steps": [each.to_json() for each in self.steps],
         }
 
+    def __repr__(self) -> str:
+        return f"<Trace of {self.broken or 'a run'}, {self.length} states>"
 
-Path = tuple[Values, Sequence[tuple[int, int]]]
-"""An initial state, and the action and instance of each step."""
+    def __str__(self) -> str:
+        if not self.broken:
+            return "\n".join(self._told())
+        return "\n".join([f"{self.broken}: {self.sentence}", "", *self._told(), *self._why()])
 
+    def _told(self) -> Iterator[str]:
+        """The initial state and the steps, each with what was said, what the views say now, and only what changed."""
+        width, mark = len(str(self.length)), self._mark()
+        yield f"  {1:{width}}  initially"
+        yield from _remarks(width, self.initial_views, "" if self.steps else mark)
+        for line in _variables(self.initial):
+            yield f"  {'':{width}}    {line}"
+        for number, step in enumerate(self.steps, start=2):
+            yield from _step(number, width, step, mark if number == self.length else "")
 
-class Done(NamedTuple):
-    """A step that was done, and where it led."""
+    def _mark(self) -> str:
+        """What stands at the last step."""
+        if not self.broken:
+            return f"{self.failing} fails here" if self.failing else ""
+        if self.broken == DEADLOCK:
+            return ""
+        return f"{self.broken} is witnessed here" if self.witness else f"{self.broken} breaks here"
 
-    told: TraceStep
-    after: Values | None
-    """The successor; None where a value lies outside its domain."""
-    wrong: str
-    """Which value, where, and what is allowed; empty if there is a successor."""
-
-
-def do(model: Model, state: Values, choice: tuple[int, int]) -> Done:
-    """Do a step in a state: the action and the instance with these numbers.
-
-    Raises:
-        Disabled: it is not enabled there.
-    """
-    action_number, instance_number = choice
-    action = model.actions[action_number]
-    instance, said = action.instances[instance_number], list[str]()
-    window, after, wrong = model.window(), None, ""
-    window.load(state)
-    window.writable(action.name)
-    changes: dict[str, tuple[Any, Any]] = {}
-    with listening(said.append):
-        try:
-            instance.run(window.s, **instance.parameters)
-            after = window.changed()
-        except Misplaced as misplaced:
-            wrong = str(misplaced)
-    if after is None:
-        for place, (old, new) in window.assigned().items():
-            changes.update(differences(place, old, new))
-    else:
-        for cell, old, new in zip(model.layout.cells, state, after, strict=True):
-            changes.update(differences(cell.name, old, new))
-    views = () if after is None else news(sentences(model, state), sentences(model, after))
-    return Done(TraceStep(action.step(instance_number), tuple(said), changes, views), after, wrong)
-
-
-def trace(model: Model, number: int, path: Path) -> Trace:
-    """The trace along a path, at whose end the property with this number is broken or witnessed."""
-    state, choices = path
-    steps, wrong = [], ""
-    previous: Values = state
-    for choice in choices:
-        try:
-            told, after, wrong = do(model, state, choice)
-        except Disabled:
-            step = model.actions[choice[0]].step(choice[1])
-            again = "it is not deterministic: it was enabled, and done again for the trace it is not"
-            raise EvaluationFailed(str(step), again, model.show(state)) from None
-        if after is not None:
-            previous, state = state, after
-        steps.append(told)
-    failing, looked_at = _why(model, number, previous, steps[-1].step if steps else None, state)
-    judged = model.properties[number]
-    return Trace(
-        judged.name,
-        judged.doc,
-        wrong if judged.name == TYPE_OK else failing,
-        looked_at,
-        as_variables(model, path[0]),
-        tuple(filter(None, sentences(model, path[0]))),
-        tuple(steps),
-    )
-
-
-def _why(
-    model: Model, number: int, before: Values, step: Step | None, after: Values
-) -> tuple[str, Mapping[str, Any]]:
-    """With which parameters a property fails, and what it found in the places that it looked at."""
-    judged = model.properties[number]
-    if judged.kind == "sometimes":
-        return "", {}
-    for instance in judged.instances:
-        earlier, now = model.window(), model.window()
-        then, here = earlier.load(before), now.load(after)
-        given: list[Any] = [then, step, here] if judged.over_steps else [here]
-        seen_then, seen_now = earlier.watch(), now.watch()
-        if not instance.run(*given, **instance.parameters):
-            failing = ", ".join(f"{name} = {value}" for name, value in instance.parameters.items())
-            looked_at = {}
-            for at, cell in enumerate(model.layout.cells):
-                if at in seen_then:
-                    looked_at[f"before, {cell.name}"] = before[at]
-                if at in seen_now:
-                    looked_at[cell.name] = after[at]
-            return failing, looked_at
-    return "", {}
-
-
-def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """What changed, as deep inside records as it can be told: `broker[0].epoch`, from 0 to 1."""
-    if old is new or old is LEFT_OUT or _alike(old, new):
-        return
-    fields = getattr(type(old), "_fields", None)
-    if fields is None or type(old) is not type(new):
-        yield place, (old, new)
-        return
-    for field, before, after in zip(fields, old, new, strict=True):
-        yield from differences(f"{place}.{field}", before, after)
-
-
-def _alike(old: Any, new: Any) -> bool:
-    try:
-        return type(old) is type(new) and bool(old == new)
-    except SpecificationError:  # one that was never taken over still has what is to be left out
-        return False
-
-
-def as_variables(model: Model, state: Values) -> dict[str, Any]:
-    """A state as its variables: plain ones by name, mappings as dicts of the keys that are there."""
-    found: dict[str, Any] = {}
-    for name, variable in model.layout.variables.items():
-        if isinstance(variable.at, int):
-            found[name] = state[variable.at]
+    def _why(self) -> Iterator[str]:
+        """What it was that broke, below an empty line."""
+        if self.witness:
+            return
+        yield ""
+        where = f" for {self.failing}" if self.failing else ""
+        if self.broken == DEADLOCK:
+            yield "  here no action is enabled"
+        elif self.looked_at:
+            yield f"  {self.broken} does not hold{where}, which looked at"
+            for place, value in self.looked_at.items():
+                yield f"    {place}: {show(value)}"
         else:
-            found[name] = {key: state[at] for key, at in variable.at.items() if state[at] is not ABSENT}
-    return found
+            yield f"  {self.broken} does not hold{where}"
 
 
-def jsonable(value: Any) -> Any:
-    """A value of a state as JSON: records as objects, sets and tuples as lists, absent things as null."""
-    if isinstance(value, Enum):
-        return value.name
-    if value is ABSENT or value is None:
-        return None
-    if isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if hasattr(value, "_fields"):
-        return {name: jsonable(part) for name, part in zip(value._fields, value, strict=True) if part is not LEFT_OUT}
-    if isinstance(value, Mapping):
-        return {name_of_key(key): jsonable(part) for key, part in value.items() if part is not LEFT_OUT}
-    if isinstance(value, frozenset) and not isinstance(value, Subset):
-        return [jsonable(part) for part in sorted(value, key=repr)]
-    if isinstance(value, tuple | frozenset):
-        return [jsonable(part) for part in value]
-    return None if value is LEFT_OUT else str(value)
+def _remarks(width: int, views: Iterable[str], mark: str) -> Iterator[str]:
+    """What a reader may hold on to: what is so from now on, and that this is where it hurts."""
+    for sentence in views:
+        yield f"  {'':{width}}  * {sentence}"
+    if mark:
+        yield f"  {'':{width}}  ! {mark}"
 
 
-def name_of_key(key: Any) -> str:
-    """A key of a mapping as the name of a JSON member."""
-    return key.name if isinstance(key, Enum) else str(key)
+def _variables(variables: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in variables.items():
+        if isinstance(value, Mapping):
+            plain = {key: each for key, each in value.items() if each not in ((), frozenset())}
+            for key, each in plain.items():
+                yield f"{name}[{key}]: {show(each)}"
+        elif value is not LEFT_OUT and value not in ((), frozenset()):
+            yield f"{name}: {show(value)}"
+
+
+def _step(number: int, width: int, step: TraceStep, mark: str) -> Iterator[str]:
+    parameters = ", ".join(f"{name}={show(value)}" for name, value in step.step.parameters.items())
+    said = f"   {'; '.join(step.said)}" if step.said else ""
+    yield f"  {number:{width}}  {step.step.action}({parameters}){said}"
+    yield from _remarks(width, step.views, mark)
+    for place, (old, new) in step.changes.items():
+        yield f"  {'':{width}}    {place}: {show(old)} -> {show(new)}"
+    if not step.changes:
+        yield f"  {'':{width}}    nothing changes"

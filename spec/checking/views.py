@@ -39,7 +39,9 @@ def _sentence(name: str, instance: Instance, s: State) -> str:
         wrong = f"it answers {text!r}, not a text"
     except Disabled:
         wrong = "`require` and `bound` belong into actions"
-    except Exception as failure:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:
         wrong = f"{type(failure).__name__}: {failure}"
     return _on_one_line(f"view {Step(name, instance.parameters)} fails: {wrong}")
 

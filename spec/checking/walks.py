@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, Protocol
 from spec.checking.chance import SWARM, Chance, Manner
 from spec.checking.exploration import is_violation, split
 from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Taken
+from spec.checking.paths import Path
 from spec.checking.sketch import Sketch, note
-from spec.checking.trace import Path
 from spec.language.state import WORD
 
 
@@ -134,6 +134,7 @@ class PlainWalker:
                     note(registers, run.words())
                     watch(tally.runs, tally.steps + len(run.choices))
             except EvaluationFailed as failure:
+                failure.path = run.first, run.choices
                 failure.add_note(f"in run {number} of seed {self.asked.seed}")
                 raise
             tally.runs += 1
@@ -203,12 +204,14 @@ class _Run:
                 self.broken = self.walker.deadlock
             return False
         taken = self.chosen(expansion)
-        self.choices.append((taken.action, taken.instance))
+        choice = taken.action, taken.instance
         if taken.after is None:
+            self.choices.append(choice)
             self.broken = 0
             return False
-        before, self.state = self.state, taken.after
-        found = self.model.found_on(before, self.choices[-1], self.state, self.walker.in_steps)
+        found = self.model.found_on(self.state, choice, taken.after, self.walker.in_steps)
+        self.choices.append(choice)
+        self.state = taken.after
         self.judge((*found, *self.model.found_in(self.state, self.walker.in_states)))
         return True
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from spec.checking.arguments import Given
 from spec.language.domains import ABSENT
-from spec.language.specification import Specification
 from spec.language.state import State, Values, key_in_brackets
 from spec.language.words import Step
 from spec.testing.machine import SpecificationMachine, machine_class
@@ -42,7 +42,7 @@ class Mapped(NamedTuple, Generic[S]):
 
 
 def against(
-    specification: Specification,
+    specification: Given,
     make: Callable[..., S],
     *,
     see: Callable[[S, Any], object],

@@ -28,8 +28,8 @@ from hypothesis import currently_in_test_context, event
 from hypothesis import strategies as st
 from hypothesis.stateful import Rule, RuleBasedStateMachine, rule
 
+from spec.checking.arguments import Given
 from spec.language.errors import UsageError
-from spec.language.specification import Specification
 from spec.language.state import Values
 from spec.language.words import Step
 from spec.testing.recipe import Recipe
@@ -142,7 +142,7 @@ def _one_of_routes(routes: int) -> st.SearchStrategy[int]:
 _ENABLED_RULES = enabled_rules()
 
 
-def as_state_machine(specification: Specification, *, bounds: bool = True) -> type[SpecificationMachine]:
+def as_state_machine(specification: Given, *, bounds: bool = True) -> type[SpecificationMachine]:
     """A Hypothesis state machine that takes random walks through a specification.
 
     Every action is a rule under its name. The initial state and each later one must hold values of their

@@ -12,12 +12,13 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
+from spec.checking.arguments import Given
 from spec.checking.exploration import Question, is_violation, split
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Taken
+from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
-from spec.checking.trace import Path, Trace, trace
+from spec.checking.trace import Trace
 from spec.language.errors import Disabled, SpecificationError, UsageError
-from spec.language.specification import Specification
 from spec.language.state import Misplaced, Values
 from spec.language.words import Step, without_bounds
 
@@ -87,9 +88,9 @@ class Ground:
     at: Callable[[Values], Place]
     """The place of a state."""
 
-    def __init__(self, specification: Specification, *, bounds: bool = True):
-        self.specification, self.bounds = specification, bounds
-        self.model = Model(specification)
+    def __init__(self, specification: Given, *, bounds: bool = True):
+        self.model, self.bounds = Model(specification), bounds
+        self.specification = specification = self.model.specification
         judged = [n for n, each in enumerate(self.model.properties) if each.name != DEADLOCK]
         self.of_states, self.of_steps = split(self.model, judged)
         self.beginnings = _beginnings(self.model)

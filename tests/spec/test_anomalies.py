@@ -14,7 +14,8 @@ from spec.checking import Result, check
 from spec.language import SpecificationError, UsageError
 from spec.loading import system_named
 from spec.releases import RELEASES
-from tests.spec.test_instances import SIZES
+from tests.spec.test_instances import EVERY as SIZES
+from tests.spec.test_instances import SMALL
 
 ATLAS = """
 [[anomaly]]
@@ -36,7 +37,7 @@ id = "T20"
 ticket = "KAFKA-20"
 sentence = "A lock is missing."
 system = "tests.spec.toys:Turnstile"
-release = "3"
+release = "3.9.0"
 switch = "lock"
 property = "never_crowded"
 length = 4
@@ -55,7 +56,7 @@ def test_a_row_says_what_it_does_not_leave_out() -> None:
     """Without its values a switch is off and on; without a release the newest counts, and without constants none."""
     assert (OPEN.off, OPEN.on, OPEN.constants, OPEN.fixed_in) == (False, True, {}, None)
     assert (FORMS.off, FORMS.on, FORMS.constants, FORMS.fixed_in) == ("rope", "arm", {"people": 5}, "2.0")
-    assert (FORMS.release, OPEN.release) == (None, "3")
+    assert (FORMS.release, OPEN.release) == (None, "3.9.0")
 
 
 @pytest.mark.parametrize(
@@ -305,7 +306,10 @@ def test_a_release_that_removed_it_did(row: Anomaly) -> None:
         assert releases[row.fixed_in][row.switch] == row.on != releases[before][row.switch]
 
 
-@pytest.mark.parametrize("row", [pytest.param(each, id=each.id, marks=SIZES[each.size]) for each in EVERY])
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(each, id=each.id, marks=() if each.size in SMALL else pytest.mark.long) for each in EVERY],
+)
 def test_an_anomaly_comes_out_as_recorded(row: Anomaly) -> None:
     """It breaks without the fix, in as many states, and holds with it."""
     outcome = row.explore()

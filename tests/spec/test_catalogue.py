@@ -2,11 +2,44 @@
 
 from __future__ import annotations
 
+import doctest
+from typing import Any
+
+import pytest
+
+from spec import catalogue, releases
 from spec.anomalies import read
 from spec.catalogue import atlas, describe
 from spec.language import Specification, switch
+from tests.spec.checking.test_trace import Post
 from tests.spec.test_anomalies import ATLAS
 from tests.spec.toys import Turnstile
+
+
+def test_a_system_is_described() -> None:
+    """What `kafkaspec list` says of one: releases with the same constants stand together."""
+    assert list(describe(Post)) == [
+        "post",
+        "  Letters go through boxes.",
+        "  constants",
+        "    boxes = 2",
+        "      Where letters lie.",
+        "  switches",
+        "    careful = true",
+        "      Nobody writes twice.",
+        "    form = post [one of post, pigeon]",
+        "      How it is sent.",
+        "  properties",
+        "    not_both_looked",
+        "      Ann and Bob never look into the same box.",
+        "    nothing_is_taken",
+        "      No letter goes away.",
+        "    both_full [witness]",
+        "      Both are full.",
+        "  releases",
+        "    0.10.1 to 1.1  careful = false",
+        "    2.0 to 3.9     careful = true",
+    ]
 
 
 def test_constants_of_a_variant_stand_below_its_title() -> None:
@@ -88,3 +121,9 @@ T20  KAFKA-20  open
   tests.spec.toys:Turnstile: never_crowded breaks with lock = false, holds with the proposed fix, lock = true"""
     )
     assert atlas(()) == "none is recorded"
+
+
+@pytest.mark.parametrize("module", [catalogue, releases])
+def test_examples_run(module: Any) -> None:
+    """The examples in the docstrings show what happens."""
+    assert doctest.testmod(module).failed == 0

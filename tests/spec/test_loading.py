@@ -172,7 +172,7 @@ def test_without_wishes_the_defaults_hold() -> None:
         ({"switched_off": ["lock"]}, (Arm, {"lock": False, "patience": 1})),
         ({"settings": ["patience=0", "room=3"]}, (Arm, {"room": 3, "lock": True, "patience": 0})),
         ({"settings": ["lock=false", "kind=arm"], "release": "1.1"}, (Arm, {"lock": False, "patience": 1})),
-        ({"settings": ["lock=false"], "switched_on": ["lock"]}, (Arm, {"lock": True, "patience": 1})),
+        ({"settings": ["lock=false"], "switched_off": ["lock"]}, (Arm, {"lock": False, "patience": 1})),
         ({"settings": ["kind=rope"]}, (Rope, {})),
         ({"release": "1.1"}, (Rope, {})),
     ],
@@ -212,6 +212,15 @@ def test_constants_are_those_of_the_variant_that_the_others_pick(
             "--with patience: patience is a constant, not a switch; write --set patience=VALUE",
         ),
         ({"settings": ["patience=some"]}, "patience = some: it must be an integer"),
+        (
+            {"settings": ["lock=false"], "switched_on": ["lock"]},
+            "--set lock=false and --with lock: lock has one value",
+        ),
+        (
+            {"settings": ["lock=true", "kind=rope", "kind=arm"]},
+            "--set kind=rope and --set kind=arm: kind has one value",
+        ),
+        ({"settings": ["room=1", "room=1", "room=2"]}, "--set room=1 and --set room=2: room has one value"),
         ({"settings": ["kind=wall"]}, "kind = wall: it must be one of rope, arm"),
     ],
 )

@@ -7,6 +7,7 @@ import io
 import re
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +17,10 @@ from spec.checking.simulation import Walked
 from spec.progress import BAR, QUICK, Progress, bar, line
 
 FIGURES = Figures(depth=12, generated=3456789, distinct=1000000, queue=2345, seconds=4.0)
+
+TAKEN = 65_000_000
+"""Bytes of memory."""
+told = partial(line, taken=TAKEN)
 
 Clock = Callable[[float], None]
 
@@ -37,6 +42,12 @@ class Terminal(io.StringIO):
         return written
 
 
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all processes have taken."""
+    monkeypatch.setattr("spec.checking.memory.of_tree", lambda: TAKEN)
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time that progress sees; it goes on when it is told to."""
@@ -50,18 +61,36 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_line_has_all_figures() -> None:
-    """Depth, generated, distinct, queue, rate and memory, in numbers that can be read."""
-    said = line(FIGURES)
-    assert said.startswith("depth 12, 3,456,789 generated, 1,000,000 distinct, 2,345 queued, 250,000 states/s, ")
-    assert re.search(r" [\d,]+ MB$", said)
+    """Depth, generated, distinct, queue, rate, memory and time, in numbers that can be read."""
+    said = told(FIGURES)
+    assert said.startswith("depth 12, 3.5 M generated, 1.0 M distinct, 2,345 queued, 250 k/s, ")
+    assert said.endswith(", 65 MB, 0:04")
+
+
+@pytest.mark.parametrize("width", [80, 67, 40, 20])
+@pytest.mark.parametrize(
+    "figures",
+    [
+        Figures(1234, 98_765_432_109, 9_876_543_210, 987_654_321, 98_765.4, 24.5, 0.125),
+        Walked(9_876_543, 98_765_432, 98_765_432_109, 98_765.4, 0.125),
+        Figures(1234, 5, 4, 3, 2.0)._replace(evaluating=f"12 s: go() in the state {'x = 1, ' * 30}"),
+    ],
+    ids=["states", "runs", "an evaluation"],
+)
+def test_a_line_has_room(figures: Figures | Walked, width: int) -> None:
+    """However large the figures are; speed, memory and time are among the last that are left out."""
+    said = told(figures, width=width)
+    assert len(said) <= width
+    if width >= 67 and not figures.evaluating:
+        assert re.search(r" [\d.]+ [kM](?:/s| steps/s), .*[MG]B, 27:26:05$", said)
 
 
 def test_what_an_engine_knows_beside_them() -> None:
     """Bytes for each state, and the share of the time in which the specification itself ran."""
-    said = line(FIGURES._replace(bytes_per_state=22.84, in_python=0.126))
-    assert ", 250,000 states/s, 22.8 bytes/state, 13% in Python, " in said
+    said = told(FIGURES._replace(bytes_per_state=22.84, in_python=0.126), width=120)
+    assert ", 250 k/s, 23 bytes/state, 13% in Python, " in said
     for part, figures in (("bytes/state", FIGURES._replace(in_python=0.0)), ("Python", FIGURES)):
-        assert part not in line(figures)
+        assert part not in told(figures)
 
 
 @pytest.mark.parametrize(("queue", "full"), [(1000000, 0), (500000, BAR // 2), (1, BAR - 1), (0, BAR)])
@@ -73,10 +102,10 @@ def test_a_bar_fills_as_less_is_left_to_do(queue: int, full: int) -> None:
 def test_a_line_of_a_simulation() -> None:
     """Runs, of how many, steps, rate, what the specification took, and memory; the bar is of runs."""
     walked = Walked(runs=2_500, asked=10_000, steps=240_000, seconds=0.5, in_python=0.25)
-    assert line(walked).startswith("2,500 of 10,000 runs, 240,000 steps, 480,000 steps/s, 25% in Python, ")
-    assert re.search(r" [\d,]+ MB$", line(walked))
+    assert told(walked).startswith("2,500 of 10 k runs, 240 k steps, 480 k steps/s, 25% in Python, ")
+    assert told(walked).endswith(" 65 MB, 0:00")
     assert bar(walked) == "#" * (BAR // 4) + "-" * (BAR - BAR // 4)
-    assert "0 steps/s" in line(walked._replace(seconds=0.0))
+    assert "0 steps/s" in told(walked._replace(seconds=0.0))
 
 
 def test_a_bar_of_nothing() -> None:
@@ -86,7 +115,7 @@ def test_a_bar_of_nothing() -> None:
 
 def test_no_time_has_passed() -> None:
     """At the very beginning there is no rate yet."""
-    assert "0 states/s" in line(FIGURES._replace(seconds=0.0))
+    assert " 0/s" in told(FIGURES._replace(seconds=0.0))
 
 
 def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
@@ -116,7 +145,7 @@ def test_who_had_to_wait_sees_what_it_came_to(clock: Clock) -> None:
     with Progress(stream, every=3.0) as progress:
         progress(FIGURES)
         clock(QUICK)
-    assert stream.getvalue() == f"{line(FIGURES)}\n"
+    assert stream.getvalue() == f"{told(FIGURES)}\n"
 
 
 def test_who_was_never_told_says_nothing(clock: Clock) -> None:
@@ -141,10 +170,39 @@ def test_a_terminal_is_written_on_in_place(clock: Clock, monkeypatch: pytest.Mon
         progress(FIGURES)
         assert stream.shown.wait(60)
         during = stream.getvalue()
-    assert f"{bar(FIGURES)} depth 12, 3,456,789 generated" in during
-    assert "distinct" not in during
+    assert f"{bar(FIGURES)} depth 12, 1.0 M distinct, 0:04" in during
     assert "\n" not in during
-    assert stream.getvalue().endswith(f"\x1b[2K{line(FIGURES)}\n")
+    assert stream.getvalue().endswith(f"\x1b[2K{told(FIGURES)}\n")
+
+
+def test_what_is_done_beside_exploring_is_told_at_once(clock: Clock) -> None:
+    """And once, however quick it is; the lines with figures come as they always do."""
+    stream, doing = io.StringIO(), "compiling for states of 2 words"
+    with Progress(stream, every=3.0) as progress:
+        progress(FIGURES._replace(doing=doing))
+        clock(1.0)
+        progress(FIGURES._replace(doing=doing))
+        clock(3.0)
+        progress(FIGURES._replace(doing=doing))
+        progress(FIGURES)
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == doing
+    assert lines[1:] == [told(FIGURES)] * 2
+
+
+def test_before_the_first_state_there_are_no_figures_to_tell(clock: Clock) -> None:
+    """A line says what is done instead."""
+    stream, nothing = io.StringIO(), Figures(0, 0, 0, 0, 0.0, doing="compiling")
+    with Progress(stream, every=3.0) as progress:
+        progress(nothing)
+        clock(4.0)
+        progress(nothing)
+        progress(FIGURES)
+    assert [each.partition(",")[0] for each in stream.getvalue().splitlines()] == [
+        "compiling",
+        "compiling",
+        "depth 12",
+    ]
 
 
 def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +212,19 @@ def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.Monk
     with Progress(stream, every=3.0) as progress:
         clock(4.0)
         progress(FIGURES)
-    assert stream.getvalue() == 2 * f"{line(FIGURES)}\n"
+    assert stream.getvalue() == 2 * f"{told(FIGURES)}\n"
+
+
+def test_an_evaluation_that_takes_long_is_not_what_it_came_to(clock: Clock) -> None:
+    """It has a line of its own, and the last one has the figures."""
+    stream = io.StringIO()
+    with Progress(stream, every=3.0) as progress:
+        progress(FIGURES)
+        clock(12.0)
+        progress(FIGURES._replace(evaluating="10 s: go() in the state x = 1"))
+    first, last = stream.getvalue().splitlines()
+    assert first == "one evaluation takes 10 s: go() in the state x = 1"
+    assert last == told(FIGURES)
 
 
 def test_stderr_is_where_it_goes(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,10 +16,12 @@ import pytest
 
 from spec.checking import check
 from spec.checking.exploration import Engine, Exploration, Figures, Question
+from spec.checking.local import LocalEngine
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.language import Specification, SpecificationError
+from tests.spec.checking.local.comparing import explored as alike
 from tests.spec.toys import (
     TOYS,
     Countdown,
@@ -29,6 +31,7 @@ from tests.spec.toys import (
     Jugs,
     RaisingAction,
     RaisingProperty,
+    Talking,
     Walkers,
     WrongStart,
 )
@@ -59,7 +62,7 @@ def explored(engine: Engine, specification: Specification, **bounds: Any) -> dic
     """What an engine finds; on the way it must tell of every level."""
     model, told = Model(specification), list[Figures]()
     found = engine.explore(model, asked(model, **bounds), told.append)
-    assert {figures.depth for figures in told} == set(range(1, found.figures.depth + 1))
+    assert {figures.depth for figures in told if not figures.doing} == set(range(1, found.figures.depth + 1))
     return comparable(found)
 
 
@@ -94,6 +97,8 @@ def test_a_failed_evaluation_is_the_one_that_the_reference_meets(toy: Specificat
     with pytest.raises(EvaluationFailed) as failed:
         explored(SparkEngine(), toy)
     assert (str(failed.value), failed.value.state) == (str(expected.value), expected.value.state)
+    assert failed.value.path == expected.value.path
+    assert failed.value.path is not None
 
 
 def test_an_initial_state_outside_its_domain_is_refused(tmp_path: Path) -> None:
@@ -133,16 +138,6 @@ def test_check_takes_it_by_name() -> None:
 # With jobs.
 
 
-@pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
-    """The session that the tests of this file share: they are callers that give one, so it outlives every engine."""
-    from spec.checking.spark.session import start
-
-    session = start(2, Path(os.devnull))
-    yield session
-    session.stop()
-
-
 Explore = Callable[..., SparkEngine]
 
 
@@ -157,12 +152,10 @@ def by_jobs(session: SparkSession) -> Explore:
 
 
 BY_JOBS: list[tuple[str, dict[str, Any]]] = [
-    ("an invariant broken", {}),
     ("several broken", {"keep_going": True, "max_depth": 6}),
-    ("a bound that is no deadlock", {}),
-    ("a deadlock", {}),
     ("a domain left", {"max_states": 40}),
 ]
+"""Findings of every kind, and both bounds: a level costs a second here. `make long-spark` asks about every toy."""
 
 
 @pytest.mark.spark
@@ -192,7 +185,16 @@ def test_a_failed_evaluation_in_a_worker_is_one_line(toy: Specification, by_jobs
     with pytest.raises(EvaluationFailed) as failed:
         explored(by_jobs(), toy)
     assert (str(failed.value), failed.value.state) == (str(expected.value), expected.value.state)
+    assert failed.value.path == expected.value.path
+    assert failed.value.path is not None
     assert "\n" not in str(failed.value)
+
+
+@pytest.mark.spark
+def test_what_a_worker_prints_is_printed_by_the_driver(by_jobs: Explore, capsys: pytest.CaptureFixture[str]) -> None:
+    """As if it had been evaluated there."""
+    explored(by_jobs(), Talking(driver=os.getpid()))
+    assert set(capsys.readouterr().out.splitlines()) == {"in a worker"}
 
 
 @pytest.mark.spark
@@ -229,6 +231,18 @@ def test_a_run_of_jobs_goes_on_on_the_driver_and_back(by_jobs: Explore, tmp_path
     explored(by_jobs(), TOYS["countdown"], max_depth=2)
     found = explored(by_jobs(tmp_path, resume=True), toy)
     assert found == explored(ReferenceEngine(), toy)
+
+
+@pytest.mark.spark
+def test_jobs_go_on_with_a_run_of_the_local_engine_and_back(session: SparkSession, tmp_path: Path) -> None:
+    """Where every level is a job."""
+    toy = TOYS["several broken"]
+    alike(LocalEngine(run_dir=tmp_path), toy, keep_going=True, max_depth=4)
+    jobs = SparkEngine(tmp_path, resume=True, session=session, driver_level=0)
+    alike(jobs, toy, keep_going=True, max_depth=6)
+    assert jobs.jobs
+    found = alike(LocalEngine(run_dir=tmp_path, resume=True), toy, keep_going=True)
+    assert found == alike(ReferenceEngine(), toy, keep_going=True)
 
 
 @pytest.mark.spark
@@ -319,7 +333,7 @@ def test_levels_that_are_many_shares(by_jobs: Explore, monkeypatch: pytest.Monke
 @pytest.mark.spark
 def test_the_workers_of_a_given_session_are_sent_our_packages(by_jobs: Explore, session: SparkSession) -> None:
     """They may be on machines that have none: a zip with all of them is on their path."""
-    explored(by_jobs(), TOYS["an invariant broken"])
+    explored(by_jobs(), TOYS["an invariant broken"], max_depth=2)
 
     def look(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         from zipimport import zipimporter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.checking.exploration import Engine
-from spec.checking.local.kernels import Lot
+from spec.checking.exploration import Engine, Question
+from spec.checking.local.kernels import Marked
+from spec.checking.memory import MB, Budget, OutOfMemory, private, written
 from spec.checking.model import Model
 from spec.checking.packed import Words, buckets_of, bytes_of, words_of
 from spec.checking.reference import ReferenceEngine
 from spec.checking.rundir import RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark import SparkEngine, stages
+from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, Part, allotted, least
 from spec.checking.spark.bench import Bench, work_on
 from spec.checking.spark.exchange import by_bucket
 from spec.checking.spark.jobs import shares
@@ -30,6 +33,7 @@ from spec.checking.spark.plain import Plain
 from spec.checking.spark.report import Report
 from spec.language import Domain, Specification, State, action, integers, invariant, mapping, require, variable
 from spec.language.domains import MappingDomain
+from spec.language.errors import UsageError
 from tests.spec.test_rundir import IDENTITY, LEVELS, committed, packed
 from tests.spec.test_spark import BOUNDS, explored
 from tests.spec.toys import TOYS, Announcing, RaisingAction, RaisingProperty
@@ -37,6 +41,11 @@ from tests.spec.toys import TOYS, Announcing, RaisingAction, RaisingProperty
 STRANGERS = [packed(9), packed(11), packed(12)]
 EVERY = [0, 1]
 """The buckets of a run here."""
+
+
+def a_part() -> Part:
+    """As much memory as anybody could want here, beside what this process has taken for other tests."""
+    return Part(1 << 30, private())
 
 
 @pytest.fixture
@@ -57,7 +66,8 @@ def in_bucket(bucket: int, states: list[bytes]) -> list[bytes]:
 def new_to(known: Known, states: list[bytes], action: int = 0) -> list[bytes]:
     """Which of these states are new to it; it takes them for those of the next level then."""
     block = words_of(states, 8), np.full(len(states), action, np.uint16)
-    return sorted(bytes_of(known.settle([block], np.zeros(2, np.int64))))
+    known.settle([block], np.zeros(2, np.int64))
+    return sorted(bytes_of(known.visited.level(1)))
 
 
 ALL = [state for states in LEVELS for state in states]
@@ -71,7 +81,7 @@ def test_what_is_visited_is_what_is_committed(level: int, run: RunDirectory) -> 
     """It catches up from any level, and never sees an attempt."""
     run.write(4, STRANGERS)
     for begin in range(level + 1):
-        known = Known(run)
+        known = Known(run, a_part())
         known.up_to(begin, EVERY)
         known.up_to(level, EVERY)
         visited = [state for states in LEVELS[:level] for state in states]
@@ -80,7 +90,7 @@ def test_what_is_visited_is_what_is_committed(level: int, run: RunDirectory) -> 
 
 def test_who_is_ahead_of_a_level_goes_back(run: RunDirectory) -> None:
     """A task of long ago may be done again."""
-    known = Known(run)
+    known = Known(run, a_part())
     known.up_to(3, EVERY)
     known.up_to(1, EVERY)
     assert new_to(known, ALL) == sorted(LEVELS[1] + LEVELS[2])
@@ -88,7 +98,7 @@ def test_who_is_ahead_of_a_level_goes_back(run: RunDirectory) -> None:
 
 def test_only_the_buckets_that_were_asked_for_are_there(run: RunDirectory) -> None:
     """Others may be added later, at another level."""
-    known = Known(run)
+    known = Known(run, a_part())
     known.up_to(2, [0])
     known.up_to(3, EVERY)
     assert new_to(known, ALL + STRANGERS) == sorted(STRANGERS)
@@ -96,7 +106,7 @@ def test_only_the_buckets_that_were_asked_for_are_there(run: RunDirectory) -> No
 
 def test_what_was_settled_here_is_not_read_again(run: RunDirectory) -> None:
     """If it is what was then committed."""
-    known = Known(run)
+    known = Known(run, a_part())
     known.up_to(3, EVERY)
     assert new_to(known, ALL + STRANGERS) == sorted(STRANGERS)
     files = committed(run, 4, STRANGERS, len(ALL) + len(STRANGERS)).files
@@ -109,7 +119,7 @@ def test_what_was_settled_here_is_not_read_again(run: RunDirectory) -> None:
 
 def test_what_was_settled_here_does_not_count_if_something_else_was_committed(run: RunDirectory) -> None:
     """By somebody who did the same task, and to whom other states were new."""
-    known = Known(run)
+    known = Known(run, a_part())
     known.up_to(3, EVERY)
     new_to(known, STRANGERS)
     known.settled(4, EVERY, run.write(4, STRANGERS))
@@ -120,7 +130,7 @@ def test_what_was_settled_here_does_not_count_if_something_else_was_committed(ru
 
 def test_what_was_not_settled_to_the_end_does_not_count(run: RunDirectory) -> None:
     """Whoever died or was stopped in between has not written it."""
-    known = Known(run)
+    known = Known(run, a_part())
     known.up_to(3, EVERY)
     new_to(known, STRANGERS)
     known.up_to(3, EVERY)
@@ -129,7 +139,7 @@ def test_what_was_not_settled_to_the_end_does_not_count(run: RunDirectory) -> No
 
 def test_buckets_may_be_settled_one_after_the_other(run: RunDirectory) -> None:
     """By one worker, if the other is late: what is ahead in one bucket does not go back for another."""
-    known = Known(run)
+    known = Known(run, a_part())
     for bucket in EVERY:
         known.up_to(3, [bucket])
         mine = in_bucket(bucket, STRANGERS)
@@ -144,12 +154,12 @@ def test_a_missing_file_is_an_error_and_not_an_empty_bucket(run: RunDirectory) -
     """A state that is not known to be visited would be counted twice."""
     run.file(2, run.committed(2)[0].bucket).unlink()
     with pytest.raises(FileNotFoundError):
-        Known(run).up_to(2, EVERY)
+        Known(run, a_part()).up_to(2, EVERY)
 
 
 def test_a_new_state_counts_for_the_lowest_action_that_led_there(run: RunDirectory) -> None:
     """In whichever order they come."""
-    known, new_states = Known(run), np.zeros(4, np.int64)
+    known, new_states = Known(run, a_part()), np.zeros(4, np.int64)
     known.up_to(3, EVERY)
     states = words_of(STRANGERS, 8)
     known.settle(
@@ -160,11 +170,137 @@ def test_a_new_state_counts_for_the_lowest_action_that_led_there(run: RunDirecto
 
 def test_more_states_than_are_looked_up_at_once_are_all_known(run: RunDirectory) -> None:
     """Also if they come in one block."""
-    known = Known(run)
+    known = Known(run, a_part())
     known.up_to(3, EVERY)
     states = np.arange(1000, 400_000, dtype=np.uint64).reshape(-1, 1)
     actions = np.zeros(len(states), np.uint16)
-    assert len(known.settle([(states, actions), (states[::3], actions[::3])], np.zeros(1, np.int64))) == len(states)
+    known.settle([(states, actions), (states[::3], actions[::3])], np.zeros(1, np.int64))
+    assert len(known.visited.level(1)) == len(states)
+
+
+# Beyond memory.
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_what_does_not_fit_is_read_past(level: int, run: RunDirectory) -> None:
+    """What is new is what it would be if it did fit; nothing stays, whatever level is asked for next."""
+    known = Known(run, a_part())
+    known.beyond = True
+    visited = [state for states in LEVELS[:level] for state in states]
+    for buckets in (EVERY, [1], EVERY):
+        known.up_to(level, buckets)
+        asked = [state for bucket in buckets for state in in_bucket(bucket, ALL + STRANGERS)]
+        assert new_to(known, asked + asked[::2]) == sorted(set(asked) - set(visited))
+        known.settled(level + 1, buckets, [])
+        assert known.visited.size == 0
+
+
+def test_a_state_that_is_read_past_counts_for_its_lowest_action(run: RunDirectory) -> None:
+    """As one that is looked up does."""
+    known, new_states = Known(run, a_part()), np.zeros(4, np.int64)
+    known.beyond = True
+    known.up_to(3, EVERY)
+    states = words_of([*STRANGERS, *LEVELS[0]], 8)
+    others = [0] * len(LEVELS[0])
+    known.settle(
+        [(states, np.array([*actions, *others], np.uint16)) for actions in ([3, 1, 2], [2, 3, 2], [3, 2, 3])],
+        new_states,
+    )
+    assert new_states.tolist() == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("deliveries", range(1, 9))
+def test_memory_may_end_at_any_moment(deliveries: int, run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While states are read, or while new ones come: what was gathered so far is not lost."""
+    monkeypatch.setattr("spec.checking.spark.known.ROOM", 16)
+    asked = 0
+
+    def left(known: Known) -> int:
+        nonlocal asked
+        asked += 1
+        return -1 if asked == deliveries else 1 << 30
+
+    monkeypatch.setattr(Known, "_left", left)
+    known, many = Known(run, a_part()), [packed(number) for number in range(20_000, 30_000)]
+    known.up_to(3, EVERY)
+    assert new_to(known, ALL + STRANGERS + many) == sorted(STRANGERS + many)
+    assert known.beyond
+
+
+def test_a_level_whose_new_states_do_not_fit_ends_with_memory(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And with nothing else."""
+    monkeypatch.setattr(Known, "_left", lambda _: -1)
+    known = Known(run, a_part())
+    known.up_to(3, EVERY)
+    with pytest.raises(OutOfMemory):
+        new_to(known, STRANGERS)
+
+
+def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The figures are told, and everything is kept."""
+
+    def too_much(*_: Any) -> Any:
+        raise OutOfMemory
+
+    model = Model(TOYS["several broken"])
+    question = Question(tuple(range(len(model.properties))), keep_going=True, max_depth=6)
+    engine = SparkEngine(tmp_path / "run")
+    assert engine.explore(model, question, lambda _: None).findings
+    monkeypatch.setattr("spec.checking.spark.engine._Search.next_level", too_much)
+    monkeypatch.setattr("spec.checking.spark.engine._Search.arrivals", too_much)
+    resumed = SparkEngine(tmp_path / "run", resume=True)
+    found = resumed.explore(model, replace(question, max_depth=None), lambda _: None)
+    assert (found.ended, found.figures.depth, found.findings) == ("memory", 6, {})
+
+
+class Narrow(Plain):
+    """Takes a few states at once."""
+
+    def expand(self, states: Words, decided: Any, report: Report) -> Marked:
+        if len(states) > self.most:
+            raise OutOfMemory
+        return super().expand(states, decided, report)
+
+    most = 600
+
+
+def test_states_that_do_not_fit_are_expanded_in_parts(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until they are so few that it is no use."""
+    model = Model(Wide())
+    narrow = Narrow(model, (), None, a_part())
+    states = words_of([narrow.pack((*[0] * 1100, at << 8)) for at in range(1000)], narrow.width)
+    report = Report.on_nothing(model)
+    parts = list(Bench(run, narrow, a_part()).expand(states, (), report, 2))
+    assert len(parts) == 2
+    whole = Report.on_nothing(model)
+    Plain(model, (), None, a_part()).expand(states, (), whole)
+    assert report.coverage == whole.coverage
+    monkeypatch.setattr(Narrow, "most", 100)
+    with pytest.raises(OutOfMemory):
+        list(Bench(run, narrow, a_part()).expand(states, (), report, 2))
+
+
+@pytest.mark.parametrize("size", [1, 511, 927, 928, 1024, 1500, 4096, 100_000])
+@pytest.mark.parametrize("workers", [None, 1, 2, 8])
+def test_a_budget_is_divided_or_refused(size: int, workers: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parts and what each process takes anyway are the budget; without a number there are as many as fit."""
+    monkeypatch.setattr("spec.checking.memory.total", lambda: 1 << 50)
+    budget = Budget(size * MB)
+    if budget.size < least(workers or 1):
+        with pytest.raises(UsageError, match=f"--memory {written(budget.size)}: the least in which the Spark engine"):
+            allotted(budget, workers, 4)
+        return
+    found = allotted(budget, workers, 4)
+    assert found.workers == workers or (workers is None and 1 <= found.workers <= 4)
+    assert found.work >= WORK
+    fixed = least(found.workers) - (found.workers + 1) * WORK - (HEAP + found.workers * HEAP_FOR_A_WORKER)
+    assert budget.size - 20 < fixed + found.heap + (found.workers + 1) * found.work <= budget.size
+    if workers is None and found.workers < 4:
+        assert least(found.workers + 1) > budget.size
 
 
 # What is sent.
@@ -178,7 +314,7 @@ def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: 
     marks = chance.integers(0, 2**64, number, np.uint64)
     ranges = [[0, number // 3, 0], [number // 3, number // 3, 0], [number // 2, number, 0]]
     there = [*range(number // 3), *range(number // 2, number)]
-    found = by_bucket(Lot(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
+    found = by_bucket(Marked(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
     expected = [
         (int(bucket), bytes_of(states[at : at + 1])[0], int(marks[at]) & 0xFFFF)
         for at, bucket in ((at, buckets_of(states[at : at + 1], buckets)[0]) for at in there)
@@ -237,7 +373,7 @@ class Wide(Specification):
 def test_a_model_that_is_too_large_for_tables_is_explored_in_plain_python(bounds: dict[str, Any]) -> None:
     """With the same outcome."""
     engine = SparkEngine()
-    assert isinstance(work_on(Model(Wide()), ()), Plain)
+    assert isinstance(work_on(Model(Wide()), (), a_part()), Plain)
     assert explored(engine, Wide(), **bounds) == explored(ReferenceEngine(), Wide(), **bounds)
 
 
@@ -271,16 +407,15 @@ def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
 # Parts of a level.
 
 
-@pytest.mark.parametrize("parts", [1, 2, 7])
 @pytest.mark.parametrize("toy", TOYS)
-def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str, parts: int, tmp_path: Path) -> None:
+def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str) -> None:
     """Whoever expands which states: the figures add up, and the endings are the lowest ones."""
     model = Model(TOYS[toy])
-    work = work_on(model, range(len(model.properties)))
+    work = work_on(model, range(len(model.properties)), a_part())
     level = words_of(work.initial_states(), work.width)
     for _ in range(4):
         whole, reached = expanded(model, [level])
-        in_parts, reached_by_parts = expanded(model, np.array_split(level, parts))
+        in_parts, reached_by_parts = expanded(model, np.array_split(level, 7))
         assert (in_parts.coverage, in_parts.endings) == (whole.coverage, whole.endings)
         assert reached_by_parts == reached
         if reached:
@@ -291,8 +426,9 @@ def expanded(model: Model, parts: list[Words]) -> tuple[Report, list[tuple[bytes
     """The report on some parts of a level, each expanded by somebody else, and where they lead, beyond the level."""
     report, lowest = Report.on_nothing(model), dict[bytes, int]()
     for part in parts:
-        work = work_on(model, range(len(model.properties)))
-        states, actions, _ = by_bucket(work.expand(part, (), report), work.words, 1)
+        work, its = work_on(model, range(len(model.properties)), a_part()), Report.on_nothing(model)
+        states, actions, _ = by_bucket(work.expand(part, (), its), work.words, 1)
+        report.add(its)
         for state, act in zip(bytes_of(states), actions.tolist(), strict=True):
             lowest[state] = min(act, lowest.get(state, act))
     there = {state for part in parts for state in bytes_of(part)}
@@ -307,8 +443,8 @@ def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypat
     made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=3, durable=False)
     states = [packed(number * number) for number in range(2000)]
     committed(made, 1, states, len(states))
-    work = work_on(Model(TOYS["jugs"]), ())
-    parts = [Bench(made, work).states(1, share) for share in shares(made, 1, parallelism)]
+    work = work_on(Model(TOYS["jugs"]), (), a_part())
+    parts = [Bench(made, work, a_part()).states(1, share) for share in shares(made, 1, parallelism)]
     assert len(parts) >= max(parallelism, len(states) // 300)
     assert sorted(state for part in parts for state in bytes_of(part)) == states
     for earlier, later in pairwise(parts):

@@ -25,6 +25,8 @@ from tests.spec.toys import TOYS, Countdown, Jugs, OneWay, Walkers
 TOY = "several broken"
 """It has findings of every kind on the way, and most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
+SOON = [("before commit", 6), ("before files", 1)]
+"""Where a run is killed in every run of the tests; in `make long`, at each point of a level, the first one, too."""
 
 DYING = """
 import os, signal, sys
@@ -66,8 +68,14 @@ def without_attempts(path: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("level", [1, 6])
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    ("point", "level"),
+    [
+        pytest.param(point, level, marks=() if (point, level) in SOON else pytest.mark.long)
+        for level in (6, 1)
+        for point in POINTS
+    ],
+)
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
     """Figures, coverage, findings, paths and files are those of a run that nobody killed."""
     kill(tmp_path / "killed", point, level)

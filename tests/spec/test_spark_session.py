@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from py4j.protocol import Py4JError
 
-from spec.checking.reference import ReferenceEngine
+from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.source import digests, modules_of
 from spec.checking.spark import SparkEngine
-from spec.checking.spark.session import java_version
+from spec.checking.spark.allotment import allotted
+from spec.checking.spark.session import Cluster, java_version
 from spec.language import UsageError
 from tests.spec.test_spark import explored
 from tests.spec.toys import Jugs, Walkers
+
+ROOT = Path(__file__).parents[2]
 
 
 def java(folder: Path, said: str) -> Path:
@@ -44,14 +51,14 @@ def refusal(path: Path) -> str:
 @pytest.mark.usefixtures("no_java")
 def test_no_java_is_said_in_one_line(tmp_path: Path) -> None:
     """With what is needed, and the way out."""
-    assert refusal(tmp_path) == ("the Spark engine needs Java 17 or later, and there is none; try --engine reference")
+    assert refusal(tmp_path) == ("the Spark engine needs Java 17 or later, and there is none; try --engine local")
 
 
 @pytest.mark.usefixtures("no_java")
 def test_a_java_home_without_java_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark would look there first, and so do we."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert f"JAVA_HOME has none: {tmp_path}; try --engine reference" in refusal(tmp_path)
+    assert f"JAVA_HOME has none: {tmp_path}; try --engine local" in refusal(tmp_path)
 
 
 @pytest.mark.usefixtures("no_java")
@@ -60,7 +67,7 @@ def test_a_java_that_is_too_old_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     program = java(tmp_path, 'openjdk version "11.0.2" 2019-01-15')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", "/bin")
-    assert f"{program} is Java 11; try --engine reference" in refusal(tmp_path)
+    assert f"{program} is Java 11; try --engine local" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -84,22 +91,51 @@ def test_the_source_is_what_an_author_answers_for() -> None:
     assert digests(Jugs()) == digests(Walkers())
 
 
+ALONE = """
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from spec.checking.reference import ReferenceEngine
+from spec.checking.spark import SparkEngine
+from tests.spec.test_spark import explored
+from tests.spec.toys import Walkers
+
+engine = SparkEngine(Path(sys.argv[1]), driver_level=4, workers=2)
+assert explored(engine, Walkers()) == explored(ReferenceEngine(), Walkers())
+assert engine.jobs > 0
+assert SparkSession.getActiveSession() is None
+assert sys.stderr.writable()
+"""
+
+
 @pytest.mark.spark
 @pytest.mark.long
-def test_a_session_of_our_own_is_quiet_and_stopped(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing on the terminal, nothing left in the directory one is in; the run keeps what Java said."""
-    from pyspark.sql import SparkSession
+def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
+    """Nothing on the terminal, nothing left in the directory one is in; the run keeps what Java said.
 
+    In a process of its own: where a session is active already, an engine takes that.
+    """
     (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    engine = SparkEngine(tmp_path / "run", driver_level=4, workers=2)
-    assert explored(engine, Walkers()) == explored(ReferenceEngine(), Walkers())
-    assert engine.jobs > 0
-    assert SparkSession.getActiveSession() is None
-    said = capfd.readouterr()
-    assert (said.out, said.err) == ("", "")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", ALONE, str(tmp_path / "run")]
+    done = subprocess.run(command, cwd=tmp_path / "here", env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list((tmp_path / "here").iterdir()) == []
     assert (tmp_path / "run" / "_spark.log").exists()
-    assert sys.stderr.writable()
+
+
+@pytest.mark.parametrize("failure", ["java.lang.OutOfMemoryError: Java heap space", "something else"])
+def test_a_heap_that_is_too_small_is_a_bound_on_memory(failure: str, tmp_path: Path) -> None:
+    """Whatever else Spark gives up for is none."""
+    session = Mock(spec=["addArtifacts", "addTag", "interruptTag"])
+    cluster = Cluster(session, 1, tmp_path / "log", allotted(Budget(), 1, 1))
+
+    def job(_: object) -> None:
+        raise Py4JError(f"An error occurred while calling o1.collectToPython.\n{failure}")
+
+    expected = OutOfMemory if "OutOfMemory" in failure else RuntimeError
+    with pytest.raises(expected) as ended:
+        cluster.run(job, lambda: None)
+    assert ended.type is expected

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,16 +23,6 @@ if TYPE_CHECKING:
 
 FEW = Replication.of(brokers=3, log_size=1, max_records=1, max_leader_epoch=0)
 BROKEN = Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark")
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
-    """A Spark session for the tests of this file."""
-    from spec.checking.spark.session import start
-
-    session = start(2, Path(os.devnull))
-    yield session
-    session.stop()
 
 
 @pytest.fixture(params=["learned", "as it is written"])
@@ -74,9 +62,10 @@ def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification])
 
 
 @pytest.mark.spark
+@pytest.mark.long
 @pytest.mark.parametrize("specification", [FEW, BROKEN], ids=["holds", "violated"])
 def test_jobs_find_the_same_orbits(specification: Specification, session: SparkSession) -> None:
-    """Where every level is a job."""
+    """Where every level is a job; large ones are in every run of the tests, see `test_spark_instances`."""
     engine = SparkEngine(session=session, driver_level=0, buckets=3)
     asked: dict[str, Any] = {"symmetry": True, "keep_going": True}
     assert explored(engine, specification, **asked) == explored(ReferenceEngine(), specification, **asked)

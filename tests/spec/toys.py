@@ -282,6 +282,17 @@ class RaisingProperty(Countdown):
         return bool(1 // (s.number - self.fatal) <= 1)
 
 
+class Talking(Countdown):
+    """An action prints where it is evaluated."""
+
+    @action
+    def talk(self, s: State) -> None:
+        """It is not enabled."""
+        if s.number == self.fatal:
+            print("in the driver" if os.getpid() == self.driver else "in a worker")
+        require(False)
+
+
 class WrongStart(Countdown):
     """The initial state is outside its domain."""
 

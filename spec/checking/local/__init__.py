@@ -7,6 +7,13 @@ states, `engine` goes from level to level, `walks` goes where chance leads. Only
 package: it loads numpy and numba.
 """
 
+from numba.core import config
+
+from spec.language.errors import UsageError
+
+if config.DISABLE_JIT:
+    raise UsageError("NUMBA_DISABLE_JIT is set, and without its compiler there is only --engine reference: unset it")
+
 from spec.checking.local.engine import LocalEngine
 
 __all__ = ["LocalEngine"]

@@ -3,6 +3,9 @@
 Each worker is a thread in compiled code, on its own until its outbox is full: it takes block after block of the
 level, and what it does not know it learns, one worker at a time while the others go on with what they knew. When an
 outbox is full all of them stop and deliver: then each takes in what was sent to its share of the partitions.
+
+Learning runs actions and properties, and these run in the thread of the caller alone: there Ctrl-C falls into an
+evaluation that does not come to an end, and ends it. So a worker that learns leaves that to the caller, and waits.
 """
 
 from __future__ import annotations
@@ -10,15 +13,16 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, get_ident
 from typing import Any, TypeVar
 
 import numpy as np
 
 from spec.checking.local import kernels
-from spec.checking.local.kernels import PARTITIONS, Lot, Notes, Outbox, Program, Scratch
+from spec.checking.local.kernels import AT_ONCE, PARTITIONS, Marked, Notes, Outbox, Program, Scratch
 from spec.checking.local.tables import Tables
 from spec.checking.local.visited import Visited
 
@@ -26,13 +30,20 @@ Array = np.ndarray[Any, Any]
 T = TypeVar("T")
 
 ROOM = 2048
-"""Successors that a worker gathers for one partition before they are delivered."""
+"""Successors that a worker gathers for one partition before they are delivered, if memory is no matter."""
+SHARE = 16
+"""Of what memory there is, a part like this at most is for successors on their way."""
 PATIENCE = 64
 """Unknown paths that a worker gathers before they are learned; the more, the more of them are the same."""
 ENDURANCE = 16
 """So many times as many it gathers while another one learns."""
 BLOCK = 4_000
 """States that a worker takes at once, at least."""
+LOOK = 0.1
+"""Seconds after which a worker that waits looks whether it is to stop."""
+
+Errand = tuple[Callable[[], None], "Future[None]"]
+"""What a worker wants to be done, and where it waits for that."""
 
 
 @dataclass
@@ -50,12 +61,21 @@ class Worker:
 
 
 class Crew:
-    """Workers over one visited set, with the same tables."""
+    """Workers over one visited set, with the same tables.
 
-    def __init__(self, tables: Tables, visited: Visited, workers: int, pool: ThreadPoolExecutor):
+    Args:
+        memory: bytes that there are for all.
+    """
+
+    def __init__(
+        self, tables: Tables, visited: Visited, workers: int, pool: ThreadPoolExecutor, memory: int | None = None
+    ):
         self.tables, self.visited, self.pool = tables, visited, pool
         self.shape, words = visited.shape, visited.words
         room = max(ROOM, 4 * tables.actions)
+        if memory is not None:
+            share = memory // SHARE // (workers * PARTITIONS * 8 * (words + 1))
+            room = min(room, max(share, 2 * tables.actions + AT_ONCE))
         each = PARTITIONS * room
         self.sent = Outbox(
             np.zeros(workers * each * words, np.uint64),
@@ -81,15 +101,16 @@ class Crew:
                     put_off=np.zeros(2 * ENDURANCE * PATIENCE, np.int64),
                     cursor=np.zeros(5, np.int64),
                 ),
-                Scratch.of(words, len(tables.all), tables.permutations),
+                Scratch.of(words, len(tables.all), tables.orbits),
                 tables.program(),
             )
             for number in range(workers)
         ]
         self.blocks: deque[Array] = deque()
-        self.lot = Lot.of(np.zeros((0, words), np.uint64))
+        self.lot = Marked.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64))
         """What the blocks are of."""
         self.at_work: list[Future[Any]] = []
+        self.caller, self.errands = get_ident(), SimpleQueue[Errand | None]()
         self.learning, self.stopped = Lock(), False
         self.python = 0.0
         """Seconds that were spent in learning."""
@@ -122,9 +143,8 @@ class Crew:
         self.visited.insert(0, PARTITIONS, self.sent, worker.scratch)
         self.visited.complete(self.new_states)
         self.visited.levels.clear()
-        self.tables.tune(np.zeros((0, self.visited.words), np.uint64))
-        few, best = np.zeros(0, np.int64), np.zeros(2 * self.visited.words, np.uint64)
-        kernels.seek(self.shape, self.visited.states, nothing, worker.program, 0, few, 0, best, best, worker.scratch)
+        self.tables.survey(np.zeros((0, self.visited.words), np.uint64))
+        kernels.clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
 
     def stop(self) -> None:
         """Let the workers come to an end, wherever they are."""
@@ -134,10 +154,10 @@ class Crew:
             part.cancel()
         wait(self.at_work)
 
-    def start_over(self, tables: Tables) -> None:
-        """Throw away what was under way, and go on with these tables."""
+    def start_over(self) -> None:
+        """Throw away what was under way."""
         self.stop()
-        self.tables, self.stopped = tables, False
+        self.stopped = False
         self.blocks.clear()
         self.sent.count[:] = 0
         for worker in self.workers:
@@ -147,13 +167,35 @@ class Crew:
     def each(self, work: Callable[[Any], T], parts: Iterable[Any]) -> list[T]:
         """Have all parts worked at, on all cores. If it fails, nobody is at work any more."""
         self.at_work.clear()
+        self.caller, self.errands = get_ident(), SimpleQueue()
+        wake = self.errands.put
         try:
             for part in parts:
                 self.at_work.append(self.pool.submit(work, part))
+                self.at_work[-1].add_done_callback(lambda done: wake(None))
+            while not all(part.done() for part in self.at_work):
+                if errand := self.errands.get():
+                    _run(*errand)
             return [part.result() for part in self.at_work]
         except BaseException:
             self.stop()
             raise
+
+    def _by_caller(self, work: Callable[[], None]) -> None:
+        """Have something done in the thread in which Ctrl-C arrives.
+
+        Raises:
+            CancelledError: the workers are to stop.
+        """
+        if get_ident() == self.caller:
+            work()
+            return
+        done = Future[None]()
+        self.errands.put((work, done))
+        while not wait([done], LOOK).done:
+            if self.stopped:
+                raise CancelledError
+        done.result()
 
     # A level.
 
@@ -164,12 +206,12 @@ class Crew:
             self._deliver()
         self._deliver()
 
-    def sweep(self, lot: Lot, live: Array, watch: Callable[[], None]) -> Array:
-        """Judge these states, which were visited, and let the newest level have their successors.
+    def sweep(self, live: Array, watch: Callable[[], None]) -> Array:
+        """Judge the newest level that is complete, and let the next one have the successors of its states.
 
         By table, what was met: see `Notes.flags`.
         """
-        self._begin(lot, live)
+        self._begin(self.visited.newest(), live)
         while self.blocks or any(worker.ranges is not None for worker in self.workers):
             self._together(self._expand)
             self._deliver()
@@ -177,14 +219,7 @@ class Crew:
         flags: Array = np.max([worker.notes.flags for worker in self.workers], axis=0)
         return flags
 
-    def rehearse(self, lot: Lot) -> None:
-        """Learn what actions do to states that were expanded elsewhere; the marks mean nothing."""
-        self._begin(lot, self.tables.live(range(len(self.tables.model.properties))))
-        while self.blocks or any(worker.ranges is not None for worker in self.workers):
-            self._together(self._expand)
-            self.sent.count[:] = 0
-
-    def _begin(self, lot: Lot, live: Array) -> None:
+    def _begin(self, lot: Marked, live: Array) -> None:
         self.lot = lot
         for worker in self.workers:
             worker.notes.live[:] = live
@@ -198,6 +233,7 @@ class Crew:
 
     def _together(self, work: Callable[[Worker], None]) -> None:
         """Let all workers work; or one, if there is not enough to do."""
+        self.caller = get_ident()
         for worker in self.workers:
             worker.notes.cursor[4] = self.stopped
         busy = [worker for worker in self.workers if worker.ranges is not None]
@@ -269,11 +305,9 @@ class Crew:
         if not self.learning.acquire(blocking=wait):
             return False
         try:
-            began = time.perf_counter()
-            for row in notes.missing[: missing * self.reach].reshape(-1, self.reach).tolist():
-                self.tables.learn(row[0], row[1:])
+            rows = notes.missing[: missing * self.reach].reshape(-1, self.reach).tolist()
+            self._by_caller(lambda: self._learn_paths(rows))
             worker.program, worker.known = self.tables.program(), self.tables.learned
-            self.python += time.perf_counter() - began
         finally:
             self.learning.release()
         put_off = notes.put_off[: 2 * waiting].reshape(-1, 2)
@@ -281,11 +315,18 @@ class Crew:
         cursor[2:4] = 0
         return True
 
+    def _learn_paths(self, rows: list[list[int]]) -> None:
+        began = time.perf_counter()
+        for row in rows:
+            self.tables.learn(row[0], row[1:])
+        self.python += time.perf_counter() - began
+
     def _deliver(self) -> None:
         """Let every partition take in what is on its way to it."""
         total = int(self.sent.count.sum())
         if not total:
             return
+        self.visited.require_room(self.sent)
         parts = len(self.workers) if total > BLOCK else 1
         bounds = [PARTITIONS * part // parts for part in range(parts + 1)]
 
@@ -296,6 +337,16 @@ class Crew:
             deliver(0)
         else:
             self.each(deliver, range(parts))
+
+
+def _run(work: Callable[[], None], done: Future[None]) -> None:
+    """Do what a worker wants; what goes wrong is for the worker, but for Ctrl-C."""
+    try:
+        work()
+    except Exception as failure:
+        done.set_exception(failure)
+    else:
+        done.set_result(None)
 
 
 def _states_in(ranges: Array) -> int:

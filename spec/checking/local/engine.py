@@ -5,27 +5,33 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
-from spec.checking import rundir
-from spec.checking.endings import Arrival, Decided, findings
+from spec.checking import arguments, rundir
+from spec.checking.arguments import Place
+from spec.checking.beginning import COMPILING
+from spec.checking.endings import Arrival, Decided, findings, keep_lowest
 from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended, split
-from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, whole_of
+from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, standing_on, whole_of
+from spec.checking.limits import refuse_too_large
+from spec.checking.local.compiling import compiled, is_compiled, load, told_by
 from spec.checking.local.crew import Crew
 from spec.checking.local.kernels import Lot
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import Tables
-from spec.checking.local.visited import OutOfMemory, Visited
-from spec.checking.met import Met
+from spec.checking.local.visited import Visited
+from spec.checking.memory import Budget, OutOfMemory
+from spec.checking.met import Met, failed
 from spec.checking.model import Model
-from spec.checking.packed import sample
-from spec.checking.rundir import BUCKETS, Commit, RunDirectory
+from spec.checking.packed import sample_of
+from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
 from spec.checking.symmetry import GLANCED, Symmetry
 from spec.language.errors import UsageError
 
@@ -35,12 +41,8 @@ SAMPLE = 1_000
 """States that are looked at for that."""
 SWITCH = 0.0002
 """Seconds after which a worker that learns lets others have the interpreter: they only want it to look in."""
-WORDS = 16
-"""Of a state, at most."""
-SLOT = 16
-"""Bits of a slot, at most."""
-INSTANCES = (1 << 16) - 1
-"""Of an action, fewer than that."""
+ROOM = 32 << 20
+"""Bytes for states and what is learned without which it is not worth to begin."""
 
 
 class LocalEngine:
@@ -48,7 +50,7 @@ class LocalEngine:
 
     Args:
         workers: threads; by default as many as there are cores.
-        memory: bytes that the visited set may take; by default half of what the machine has.
+        memory: bytes that this process may take, all in all; see `spec.checking.memory` for the default.
         run_dir: where the run is kept, empty or not there; without it, nothing is kept.
         resume: go on with the run in `run_dir`, whichever engine began it. Only the bounds and `keep_going` may
             differ from before.
@@ -64,24 +66,25 @@ class LocalEngine:
 
     def __init__(
         self,
-        workers: int | None = None,
+        workers: SupportsIndex | None = None,
         memory: int | None = None,
-        run_dir: Path | None = None,
+        run_dir: Place | None = None,
         *,
         resume: bool = False,
-        overflow: Path | None = None,
+        overflow: Place | None = None,
         buckets: int = BUCKETS,
     ):
-        require_run(run_dir, resume)
-        self.workers = workers or len(os.sched_getaffinity(0))
-        self.memory = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-        self.run_dir, self.resume, self.overflow, self.buckets = run_dir, resume, overflow, buckets
+        self.workers = arguments.workers(workers) or len(os.sched_getaffinity(0))
+        self.memory = arguments.memory(memory)
+        self.run_dir, self.overflow = arguments.place("run_dir", run_dir), arguments.place("overflow", overflow)
+        require_run(self.run_dir, resume)
+        self.resume, self.buckets = resume, buckets
 
     def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
         """Go through the states, level by level."""
-        if wrong := too_large(model):
-            raise UsageError(f"{wrong}. Ask for smaller bounds, or for --engine reference")
-        symmetry = Symmetry(model, question.properties) if question.symmetry else None
+        refuse_too_large(model)
+        budget = Budget(self.memory)
+        symmetry = Symmetry(model, question.properties, watch) if question.symmetry else None
         initial = _initial_states(model, symmetry)
         with ExitStack() as until_done:
             until_done.callback(sys.setswitchinterval, sys.getswitchinterval())
@@ -91,45 +94,40 @@ class LocalEngine:
                 directory, commits = opened(
                     self.run_dir, model, question, until_done, resume=self.resume, buckets=self.buckets
                 )
+            until_done.enter_context(standing_on(self.run_dir))
             pool = until_done.enter_context(ThreadPoolExecutor(self.workers))
-            search = _Search(model, question, symmetry, watch, pool, self.workers, self.memory, directory)
+            search: _Search | None = None
+            compile_seconds = 0.0
+            keeps = directory is not None or self.overflow is not None
             try:
+                if not is_compiled(load, model.layout.words):
+                    budget.require(COMPILING, "the local engine, which has to compile first,")
+                    compile_seconds = compiled(load, model.layout.words, told_by(watch))
+                search = _Search(model, question, symmetry, watch, pool, self.workers, budget, directory, keeps)
                 found = search.run(commits, initial)
                 if found.ended == "memory" and self.overflow is not None:
-                    search.keep_all(opened(self.overflow, model, question, until_done, resume=False)[0])
+                    found = search.handed_over(found, self.overflow, until_done)
             except KeyboardInterrupt:
-                found = search.interrupted()
+                found = search.interrupted() if search else _interrupted_before(model)
+        found = replace(found, compile_seconds=compile_seconds)
         if directory is None:
             return found
         going_on = {
             "interrupted": f"the run can be resumed from {self.run_dir}",
-            "memory": f"--engine spark --resume {self.run_dir} keeps its states on disk and can go on",
+            "memory": f"--resume {self.run_dir} goes on, with a larger --memory or with --engine spark",
         }
         return replace(found, kept=going_on.get(found.ended, ""))
 
 
 def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, Any]:
-    """Packed, one after the other; each by the least of its orbit."""
-    states = map(symmetry.least if symmetry else lambda state: state, model.first_states())
+    """Packed, one after the other; each by the representative of its orbit."""
+    states = map(symmetry.representative if symmetry else lambda state: state, model.first_states())
     return np.concatenate([_words(model.layout.pack(state), model.layout.words) for state in states])
 
 
-def too_large(model: Model) -> str:
-    """What of a model the engine cannot hold, in words; empty if it can."""
-    name, layout = model.specification.name, model.layout
-    if layout.words > WORDS:
-        return f"a state of {name} takes {layout.width} bits here, and the local engine packs up to {WORDS * 64}"
-    for place in layout.slots:
-        if place.width > SLOT:
-            return (
-                f"{place.name} of {name} has {place.slot.size} values, and the local engine takes up to {1 << SLOT}"
-            )
-    for action in model.actions:
-        if len(action.instances) >= INSTANCES:
-            return (
-                f"action {action.name} of {name} has {len(action.instances)} instances, the local engine takes fewer"
-            )
-    return ""
+def _interrupted_before(model: Model) -> Exploration:
+    """What is known when the first state is not there yet."""
+    return Exploration("interrupted", NOTHING.figures, tuple(Coverage() for _ in model.actions))
 
 
 class _Search:
@@ -141,27 +139,29 @@ class _Search:
         watch: Watch,
         pool: ThreadPoolExecutor,
         workers: int,
-        memory: int,
+        budget: Budget,
         directory: RunDirectory | None,
+        keeps: bool,
     ):
         self.model, self.question, self.watch, self.directory = model, question, watch, directory
+        self.budget = budget
         self.symmetry = symmetry
         self.tables = Tables(model, question.properties, symmetry)
-        self.visited = Visited(model.layout.words, memory)
+        self.visited = Visited(model.layout.words, max(0, budget.left), _spare(budget, model.layout.words, keeps))
         self.shape = self.visited.shape
-        self.in_states, _ = split(model, question.properties)
+        self.in_states, self.in_steps = split(model, question.properties)
         self.decided: dict[int, Decided] = {}
         self.depth = self.generated = 0
         self.python = 0.0
         self.tunings = list(TUNINGS)
-        self.crew = Crew(self.tables, self.visited, workers, pool)
+        self.crew = Crew(self.tables, self.visited, workers, pool, max(0, budget.left))
         self.crew.load()
+        budget.require(ROOM, "the local engine")
         self.seeker = Seeker(self.tables, self.crew.workers[0].scratch)
+        self.seeker.load()
         self.started = time.perf_counter()
         self.wholes: list[Whole] = []
         """By level, as far as each is complete."""
-        self.swept_from = 1
-        """The first level of which the tables know everything that is met."""
 
     # Levels.
 
@@ -173,7 +173,6 @@ class _Search:
             return self.report(self.out_of_memory())
 
     def ended_in(self, commits: list[Commit]) -> str:
-        self.swept_from = max(1, len(commits))
         for commit in commits:
             whole = whole_of(self.model, commit)
             self.wholes.append(whole)
@@ -232,16 +231,17 @@ class _Search:
 
     def commit(self, directory: RunDirectory, level: int, whole: Whole) -> None:
         rundir.reached("before files")
-        states = self.visited.level(level)
-        files = directory.write_array(level, states, self.crew.each)
+        parts = self.visited.parts(level)
+        at_once = self.at_once(sum(map(len, parts)))
+        files = directory.write_parts(level, parts, self.crew.each, at_once)
         directory.commit(commit_of(self.model, level, files, whole))
 
     def load(self, commits: list[Commit]) -> None:
         """Take up a run after these levels."""
         assert self.directory is not None
         for commit in commits:
-            for file in commit.files:
-                self.crew.take_in(self.directory.read_array(commit.level, file.bucket).reshape(-1))
+            for states in self.directory.pieces(commit.level):
+                self.crew.take_in(states.reshape(-1))
             self.crew.complete()
         whole, notes = self.wholes[-1], self.crew.workers[0].notes
         for action, coverage in enumerate(whole.coverage):
@@ -252,6 +252,13 @@ class _Search:
         self.started = time.perf_counter() - whole.figures.seconds
         self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
 
+    # Memory.
+
+    def at_once(self, states: int) -> int:
+        """How many buckets of a level of so many states can be written side by side."""
+        all_of_it, each = writing(states, self.visited.words)
+        return max(1, min(BUCKETS, (self.budget.left - all_of_it) // max(1, each)))
+
     def found_in_states(self) -> str:
         """A level was judged while it was expanded, and is the last: what is known is what was known before."""
         before = self.wholes[-1]
@@ -261,16 +268,22 @@ class _Search:
 
     def out_of_memory(self) -> str:
         """The last level is not expanded, so it is judged by itself."""
-        self.crew.start_over(self.tables)
+        self.crew.start_over()
         if self.directory is None and self.wholes:
             self.judged(self.sweep(acting=False))
             return self.found_in_states() or "memory"
         return "memory"
 
-    def keep_all(self, directory: RunDirectory) -> None:
-        """Put all levels that are whole into a directory."""
-        for level, whole in enumerate(self.wholes, 1):
-            self.commit(directory, level, whole)
+    def handed_over(self, found: Exploration, overflow: Path, until_done: ExitStack) -> Exploration:
+        """Put all levels that are whole into a directory, for another engine; if there is no room, say so."""
+        try:
+            directory, _ = opened(overflow, self.model, self.question, until_done, resume=False)
+            for level, whole in enumerate(self.wholes, 1):
+                self.commit(directory, level, whole)
+        except (OSError, UsageError) as full:
+            wrong = f"Spark could not go on from there: {overflow.parent} has no room for the states ({full})"
+            return replace(found, kept=wrong)
+        return found
 
     def sweep(self, judging: bool = True, acting: bool = True) -> np.ndarray[Any, Any]:
         """Judge the states of the newest level that is complete, and let the next one have their successors.
@@ -279,16 +292,14 @@ class _Search:
         """
         passed_over = [*self.decided, *([] if judging else self.in_states)]
         live = self.tables.live(passed_over, acting)
-        newest = self.visited.lot(len(self.visited.levels))
-        return self.crew.sweep(newest, live, lambda: self.watch(self.figures(self.crew.queue)))
+        return self.crew.sweep(live, lambda: self.watch(self.figures(self.crew.queue)))
 
     def tune(self) -> None:
         """Now and then, let the tables see how they are used."""
         if self.tunings and self.visited.size >= self.tunings[0]:
             began = time.perf_counter()
             del self.tunings[0]
-            level = self.visited.level(len(self.visited.levels))
-            self.tables.tune(level[:: max(1, len(level) // SAMPLE)])
+            self.tables.tune(self.visited.some(len(self.visited.levels), SAMPLE))
             self.python += time.perf_counter() - began
 
     def examine(self) -> None:
@@ -296,7 +307,7 @@ class _Search:
         if self.symmetry is None:
             return
         began = time.perf_counter()
-        self.symmetry.glance(sample(self.visited.level(len(self.visited.levels)), GLANCED))
+        self.symmetry.glance(sample_of(self.visited.parts(len(self.visited.levels)), GLANCED))
         self.python += time.perf_counter() - began
 
     # What was met.
@@ -320,28 +331,32 @@ class _Search:
             EvaluationFailed: an evaluation did.
         """
         if failure := met.failure():
-            raise failure
+            wanted = [number for number in self.in_steps if number not in self.decided]
+            raise failed(self.model, failure, self.depth, self.arrivals, wanted, self.symmetry)
         for number, ending in met.endings.items():
             length = self.depth + ending.is_step
             self.decided.setdefault(number, Decided(length, ending))
 
-    def lot(self, level: int) -> Lot:
-        """The states of a level that is whole."""
+    def lots(self, level: int) -> Iterator[Lot]:
+        """The states of a level that is whole, on disk so many at a time."""
         if level <= len(self.visited.levels):
-            return self.visited.lot(level)
-        assert self.directory is not None
-        files = self.directory.committed(level)
-        return Lot.of(np.concatenate([self.directory.read_array(level, file.bucket) for file in files]))
+            lots: Iterable[Lot] = [self.visited.lot(level)]
+        else:
+            assert self.directory is not None
+            lots = map(Lot.of, self.directory.pieces(level))
+        size = 0
+        for lot in lots:
+            yield lot
+            size += lot.size
+        before = self.wholes[level - 2].figures.distinct if level > 1 else 0
+        assert size == self.wholes[level - 1].figures.distinct - before, "a level has as many states as it had"
 
-    def arrivals(self, number: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
+    def arrivals(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
         """The lowest way in which each of the targets, all of the next level, is reached from this one."""
-        lot, lowest = self.lot(number), {}
-        if number < self.swept_from:
-            self.crew.rehearse(lot)
-        for target in targets:
-            found = self.seeker.arrival(lot, target)
-            assert found is not None, "a state of a level has a predecessor in the one before"
-            lowest[target] = found
+        lowest: dict[bytes, Arrival] = {}
+        for lot in self.lots(level):
+            keep_lowest(lowest, self.seeker.arrivals(lot, targets))
+        assert lowest.keys() == targets, "a state of a level has a predecessor in the one before"
         return lowest
 
     # Figures.
@@ -370,10 +385,9 @@ class _Search:
         """
         found = self.report_without_findings("interrupted")
         try:
-            self.tables = Tables(self.model, self.question.properties, self.symmetry)
-            self.swept_from = found.figures.depth
-            self.crew.start_over(self.tables)
-            self.seeker = Seeker(self.tables, self.crew.workers[0].scratch)
+            self.crew.stop()
+            tables = Tables(self.model, self.question.properties, self.symmetry)
+            self.seeker = Seeker(tables, self.crew.workers[0].scratch)
             return self.report("interrupted") if self.wholes else found
         except KeyboardInterrupt:
             self.crew.stop()
@@ -383,6 +397,11 @@ class _Search:
         whole = self.wholes[-1] if self.wholes else NOTHING
         coverage = whole.coverage or tuple(Coverage() for _ in self.model.actions)
         return Exploration(why, whole.figures, coverage, bytes_per_state=whole.figures.bytes_per_state)
+
+
+def _spare(budget: Budget, words: int, keeps: bool) -> Callable[[int], int]:
+    """What states may still take: all that is left, but for what it takes to write down the largest level."""
+    return lambda states: budget.left - (sum(writing(states, words)) if keeps else 0)
 
 
 def _words(packed: int, words: int) -> np.ndarray[Any, Any]:

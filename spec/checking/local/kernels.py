@@ -6,38 +6,17 @@ They allocate next to nothing, hold no lock of Python's, and know neither action
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
-from numba import njit, uint64
+from numba import uint64
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
-from spec.checking.splitmix import FIRST, SECOND
-
-F = TypeVar("F", bound=Callable[..., Any])
-Array = Any
-"""A flat array of numpy."""
-
-inlined: Callable[[F], F] = njit(inline="always")
-compiled: Callable[[F], F] = njit(nogil=True, cache=True, _nrt=False)
-"""Without numba's counting of references, which costs more than the work; so nothing can be allocated inside."""
-
-
-class Orbits(NamedTuple):
-    """What permutations make of states; see `orbits`."""
-
-    windows: Array
-    """Parts of a state: word, shift, mask; a guard, likewise, and how far left it stands; where its images begin."""
-    spans: Array
-    """Where the windows begin that have a share in each word."""
-    images: Array
-    """For each value of a window, the share that it has under each permutation, side by side."""
-    permutations: int
-    """How many, the first of which changes nothing; 0: states stand for themselves."""
+from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.representing import NONE, Orbits, Room, represent_in
 
 
 class Program(NamedTuple):
@@ -71,16 +50,39 @@ class Lot(NamedTuple):
 
     states: Array
     """Word after word."""
+    ranges: Array
+    """The first state, and the one behind the last."""
+
+    @classmethod
+    def of(cls, states: Array) -> Lot:
+        """All states of an array that has a row of words for each."""
+        return cls(states.reshape(-1), np.array([(0, len(states))], np.int64))
+
+    @property
+    def size(self) -> int:
+        """How many states there are."""
+        return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
+
+
+class Marked(NamedTuple):
+    """Some states, with what is known of each from the step that led there. Only the newest level has that."""
+
+    states: Array
+    """Word after word."""
     marks: Array
     """Of each state, see `Storage`; 0 where nothing is known of it."""
     ranges: Array
     """The first state, the one behind the last, and by how much the marks of these states lie before them."""
 
     @classmethod
-    def of(cls, states: Array, marks: Array | None = None) -> Lot:
+    def of(cls, states: Array, marks: Array) -> Marked:
         """All states of an array that has a row of words for each."""
-        known = np.zeros(len(states), np.uint64) if marks is None else marks
-        return cls(states.reshape(-1), known, np.array([(0, len(states), 0)], np.int64))
+        return cls(states.reshape(-1), marks, np.array([(0, len(states), 0)], np.int64))
+
+    @property
+    def lot(self) -> Lot:
+        """The states by themselves."""
+        return Lot(self.states, np.ascontiguousarray(self.ranges[:, :2]))
 
 
 class Storage(NamedTuple):
@@ -156,14 +158,11 @@ class Scratch(NamedTuple):
     """For each state, whether something of it is not learned yet."""
     mixes: Array
     places: Array
-    left: Array
-    word_of: Array
-    """By permutation: whether it leads to the least image so far, and a word of its image."""
-    image: Array
+    orbits: Room
 
     @classmethod
-    def of(cls, words: int, tables: int, permutations: int = 0) -> Scratch:
-        """For states of so many words, so many tables, and orbits under so many permutations."""
+    def of(cls, words: int, tables: int, orbits: Orbits = NONE) -> Scratch:
+        """For states of so many words, so many tables, and these orbits."""
         masks, reach, each = (tables + 63) // 64, 2 * words + 1, BATCH * (tables + 1)
         walks = max(each, WALKS + tables) + 8
         return cls(
@@ -181,16 +180,12 @@ class Scratch(NamedTuple):
             lacking=np.zeros(BATCH, np.int64),
             mixes=np.zeros(AT_ONCE, np.uint64),
             places=np.zeros(AT_ONCE, np.int64),
-            left=np.zeros(permutations, np.bool_),
-            word_of=np.zeros(-(-permutations // SIDE_BY_SIDE) * SIDE_BY_SIDE, np.uint64),
-            image=np.zeros(words, np.uint64),
+            orbits=Room.of(words, orbits),
         )
 
 
 PARTITION_BITS = 8
 PARTITIONS = 1 << PARTITION_BITS
-SIDE_BY_SIDE = 8
-"""Permutations whose images are made together."""
 BATCH = 16
 """States that are expanded together."""
 WALKS = 1 << 12
@@ -277,14 +272,6 @@ def _outcome(code: Array, at: int, registers: Array) -> int:
 
 
 @inlined
-def mixed(word: Any) -> Any:
-    """See `splitmix.mixed`."""
-    word = (word ^ (word >> uint64(30))) * uint64(FIRST)
-    word = (word ^ (word >> uint64(27))) * uint64(SECOND)
-    return word ^ (word >> uint64(31))
-
-
-@inlined
 def _hash(states: Array, at: int, words: int) -> Any:
     mixed = uint64(0x9E3779B97F4A7C15)
     for k in range(words):
@@ -346,59 +333,9 @@ def apply(program: Program, outcome: int, registers: Array, base: int, after: Ar
 
 
 @inlined
-def _looked_at(windows: Array, window: int, states: Array, at: int, permutations: int) -> Any:
-    """Where the images stand of what is in a window."""
-    found = (states[at + windows[window, 0]] >> uint64(windows[window, 1])) & uint64(windows[window, 2])
-    guard = (states[at + windows[window, 3]] >> uint64(windows[window, 4])) & uint64(windows[window, 5])
-    return uint64(windows[window, 7]) + (found | guard << uint64(windows[window, 6])) * uint64(permutations)
-
-
-@compiled
 def represent(shape: Any, orbits: Orbits, states: Array, at: int, scratch: Scratch) -> bool:
-    """Put the least of its orbit in the place of the state that begins here; whether it may be another."""
-    windows, images = orbits.windows, orbits.images
-    every, image, word_of, left = uint64(0xFFFFFFFFFFFFFFFF), scratch.image, scratch.word_of, scratch.left
-    side = word_of.shape[0]
-    for g in range(orbits.permutations):
-        left[g] = True
-    only, lowest = -1, uint64(0)
-    for word in range(len(shape)):
-        if only >= 0:
-            lowest = uint64(0)
-            for w in range(orbits.spans[word], orbits.spans[word + 1]):
-                lowest |= images[_looked_at(windows, w, states, at, side) + uint64(only)]
-            image[word] = lowest
-            continue
-        for block in range(0, side, SIDE_BY_SIDE):
-            a = b = c = d = e = f = g = h = uint64(0)
-            for w in range(orbits.spans[word], orbits.spans[word + 1]):
-                i = _looked_at(windows, w, states, at, side) + uint64(block)
-                a, b = a | images[i], b | images[i + uint64(1)]
-                c, d = c | images[i + uint64(2)], d | images[i + uint64(3)]
-                e, f = e | images[i + uint64(4)], f | images[i + uint64(5)]
-                g, h = g | images[i + uint64(6)], h | images[i + uint64(7)]
-            word_of[block], word_of[block + 1], word_of[block + 2], word_of[block + 3] = a, b, c, d
-            word_of[block + 4], word_of[block + 5], word_of[block + 6], word_of[block + 7] = e, f, g, h
-        lowest = every
-        for p in range(orbits.permutations):
-            if left[p]:
-                lowest = min(lowest, word_of[p])
-        first, number = -1, 0
-        for p in range(orbits.permutations):
-            left[p] &= word_of[p] == lowest
-            number += left[p]
-            if left[p] and first < 0:
-                first = p
-        image[word] = lowest
-        if number == 1:
-            if first == 0:
-                return False
-            only = first
-    if only < 0 and left[0]:
-        return False
-    for word in range(len(shape)):
-        states[at + word] = image[word]
-    return True
+    """Put the representative of its orbit in the place of the state that begins here; whether it may be another."""
+    return represent_in(shape, orbits, states, at, scratch.orbits)
 
 
 @inlined
@@ -455,7 +392,7 @@ def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: i
 
 
 @inlined
-def ask(missing: Array, number: int, table: int, registers: Array, base: int, reach: int) -> int:
+def ask(missing: Array, number: int, table: Any, registers: Array, base: int, reach: int) -> int:
     """Note what is not learned, if there is room; the notes by now."""
     if (number + 1) * (reach + 1) <= missing.shape[0]:
         missing[number * (reach + 1)] = uint64(table)
@@ -844,6 +781,10 @@ def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: 
 TO_STATE, BY_STEP, OUTSIDE, DEAD, IN_STATE, FAILS = range(6)
 """What is sought: steps to a state, steps and states for which one of the tables has the outcome, steps that leave a
 domain, states without steps, states that cannot be expanded because something raises."""
+AT_A_TIME = 1 << 19
+"""States after which a search returns, if only to let Ctrl-C in."""
+BEYOND = 1 << 10
+"""States to which it goes on behind the first of which something is unknown: what it asks for is learned together."""
 
 
 @inlined
@@ -855,101 +796,145 @@ def _before(one: Array, at: int, other: Array, its: int, words: int) -> int:
     return 0
 
 
+@inlined
+def _lowest(
+    found: Array, best: Array, number: int, after: Array, before: Array, at: int, table: Any, words: int
+) -> None:
+    """Keep a find if it is lower than the one with this number: by its end, the state before it, the table."""
+    row = 2 * words * number
+    order = -1
+    if found[number] >= 0:
+        order = _before(after, 0, best, row, words)
+        if order == 0:
+            order = _before(before, at, best, row + words, words)
+    if order < 0 or (order == 0 and table < found[number]):
+        found[number] = table
+        for k in range(words):
+            best[row + k] = after[k]
+            best[row + words + k] = before[at + k]
+
+
 @compiled
 def seek(
     shape: Any,
     states: Array,
     ranges: Array,
+    cursor: Array,
     program: Program,
     what: int,
     tables: Array,
     wanted: int,
-    target: Array,
+    targets: Array,
+    found: Array,
     best: Array,
+    missing: Array,
     scratch: Scratch,
 ) -> int:
-    """The lowest of what is sought: its end state, then the state before it, then the instance. -1: none.
+    """The lowest of what is sought: its end state, then the state before it, then the instance.
 
-    `best` receives both states; the instance is returned. Everything that it comes across is learned already.
+    States are gone through from where the cursor is: range and state. `found` has the instance, -1 as long as there
+    is none, and `best` the end state and the one before it; of `TO_STATE` they have a row for each of the targets.
+
+    What is not learned yet stops the search soon: the paths are in `missing`, as they are in `Notes`, their number is
+    returned, and the cursor is at the first state that wants one of them.
     """
-    words = len(shape)
+    words, reach = len(shape), 2 * len(shape) + 1
     code, root, step_of = program.code, program.root, program.step_of
-    n_actions = program.bounds[0]
+    n_actions, n_targets = program.bounds[0], targets.shape[0] // words
     registers, live, after = scratch.registers, scratch.live, scratch.after
     by_orbits = program.orbits.permutations > 0
-    found = -1
-    for r in range(ranges.shape[0]):
-        for at in range(ranges[r, 0], ranges[r, 1]):
+    room = missing.shape[0] // (reach + 1)
+    hashes = uint64(0)
+    for t in range(n_targets):
+        hashes |= uint64(1) << (_hash(targets, t * words, words) & uint64(63))
+    n_missing = done = 0
+    first_range = first_at = np.int64(-1)
+    r, at = cursor[0], cursor[1]
+    while r < ranges.shape[0]:
+        at = max(at, ranges[r, 0])
+        while at < ranges[r, 1]:
+            if done == AT_A_TIME or (n_missing > 0 and (n_missing == room or done >= BEYOND)):
+                cursor[0], cursor[1] = r, at
+                if n_missing > 0:
+                    cursor[0], cursor[1] = first_range, first_at
+                return n_missing
+            asked = n_missing
             for k in range(words):
                 registers[k] = states[at * words + k]
                 registers[words + k] = registers[k]
+            registers[2 * words] = step_of[n_actions]
             if what == IN_STATE:
                 for t in range(tables.shape[0]):
-                    if _outcome(code, root[tables[t]], registers) == wanted:
-                        if found < 0 or _before(registers, 0, best, 0, words) < 0:
-                            found = 0
-                            for k in range(words):
-                                best[k] = registers[k]
-                        break
-                continue
-            for m in range(program.off.shape[1]):
-                live[m] = uint64(0xFFFFFFFFFFFFFFFF)
-            mask(program, registers, live)
-            any_step = False
-            for m in range((n_actions + 63) // 64):
-                bits = live[m]
-                while bits != uint64(0):
-                    table = np.int64(trailing_zeros(bits)) + 64 * m
-                    bits &= bits - uint64(1)
-                    if table >= n_actions:
-                        break
-                    outcome = _outcome(code, root[uint64(table)], registers)
-                    if outcome == 0:
-                        continue
-                    any_step = True
-                    if outcome < _LEFT:
-                        continue
-                    hit = False
-                    if outcome in (_FAILED, _LEFT):
-                        if what != (FAILS if outcome == _FAILED else OUTSIDE):
-                            continue
-                        hit = True
+                    outcome = _outcome(code, root[tables[t]], registers)
+                    if outcome == _UNKNOWN:
+                        n_missing = ask(missing, n_missing, tables[t], registers, 0, reach)
+                    elif outcome == wanted:
                         for k in range(words):
-                            after[k] = uint64(0)
-                    else:
-                        apply(program, outcome, registers, 0, after, 0, words)
-                        if what == TO_STATE:
-                            if by_orbits:
-                                represent(shape, program.orbits, after, 0, scratch)
-                            hit = _before(after, 0, target, 0, words) == 0
-                        elif what in (BY_STEP, FAILS):
-                            for k in range(words):
-                                registers[k] = after[k]
-                            registers[2 * words] = step_of[table]
-                            for t in range(tables.shape[0]):
-                                if _outcome(code, root[tables[t]], registers) == wanted:
-                                    hit = True
-                                    break
-                            for k in range(words):
-                                registers[k] = registers[words + k]
-                            if hit and by_orbits:
-                                represent(shape, program.orbits, after, 0, scratch)
-                            if what == FAILS:
+                            after[k] = registers[k]
+                        _lowest(found, best, 0, after, registers, 0, 0, words)
+            else:
+                for m in range(program.off.shape[1]):
+                    live[m] = uint64(0xFFFFFFFFFFFFFFFF)
+                mask(program, registers, live)
+                any_step = False
+                for m in range((n_actions + 63) // 64):
+                    bits = live[m]
+                    while bits != uint64(0):
+                        table = np.int64(trailing_zeros(bits)) + 64 * m
+                        bits &= bits - uint64(1)
+                        if table >= n_actions:
+                            break
+                        outcome = _outcome(code, root[uint64(table)], registers)
+                        if outcome == 0:
+                            continue
+                        any_step = True
+                        if outcome == _UNKNOWN:
+                            n_missing = ask(missing, n_missing, table, registers, 0, reach)
+                        elif outcome in (_FAILED, _LEFT):
+                            if what == (FAILS if outcome == _FAILED else OUTSIDE):
                                 for k in range(words):
                                     after[k] = uint64(0)
-                    if hit:
-                        order = -1
-                        if found >= 0:
-                            order = _before(after, 0, best, 0, words)
-                            if order == 0:
-                                order = _before(registers, words, best, words, words)
-                        if order < 0 or (order == 0 and table < found):
-                            found = int(table)
-                            for k in range(words):
-                                best[k] = after[k]
-                                best[words + k] = registers[words + k]
-            if what == DEAD and not any_step and (found < 0 or _before(registers, 0, best, 0, words) < 0):
-                found = 0
-                for k in range(words):
-                    best[k] = registers[k]
-    return found
+                                _lowest(found, best, 0, after, registers, words, table, words)
+                        elif outcome >= EFFECTS:
+                            apply(program, outcome, registers, 0, after, 0, words)
+                            if what == TO_STATE:
+                                if by_orbits:
+                                    represent(shape, program.orbits, after, 0, scratch)
+                                if (hashes >> (_hash(after, 0, words) & uint64(63))) & uint64(1) != uint64(0):
+                                    for t in range(n_targets):
+                                        if _before(after, 0, targets, t * words, words) == 0:
+                                            _lowest(found, best, t, after, registers, words, table, words)
+                            elif what in (BY_STEP, FAILS):
+                                for k in range(words):
+                                    registers[k] = after[k]
+                                registers[2 * words] = step_of[table]
+                                hit = False
+                                for t in range(tables.shape[0]):
+                                    outcome = _outcome(code, root[tables[t]], registers)
+                                    if outcome == _UNKNOWN:
+                                        n_missing = ask(missing, n_missing, tables[t], registers, 0, reach)
+                                    hit |= outcome == wanted
+                                for k in range(words):
+                                    registers[k] = registers[words + k]
+                                registers[2 * words] = step_of[n_actions]
+                                if hit:
+                                    if what == FAILS:
+                                        for k in range(words):
+                                            after[k] = uint64(0)
+                                    elif by_orbits:
+                                        represent(shape, program.orbits, after, 0, scratch)
+                                    _lowest(found, best, 0, after, registers, words, table, words)
+                if what == DEAD and not any_step:
+                    for k in range(words):
+                        after[k] = registers[k]
+                    _lowest(found, best, 0, after, registers, words, 0, words)
+            if asked == 0 and n_missing > 0:
+                first_range, first_at, done = r, at, 0
+            at += 1
+            done += 1
+        r += 1
+        at = 0
+    cursor[0], cursor[1] = r, 0
+    if n_missing > 0:
+        cursor[0], cursor[1] = first_range, first_at
+    return n_missing

@@ -1,8 +1,9 @@
-"""Orbits for compiled code: the permutations of `spec.checking.symmetry` in tables.
+"""Orbits for compiled code: what `spec.checking.symmetry` knows of the permutations, in flat arrays.
 
-A state is cut into *windows* of a few slots. For each value of a window a table has what all permutations make of
-it, side by side. So one look at each window that has a share in a word gives this word of all images, and the next
-word is looked at only if several images are the least so far. Six permutations cost hardly more than one.
+Of a group that is not listed these are the facts and relations of `spec.checking.facts`. Of one that is, a state is
+cut into *windows* of a few slots. For each value of a window a table has what all permutations make of it, side by
+side. So one look at each window that has a share in a word gives this word of all images, and the next word is
+looked at only if several images are the least so far. Six permutations cost hardly more than one.
 """
 
 from __future__ import annotations
@@ -12,22 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spec.checking.local.kernels import SIDE_BY_SIDE, Orbits
-from spec.checking.symmetry import Image, Symmetry
-from spec.language.state import Place
+from spec.checking.facts import Facts
+from spec.checking.images import Image
+from spec.checking.least import Least
+from spec.checking.local.representing import NONE, SIDE_BY_SIDE, Orbits, Relations
+from spec.checking.symmetry import Symmetry
+from spec.language.state import Layout, Place
 
 WIDEST = ((6, 8), (24, 6))
 """With so many permutations, so many bits of a window, if a single slot is not wider; tables stay small."""
 NARROW = 4
 """With more."""
 
-NONE = Orbits(
-    windows=np.zeros((0, 8), np.int64),
-    spans=np.zeros(0, np.int64),
-    images=np.zeros(0, np.uint64),
-    permutations=0,
-)
-"""Of a search that does not go by orbits."""
+MANY = 1 << 32
+"""Stands for the number of permutations where they are not listed."""
 
 
 class Move(NamedTuple):
@@ -40,7 +39,41 @@ class Move(NamedTuple):
 def orbits(symmetry: Symmetry) -> Orbits:
     """The permutations as compiled code takes them."""
     layout = symmetry.model.layout
-    moves = [{image.source: Move(target, image) for target, image in enumerate(images)} for images in symmetry.images]
+    if isinstance(symmetry.orbits, Least):
+        return listed(layout, symmetry.orbits)
+    return NONE._replace(permutations=MANY, relations=relations(layout, symmetry.orbits.facts))
+
+
+def relations(layout: Layout, facts: Facts) -> Relations:
+    """What states say about interchangeable values, for a group that is not listed."""
+    places, most = layout.slots, facts.arguments.shape[1]
+    words = np.array([place.word for place in places], np.int64)
+    shifts = np.array([place.shift for place in places], np.uint64)
+    slots, stays = [], np.full(layout.words, 0xFFFFFFFFFFFFFFFF, np.uint64)
+    for slot, first, guard, above in facts.slots:
+        slots.append((*_where(places[slot]), first, *(_where(places[guard]) if guard >= 0 else (0, 0, 0)), above))
+        stays[places[slot].word] &= ~np.uint64(slots[-1][2] << slots[-1][1])
+    kinds = np.column_stack([facts.offset, facts.arity, np.where(facts.tells, facts.arity, 0), facts.stride])
+    return Relations(
+        begins=np.array(facts.sort_begins, np.int64),
+        slots=np.array(slots, np.int64).reshape(-1, 8),
+        facts=np.column_stack([facts.kind_of, words[facts.slot_of], facts.arguments]).astype(np.int64),
+        bits=facts.code_of.astype(np.uint64) << shifts[facts.slot_of],
+        kinds=kinds.astype(np.int64).reshape(-1, 3 + most),
+        salts=np.column_stack([facts.salt, facts.role_salt]),
+        table=facts.table,
+        stays=stays,
+    )
+
+
+def _where(place: Place) -> tuple[int, int, int]:
+    """Word, shift and mask."""
+    return place.word, place.shift, (1 << place.width) - 1
+
+
+def listed(layout: Layout, least: Least) -> Orbits:
+    """All images of all windows, for a group that is listed."""
+    moves = [{image.source: Move(target, image) for target, image in enumerate(images)} for images in least.images]
     rows: list[list[tuple[int, ...]]] = [[] for _ in range(layout.words)]
     tables, used = [], 0
     for window in _windows(layout.slots, moves):
@@ -50,7 +83,7 @@ def orbits(symmetry: Symmetry) -> Orbits:
                 rows[word].append((*_place(layout.slots, moves, window), used))
                 tables.append(table.ravel())
                 used += table.size
-    return Orbits(
+    return NONE._replace(
         windows=np.array([row for its in rows for row in its], np.int64).reshape(-1, 8),
         spans=np.cumsum([0, *map(len, rows)], dtype=np.int64),
         images=np.concatenate(tables),

@@ -141,6 +141,7 @@ class Recorder:
         view = self._lazily
         view.load(seen)
         writes: Writes = {}
+        self.model.under_way.now = self._told_in, evaluate, registers
         try:
             outcome = evaluate(view)
             writes = view.writes
@@ -148,7 +149,9 @@ class Recorder:
             outcome, _ = self._on_plain_values(evaluate, Seen(self._places, registers))
             if outcome != LEFT:
                 outcome, writes = self._on_plain_values(evaluate, seen)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # sys.exit, too, is a failure of what calls it
             outcome, writes = self._on_plain_values(evaluate, seen)
         reads = tuple(seen.items())
         if outcome == ENABLED:
@@ -157,6 +160,7 @@ class Recorder:
         done = self._done[kind] = self._done.get(kind, 0) + 1
         if done < OFTEN or not done & (done - 1):
             self._do_again(evaluate, seen, outcome, writes, often=done == 1 and outcome == ENABLED)
+        self.model.under_way.now = None
         return Recorded(reads, outcome, writes)
 
     def _on_plain_values(self, evaluate: _Act | _Judge, seen: Seen) -> tuple[int, Writes]:
@@ -167,7 +171,9 @@ class Recorder:
             return evaluate(view), view.writes
         except Misplaced:
             return evaluate.misplaced, {}
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             return FAILED, {}
 
     def _do_again(self, evaluate: _Act | _Judge, seen: Seen, outcome: int, writes: Writes, often: bool) -> None:
@@ -212,6 +218,10 @@ class Recorder:
             return str(evaluate.action.step(evaluate.index))
         its = evaluate.instance
         return next(each.name for each in self.model.properties for one in each.instances if one is its)
+
+    def _told_in(self, evaluate: _Act | _Judge, registers: Sequence[int]) -> str:
+        layout = self.model.layout
+        return self.model.describe(self._told(evaluate), layout.unpack(_packed(registers[: layout.words])))
 
     def _shown(self, registers: Sequence[int]) -> str:
         layout = self.model.layout

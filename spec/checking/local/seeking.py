@@ -1,7 +1,11 @@
 """Seeking: what a sweep met somewhere in a level is sought in it, and of all places the lowest is told.
 
 A sweep only leaves a flag on the table that had something to tell. That is rare, so it costs nothing to go through
-the level once more, in which nothing is unknown any more.
+the level once more. Predecessors of a state are sought in the same way.
+
+A search goes by the states of a level and by the tables, and by nothing else: neither by what a sweep knew of these
+states, nor by which engine expanded them. What the tables do not know is learned on the way. So it does not matter
+whether the level was expanded here, before an interruption, or by another engine.
 """
 
 from __future__ import annotations
@@ -13,12 +17,17 @@ import numpy as np
 
 from spec.checking.endings import Arrival, Ending
 from spec.checking.local import kernels
-from spec.checking.local.kernels import Array, Lot, Scratch
+from spec.checking.local.jit import Array
+from spec.checking.local.kernels import Lot, Scratch
 from spec.checking.local.recording import FAILED, FOUND
+from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import Tables
 from spec.checking.met import STEP, Failure, Met
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
 from spec.language.state import Values
+
+PATIENCE = 64
+"""Unknown paths that are learned together; the more, the more of them are the same."""
 
 
 class Hit(NamedTuple):
@@ -39,7 +48,12 @@ class Seeker:
     def __init__(self, tables: Tables, scratch: Scratch):
         self.tables, self.model, self.scratch = tables, tables.model, scratch
         self.words = tables.words
+        self._missing = np.zeros(PATIENCE * (2 * tables.words + 2), np.uint64)
         self.type_ok, self.deadlock = (self.model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
+
+    def load(self) -> None:
+        """Have the compiled code there, before the clock runs."""
+        self.arrivals(Lot.of(np.zeros((0, self.words), np.uint64)), [])
 
     def in_states(self, lot: Lot, flags: Array, met: Met) -> None:
         """Properties of states, in states that were judged."""
@@ -72,13 +86,11 @@ class Seeker:
         if flags[-1] and self.tables.seeks_deadlocks and self.deadlock not in decided:
             met.end(self.deadlock, Ending(self._known(lot, kernels.DEAD).end))
 
-    def arrival(self, lot: Lot, target: bytes) -> Arrival | None:
-        """The lowest way in which a state is reached from these ones."""
-        found = self._lowest(lot, kernels.TO_STATE, target=target)
-        if found is None:
-            return None
-        step = self.tables.all[found.table]
-        return Arrival(found.before, step.number, step.index)
+    def arrivals(self, lot: Lot, targets: Collection[bytes]) -> dict[bytes, Arrival]:
+        """The lowest way in which each of these states is reached from those of a level, if it is."""
+        found = self._sought(lot, kernels.TO_STATE, targets=sorted(targets))
+        steps = ((hit, self.tables.all[hit.table]) for hit in found)
+        return {hit.end: Arrival(hit.before, step.number, step.index) for hit, step in steps}
 
     def _flagged(self, kind: str, flags: Array) -> Iterable[tuple[int, list[int]]]:
         """The tables of properties of which some table was flagged."""
@@ -89,26 +101,47 @@ class Seeker:
         assert found is not None, "what was flagged is there"
         return found
 
-    def _lowest(
-        self, lot: Lot, what: int, tables: Sequence[int] = (), outcome: int = 0, target: bytes = b""
-    ) -> Hit | None:
+    def _lowest(self, lot: Lot, what: int, tables: Sequence[int] = (), outcome: int = 0) -> Hit | None:
+        return next(iter(self._sought(lot, what, tables, outcome)), None)
+
+    def _sought(
+        self,
+        lot: Lot,
+        what: int,
+        tables: Sequence[int] = (),
+        outcome: int = 0,
+        targets: Sequence[bytes] = (),
+    ) -> list[Hit]:
+        """The lowest of what is sought; of steps to targets, for each that is reached."""
+        wanted = np.frombuffer(b"".join(targets), ">u8").astype(np.uint64)
+        found = np.full(max(1, len(targets)), -1, np.int64)
+        best = np.zeros((len(found), 2 * self.words), np.uint64)
+        cursor = np.zeros(2, np.int64)
+        while cursor[0] < len(lot.ranges):
+            missing = kernels.seek(
+                shape_of(self.words),
+                lot.states,
+                lot.ranges,
+                cursor,
+                self.tables.program(),
+                what,
+                np.array(tables, np.int64),
+                outcome,
+                wanted,
+                found,
+                best.reshape(-1),
+                self._missing,
+                self.scratch,
+            )
+            for row in self._missing.reshape(-1, 2 * self.words + 2)[:missing].tolist():
+                self.tables.learn(row[0], row[1:])
         width = 8 * self.words
-        best = np.zeros(2 * self.words, np.uint64)
-        wanted = np.frombuffer(target.rjust(width, b"\0"), ">u8").astype(np.uint64)
-        table = kernels.seek(
-            (0,) * self.words,
-            lot.states,
-            lot.ranges,
-            self.tables.program(),
-            what,
-            np.array(tables, np.int64),
-            outcome,
-            wanted,
-            best,
-            self.scratch,
-        )
-        packed = best.astype(">u8").tobytes()
-        return None if table < 0 else Hit(packed[:width], packed[width:], int(table))
+        ends = (row.astype(">u8").tobytes() for row in best)
+        return [
+            Hit(packed[:width], packed[width:], table)
+            for packed, table in zip(ends, found.tolist(), strict=True)
+            if table >= 0
+        ]
 
     # Failures.
 

@@ -19,8 +19,10 @@ from spec.checking.local.compact import compact
 from spec.checking.local.kernels import EFFECTS, Program, Scratch, survey
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
-from spec.checking.local.orbits import NONE, orbits
+from spec.checking.local.orbits import orbits
 from spec.checking.local.recording import CLOSED, USUAL, Recorded, Recorder
+from spec.checking.local.representing import NONE
+from spec.checking.local.shape import shape_of
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
 from spec.checking.symmetry import Symmetry
 from spec.language.specification import Instance
@@ -121,7 +123,6 @@ class Tables:
         )
         self.bounds = np.array([self.actions, self.judging, len(self.all)], np.int64)
         self.orbits = orbits(symmetry) if symmetry else NONE
-        self.permutations = len(symmetry.group) if symmetry else 0
         self._compacted, self._compact = 0, compact(self.code.array, 1, self.root.array[: len(self.all)], EFFECTS)
         self.learned = 0
         """Paths so far."""
@@ -278,15 +279,17 @@ class Tables:
 
     def tune(self, states: Any) -> None:
         """Let the masks cover what tables are walked for in vain in these states, an array of (states, words)."""
-        groups = len(self.masks.groups)
-        if not 0 < groups <= 64:
-            return
+        if 0 < len(self.masks.groups) <= 64:
+            self.masks.tune(self.survey(states), len(states))
+
+    def survey(self, states: Any) -> Any:
+        """The groups, 64 at most, at which each walk looks in vain in these states."""
         program = self.program()
         groups_of = self._groups_of_fields()
         vain = np.zeros(len(states) * self.judging, np.uint64)
         scratch = Scratch.of(self.words, len(self.all))
-        number = survey((0,) * self.words, states.ravel(), program, groups_of, vain, scratch)
-        self.masks.tune(vain[:number], len(states))
+        number = survey(shape_of(self.words), states.ravel(), program, groups_of, vain, scratch)
+        return vain[:number]
 
     def _groups_of_fields(self) -> Any:
         """The groups in which the bits of each field lie, as sets."""

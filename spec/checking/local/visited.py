@@ -3,29 +3,53 @@
 States are spread over partitions by their hash. A partition keeps its states one after the other, so that a level is
 a range of each, and an index on them: a number of 32 bits for each place, part of it a tag that spares most
 comparisons. All of the address space is reserved at once and memory taken from the machine page by page, as it is
-needed: so states are never copied to grow, and of the index only one partition at a time is built anew.
+needed: so states are never copied to grow, and of the index only one partition at a time is built anew. Which pages
+that will be is known before they are touched, so the visited set ends before memory does.
 """
 
 from __future__ import annotations
 
 import mmap
+import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from spec.checking.local.kernels import PARTITIONS, TAG_SHIFT, Lot, Outbox, Scratch, Storage, credit, insert
+from spec.checking.local.kernels import (
+    AT_ONCE,
+    PARTITIONS,
+    TAG_SHIFT,
+    Lot,
+    Marked,
+    Outbox,
+    Scratch,
+    Storage,
+    credit,
+    insert,
+)
+from spec.checking.local.shape import shape_of
+from spec.checking.memory import MB, PAGE, OutOfMemory, address_space, rounded_up, written
+from spec.language.errors import UsageError
 
 LARGEST = (1 << TAG_SHIFT) - 2
 """States in a partition, as far as its index can count."""
 HUGE = 2 << 20
-"""A huge page, in bytes. What a partition takes beyond the first of them is taken in these: it is faster to take, and
-to find. The first of them is taken in small pages, so that a small search is small."""
+"""A huge page, in bytes."""
+SMALL = 4 * HUGE
+"""What a partition takes beyond this is taken in huge pages, which are faster to take, and to find. All partitions
+come to their next huge page at about the same time, and then little of it is used."""
+OTHERS = 192 * MB
+STACK = 8 * MB
+"""Of limited address space so much is left to others: arrays, what is read and written; and a stack for each core."""
+FEWEST = 1024
+"""States for which a partition has room at least."""
+FEW = 1 << 16
+"""States that are rather copied than looked at piece by piece."""
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 
-
-class OutOfMemory(Exception):
-    """The visited set would take more than it may."""
+Array = np.ndarray[Any, Any]
 
 
 class Visited:
@@ -33,15 +57,27 @@ class Visited:
 
     Args:
         words: of a state.
-        memory: bytes that states and index may take.
+        memory: bytes that there might be for states, their index and marks: address space is reserved for so many.
+        spare: the bytes that may still be taken if the largest level has so many states.
+
+    Raises:
+        UsageError: there is not enough address space.
     """
 
-    def __init__(self, words: int, memory: int):
+    def __init__(self, words: int, memory: int, spare: Callable[[int], int] | None = None):
         self.words = words
-        self.shape = (0,) * words
-        most = max(1024, min(LARGEST, int(memory / PARTITIONS / (8 * words + 4 * 1.4))))
-        states, index = _Region(words * most, np.uint64, words), _Region(most * 4 // 3 + 256, np.uint32)
-        marks, others = _Region(most, np.uint64), _Region(most, np.uint64)
+        self.shape = shape_of(words)
+        self._memory, self._spare = memory, spare
+        self._largest = 0
+        most = max(FEWEST, min(LARGEST, int(memory / PARTITIONS / (8 * words + 4 * 1.4)), _addressable(words)))
+        try:
+            states, index = _Region(words * most, np.uint64, words), _Region(most * 4 // 3 + 256, np.uint32)
+            marks, others = _Region(most, np.uint64), _Region(most, np.uint64)
+            self._regions = states, index, marks, others
+        except OSError:
+            raise UsageError(
+                f"no address space can be reserved for {written(memory)} of states: give a smaller --memory"
+            ) from None
         self.storage = Storage(
             states=states.items,
             index=index.items,
@@ -52,11 +88,13 @@ class Visited:
             room=np.array([most, most * 4 // 3 + 256], np.int64),
             begin=np.stack([states.begin // words, index.begin, marks.begin]),
         )
-        self.marks = others.items
+        self._marks = others.items
         """Those of the newest level that is complete; those of the next are gathered in the storage."""
-        self.levels: list[np.ndarray[Any, Any]] = []
-        """Of each level that is complete, where it lies: from, to, and by how much its marks lie before it, for each
-        partition that has something of it."""
+        self.levels: list[Array] = []
+        """Of each level that is complete, where it lies: from, to, and by how much its marks lay before it while it
+        was the newest, for each partition that has something of it."""
+        self._marked, self._marked_before = np.zeros(PARTITIONS, np.int64), np.zeros(PARTITIONS, np.int64)
+        """How many marks each partition ever had, in the storage and in the other array."""
 
     @property
     def states(self) -> np.ndarray[Any, Any]:
@@ -75,35 +113,125 @@ class Visited:
         return self.size * 8 * self.words + 4 * int(self.storage.capacity.sum())
 
     def insert(self, first: int, last: int, sent: Outbox, scratch: Scratch) -> None:
-        """Take in what is on its way to these partitions.
+        """Take in what is on its way to these partitions, for which there is room.
 
         Raises:
-            OutOfMemory: there is no room.
+            OutOfMemory: there is none.
         """
         if insert(self.shape, self.storage, first, last, sent, scratch) >= 0:
             raise OutOfMemory
+
+    def require_room(self, sent: Outbox) -> None:
+        """See that there is room for what is on its way, even if none of it is known.
+
+        Raises:
+            OutOfMemory: there is not enough.
+        """
+        newest = self.storage.size - self.storage.level + sent.count.reshape(-1, PARTITIONS).sum(axis=0)
+        if self._spare is None:
+            spare = self._memory - int(self._taken().sum())
+        else:
+            spare = self._spare(max(int(newest.sum()), self._largest))
+        if self.needed(sent) > spare:
+            raise OutOfMemory
+
+    def needed(self, sent: Outbox) -> int:
+        """Bytes that it takes to take in what is on its way, if none of it is known."""
+        more = sent.count.reshape(-1, PARTITIONS).sum(axis=0)
+        return int(self._taken(more).sum()) - int(self._taken().sum())
+
+    def _taken(self, more: Array | int = 0) -> Array:
+        """Bytes that each partition has taken, or will have when so many more states were sent there."""
+        size, capacity = self.storage.size + more, self.storage.capacity.copy()
+        while np.any(few := (4 * (size + AT_ONCE) >= 3 * capacity) & (capacity < self.storage.room[1]) & (size > 0)):
+            grown = np.minimum(self.storage.room[1], np.maximum(128, capacity + capacity // 2))
+            capacity = np.where(few, grown, capacity)
+        marked = np.maximum(self._marked, size - self.storage.level)
+        taken: Array = _paged(8 * self.words * size) + _paged(4 * capacity)
+        return taken + _paged(8 * marked) + _paged(8 * self._marked_before)
 
     def complete(self, new_states: np.ndarray[Any, Any]) -> int:
         """End the newest level, and begin the next; how many states it has. Counts them by action."""
         credit(self.storage, new_states)
         level, done, begin = self.storage.level, self.storage.marks, self.storage.begin
-        self.storage, self.marks = self.storage._replace(marks=self.marks), done
+        self._marked, marked = self._marked_before, np.maximum(self._marked, self.storage.size - level)
+        self.storage, self._marks, self._marked_before = self.storage._replace(marks=self._marks), done, marked
         some = self.storage.size > level
         lies = (begin[0] + level, begin[0] + self.storage.size, begin[0] + level - begin[2])
         ranges = np.stack(lies, axis=1)[some]
         self.levels.append(ranges)
         level[:] = self.storage.size
-        return int((ranges[:, 1] - ranges[:, 0]).sum())
+        number = int((ranges[:, 1] - ranges[:, 0]).sum())
+        self._largest = max(self._largest, number)
+        return number
+
+    def empty(self) -> None:
+        """Have no state any more, and give the memory back."""
+        for numbers in (self.storage.size, self.storage.level, self.storage.capacity):
+            numbers[:] = 0
+        self._marked[:] = self._marked_before[:] = self._largest = 0
+        self.levels.clear()
+        for region in self._regions:
+            region.give_back()
+
+    def newest(self) -> Marked:
+        """The newest level that is complete, where it lies, with its marks: those of other levels are gone."""
+        return Marked(self.states, self._marks, self.levels[-1])
 
     def lot(self, number: int) -> Lot:
-        """The states of a level, the first being 1, where they lie; their marks, if it is the newest."""
-        return Lot(self.states, self.marks, self.levels[number - 1])
+        """The states of a level, the first being 1, where they lie."""
+        return Lot(self.states, np.ascontiguousarray(self.levels[number - 1][:, :2]))
 
-    def level(self, number: int) -> np.ndarray[Any, Any]:
+    def level(self, number: int) -> Array:
         """The states of a level, brought together: an array of (states, words)."""
-        rows = self.states[: len(self.states) // self.words * self.words].reshape(-1, self.words)
-        parts = [rows[first:last] for first, last, _ in self.levels[number - 1]]
+        parts = self.parts(number)
         return np.concatenate(parts) if parts else np.empty((0, self.words), np.uint64)
+
+    def parts(self, number: int) -> list[Array]:
+        """The states of a level, arrays of (states, words): few are brought together, many stay where they lie."""
+        rows = self.states[: len(self.states) // self.words * self.words].reshape(-1, self.words)
+        ranges = self.levels[number - 1]
+        parts = [rows[first:last] for first, last, _ in ranges]
+        few = int((ranges[:, 1] - ranges[:, 0]).sum()) <= FEW
+        return [np.concatenate(parts)] if few and parts else parts
+
+    def some(self, number: int, most: int) -> Array:
+        """About so many states of a level at most."""
+        parts = self.parts(number)
+        every = max(1, sum(map(len, parts)) // most)
+        return np.concatenate([part[::every] for part in parts] or [np.empty((0, self.words), np.uint64)])
+
+
+def _addressable(words: int) -> int:
+    """For how many states in each partition there is address space.
+
+    Raises:
+        UsageError: for too few.
+    """
+    left = address_space()
+    if left is None:
+        return LARGEST
+    each, fixed = (
+        8 * words + 4 * 4 // 3 + 1 + 2 * 8,
+        OTHERS + STACK * (os.cpu_count() or 1) + 4 * (PARTITIONS * (PAGE + 4 * 256) + HUGE),
+    )
+    most = (left - fixed) // PARTITIONS // each
+    if most * each > SMALL:  # strides are of huge pages then
+        most = max(SMALL // each, most - 4 * HUGE // each)
+    if most < FEWEST:
+        needed = rounded_up(fixed + PARTITIONS * FEWEST * each)
+        raise UsageError(
+            f"`ulimit -v` leaves {written(max(0, left))} of address space, and the visited set reserves"
+            f" {written(needed)} at least"
+        )
+    return most
+
+
+def _paged(size: Array) -> Array:
+    """The bytes of memory in which so many, from the beginning of a partition on, lie."""
+    small: Array = -(-np.minimum(size, SMALL) // PAGE) * PAGE
+    huge: Array = -(-np.maximum(size - SMALL, 0) // HUGE) * HUGE
+    return small + huge
 
 
 class _Region:
@@ -111,14 +239,21 @@ class _Region:
 
     def __init__(self, items: int, dtype: Any, unit: int = 1):
         size = np.dtype(dtype).itemsize
-        stride = -(-(items + unit) * size // HUGE) * HUGE + HUGE
+        unit_of_pages = PAGE if (items + unit) * size <= SMALL else HUGE
+        stride = -(-(items + unit) * size // unit_of_pages) * unit_of_pages
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
-        pages = mmap.mmap(-1, PARTITIONS * stride + HUGE, flags=flags)
+        self._pages = pages = mmap.mmap(-1, PARTITIONS * stride + HUGE, flags=flags)
         self.items = np.frombuffer(pages, dtype)
         aligned = -self.items.ctypes.data % HUGE
         begin = [aligned + partition * stride for partition in range(PARTITIONS)]
         self.begin = np.array([-(-place // (size * unit)) * unit for place in begin], np.int64)
         """Where each partition begins, a multiple of the unit."""
         if hasattr(mmap, "MADV_HUGEPAGE"):
-            for place in begin:
-                pages.madvise(mmap.MADV_HUGEPAGE, place + HUGE, stride - HUGE)
+            pages.madvise(mmap.MADV_NOHUGEPAGE)
+            for place in begin if stride > SMALL else ():
+                pages.madvise(mmap.MADV_HUGEPAGE, place + SMALL, stride - SMALL)
+
+    def give_back(self) -> None:
+        """Take no memory any more; what was written is lost."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._pages.madvise(mmap.MADV_DONTNEED)

@@ -19,22 +19,14 @@ from numba import uint64
 
 from spec.checking import chance, splitmix
 from spec.checking.exploration import is_violation
-from spec.checking.local.kernels import (
-    Array,
-    Program,
-    apply,
-    ask,
-    compiled,
-    follow,
-    listed,
-    mask,
-    mixed,
-    trailing_zeros,
-)
+from spec.checking.local.compiling import Wide
+from spec.checking.local.jit import Array, compiled, mixed
+from spec.checking.local.kernels import Program, apply, ask, clear, follow, listed, mask, trailing_zeros
+from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import Tables
-from spec.checking.model import DEADLOCK, EvaluationFailed
+from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
+from spec.checking.paths import Path
 from spec.checking.sketch import REGISTERS, ZEROS, Sketch
-from spec.checking.trace import Path
 from spec.checking.walks import FAILED, End, PlainWalker, Tally, Walks, Watch
 from spec.language.state import Values
 
@@ -344,6 +336,14 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
     return done
 
 
+def load(words: int) -> None:
+    """Have what walks run, see `compiling`."""
+    model = Model(Wide(words=words))
+    with ThreadPoolExecutor(1) as pool:
+        CompiledWalker(Walks(model, model.numbers([TYPE_OK]), steps=1, seed=0), pool, 1)
+    clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
+
+
 class CompiledWalker:
     """Walks on tables.
 
@@ -356,7 +356,7 @@ class CompiledWalker:
     def __init__(self, asked: Walks, pool: ThreadPoolExecutor, workers: int):
         self.asked, self.model, self.pool = asked, asked.model, pool
         self.tables = Tables(asked.model, asked.properties)
-        self.shape = (0,) * asked.model.layout.words
+        self.shape = shape_of(asked.model.layout.words)
         self.seconds_in_python = 0.0
         tables, properties = self.tables, asked.model.properties
         judging = [table.number if table.kind != "action" else -1 for table in tables.all]

@@ -11,25 +11,31 @@ from concurrent.futures import ThreadPoolExecutor
 from spec.checking.endings import Arrival
 from spec.checking.local.crew import Crew
 from spec.checking.local.engine import SAMPLE, TUNINGS
-from spec.checking.local.kernels import Lot
+from spec.checking.local.kernels import Lot, Marked
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import Tables
 from spec.checking.local.visited import Visited
+from spec.checking.memory import OutOfMemory
 from spec.checking.model import Model
 from spec.checking.packed import Words
-from spec.checking.spark.known import empty, memory
+from spec.checking.spark.allotment import Part
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
 from spec.checking.symmetry import Symmetry
 
 
 class Compiled(Work):
-    """A model that is learned while it is explored."""
+    """A model that is learned while it is explored.
 
-    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
+    Args:
+        part: of memory, for all that this process does.
+    """
+
+    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, part: Part):
         super().__init__(model, properties, symmetry)
+        self._part = part
         self.tables = Tables(model, properties, symmetry)
-        self._reached = Visited(self.words, memory())
+        self._reached = Visited(self.words, part.size, lambda states: part.left - (8 * self.words + 6) * states)
         """The states that are expanded, and those to which they lead."""
         self._pool = ThreadPoolExecutor(1)
         self._crew = self._crew_over(self._reached)
@@ -39,40 +45,46 @@ class Compiled(Work):
         self._expanded = 0
 
     def _crew_over(self, visited: Visited) -> Crew:
-        return Crew(self.tables, visited, 1, self._pool)
+        return Crew(self.tables, visited, 1, self._pool, self._part.size)
 
-    def expand(self, states: Words, decided: Collection[int], report: Report) -> Lot:
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> Marked:
         """Take every step from these states, see `Work`."""
         crew, reached, notes = self._crew, self._reached, self._crew.workers[0].notes
-        empty(reached)
-        crew.take_in(states.reshape(-1))
-        crew.complete()
-        notes.enabled[:] = notes.taken[:] = 0
-        live = self.tables.live([*decided, *self.in_states])
-        flags = crew.sweep(reached.lot(1), live, _nothing)
+        self.release()
+        try:
+            crew.take_in(states.reshape(-1))
+            crew.complete()
+            notes.enabled[:] = notes.taken[:] = 0
+            live = self.tables.live([*decided, *self.in_states])
+            flags = crew.sweep(live, _nothing)
+        except OutOfMemory:
+            crew.start_over()
+            self.release()
+            raise
         for coverage, enabled, taken in zip(report.coverage, crew.enabled, crew.taken, strict=True):
             coverage.enabled += int(enabled)
             coverage.taken += int(taken)
         self._seeker.in_steps(reached.lot(1), flags, decided, report)
         crew.complete()
         self._tune(states)
-        return reached.lot(2)
+        return reached.newest()
+
+    def release(self) -> None:
+        """Give back the memory of what was expanded last, see `Work`."""
+        self._reached.empty()
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Look at the newest level, see `Work`."""
         if self._judges is None or self._judges[0] is not visited:
             self._judges = visited, self._crew_over(visited)
-        crew, lot = self._judges[1], visited.lot(len(visited.levels))
+        crew, lot = self._judges[1], visited.newest().lot
         live = self.tables.live([*decided, *self.in_steps], actions=False)
         if live.any():
-            self._seeker.in_states(lot, crew.sweep(lot, live, _nothing), report)
+            self._seeker.in_states(lot, crew.sweep(live, _nothing), report)
 
     def arrivals(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Arrival]:
         """How some of the targets are reached from these states, see `Work`."""
-        lot = Lot.of(states)
-        self._crew.rehearse(lot)
-        found = ((target, self._seeker.arrival(lot, target)) for target in targets)
-        return {target: arrival for target, arrival in found if arrival is not None}
+        return self._seeker.arrivals(Lot.of(states), targets)
 
     def _tune(self, states: Words) -> None:
         """Now and then, let the tables see how they are used."""

@@ -5,30 +5,37 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import numpy as np
 
-from spec.checking import rundir
+from spec.checking import arguments, rundir
+from spec.checking.arguments import Place
 from spec.checking.endings import Arrival, findings
 from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended
-from spec.checking.keeping import NOTHING, Whole, opened, require_run, whole_of
+from spec.checking.keeping import NOTHING, Whole, opened, require_run, standing_on, whole_of
+from spec.checking.limits import too_large
+from spec.checking.local.compiling import compiled, told_by
+from spec.checking.memory import Budget, OutOfMemory, private
+from spec.checking.met import STEP, failed
 from spec.checking.model import Model
 from spec.checking.packed import Words, sample, words_of
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
+from spec.checking.spark.allotment import CLIENT, Part, allotted
 from spec.checking.spark.bench import Bench, Piece, work_on
-from spec.checking.spark.exchange import by_bucket
-from spec.checking.spark.jobs import expand_level, find_arrivals, shares
+from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_arrivals, shares
+from spec.checking.spark.known import load
 from spec.checking.spark.report import Report
-from spec.checking.spark.session import Cluster, require_java
+from spec.checking.spark.session import Cluster, GaveWay, cores, require_java
 from spec.checking.spark.stages import Job
 from spec.checking.spark.work import Work
 from spec.checking.symmetry import GLANCED
+from spec.language.errors import UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,8 +47,17 @@ DRIVER_LEVEL = 200_000
 """A job costs half a second whatever it does, in which the driver expands 150,000 states of an election. Many cores
 gain that back from about as many on, two cores from 400,000."""
 DRIVER_STATES = 5_000_000
-"""Visited states that the driver holds, at some 40 bytes each; beyond them every level is a job. As many that were
-found by jobs are read in a second, when levels have become small again."""
+"""Visited states that the driver holds, at most; beyond them every level is a job. As many that were found by jobs
+are read in a second, when levels have become small again."""
+MORE = "a level did not fit; more --memory, or fewer --workers, each with more of it, goes further"
+"""What one does where memory is reached."""
+VISITED = 16
+"""Bytes that a visited state takes beside itself: the index, and room in it."""
+
+
+def of_a_state(words: int) -> int:
+    """Bytes that it takes to expand a state, or to settle what it leads to: with three new ones, and their copies."""
+    return 72 * words + 74
 
 
 class SparkEngine:
@@ -51,7 +67,9 @@ class SparkEngine:
         run_dir: where the run is kept, empty or not there; without it, nothing is kept. Whatever the workers of
             the session are, they must see it under the same path.
         resume: go on with the run in `run_dir`. Only the bounds and `keep_going` may differ from before.
-        workers: how many tasks run at once; by default as many as there are cores.
+        workers: how many tasks run at once; by default as many as there are cores, or fewer if that many do not fit.
+        memory: bytes that this process, Java and the workers may take together; see `spec.checking.memory` for the
+            default. Of a session that was not started here it bounds this process alone.
         session: the session to use; it is not stopped. Without one, the active session is used, or one is
             started on this machine when the first job needs it, and stopped.
         driver_level: up to how many states of a level are expanded without a job.
@@ -65,17 +83,19 @@ class SparkEngine:
 
     def __init__(
         self,
-        run_dir: Path | None = None,
+        run_dir: Place | None = None,
         *,
         resume: bool = False,
-        workers: int | None = None,
+        workers: SupportsIndex | None = None,
+        memory: int | None = None,
         session: SparkSession | None = None,
         driver_level: int = DRIVER_LEVEL,
         buckets: int = BUCKETS,
     ):
-        require_run(run_dir, resume)
-        self.run_dir, self.resume, self.buckets = run_dir, resume, buckets
-        self.workers, self.session, self.driver_level = workers, session, driver_level
+        self.workers, self.run_dir = arguments.workers(workers), arguments.place("run_dir", run_dir)
+        self.memory = arguments.memory(memory)
+        require_run(self.run_dir, resume)
+        self.resume, self.buckets, self.session, self.driver_level = resume, buckets, session, driver_level
         self.jobs = 0
         """How many levels of the last exploration were expanded by jobs."""
 
@@ -83,24 +103,39 @@ class SparkEngine:
         """Go through the states, level by level."""
         if self.session is None:
             require_java()
-        work = work_on(model, question.properties, by_orbits=question.symmetry)
+        allotment = allotted(Budget(self.memory), self.workers, cores())
+        compile_seconds = 0.0 if too_large(model) else compiled(load, model.layout.words, told_by(watch))
+        part = Part(allotment.work, private() + CLIENT)
+        work = work_on(model, question.properties, part, by_orbits=question.symmetry, watch=watch)
         initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(work, question, until_done)
-            cluster = Cluster(self.session, self.workers, directory.path / "_spark.log")
+            until_done.enter_context(standing_on(self.run_dir, GaveWay))
+            cluster = Cluster(self.session, self.workers, directory.path / "_spark.log", allotment)
             until_done.callback(cluster.stop)
-            search = _Search(work, question, watch, directory, cluster, self.driver_level)
+            search = _Search(work, question, watch, directory, cluster, self.driver_level, part)
             try:
-                return search.run(commits, initial)
+                found = search.run(commits, initial)
             except KeyboardInterrupt:
-                kept = "" if self.run_dir is None else f"the run can be resumed from {self.run_dir}"
-                return replace(search.interrupted(), kept=kept)
+                found = search.interrupted()
             finally:
                 self.jobs = search.jobs
+            return replace(found, kept=self._kept(found.ended), compile_seconds=compile_seconds)
+
+    def _kept(self, ended: str) -> str:
+        """How to go on with a run that ended before its time."""
+        if ended == "memory":
+            return MORE if self.run_dir is None else f"{MORE}, with --resume {self.run_dir}"
+        if ended == "interrupted" and self.run_dir is not None:
+            return f"the run can be resumed from {self.run_dir}"
+        return ""
 
     def _directory(self, work: Work, question: Question, until_done: ExitStack) -> tuple[RunDirectory, list[Commit]]:
         if self.run_dir is None:
-            folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
+            try:
+                folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
+            except OSError as failure:
+                raise UsageError(f"{failure.strerror}; name one by TMPDIR, or a run directory") from None
             path = Path(until_done.enter_context(folder))
             return RunDirectory.create(path, {}, work.width, buckets=self.buckets, durable=False), []
         return opened(self.run_dir, work.model, question, until_done, resume=self.resume, buckets=self.buckets)
@@ -115,10 +150,13 @@ class _Search:
         directory: RunDirectory,
         cluster: Cluster,
         driver_level: int,
+        part: Part,
     ):
         self.work, self.model, self.question, self.watch = work, work.model, question, watch
-        self.directory, self.cluster, self.driver_level = directory, cluster, driver_level
-        self.bench = Bench(directory, work)
+        self.directory, self.cluster, self.part = directory, cluster, part
+        self.driver_level = min(driver_level, part.size // of_a_state(work.words))
+        self.driver_states = min(DRIVER_STATES, part.size // 2 // (8 * work.words + VISITED))
+        self.bench = Bench(directory, work, part)
         self.newest: tuple[int, Words] | None = None
         """The states of the last level that was settled here."""
         self.whole: Whole = NOTHING
@@ -126,11 +164,17 @@ class _Search:
         self.jobs = 0
 
     def run(self, commits: list[Commit], initial: list[bytes]) -> Exploration:
-        for commit in self.levels(commits, initial):
-            self.whole = whole_of(self.model, commit)
-            self.watch(self.whole.figures)
-            if why := ended(self.model, self.question, self.whole.decided, self.whole.figures):
-                return self.report(why)
+        try:
+            for commit in self.levels(commits, initial):
+                self.whole = whole_of(self.model, commit)
+                self.watch(self.whole.figures)
+                if why := ended(self.model, self.question, self.whole.decided, self.whole.figures):
+                    return self.report(why)
+        except OutOfMemory:
+            self.bench.known.forget()
+            with suppress(OutOfMemory):  # to look for the ways to what was found takes memory, too
+                return self.report("memory")
+            return self.report_without_findings("memory")
         raise AssertionError("levels come without end")
 
     def levels(self, commits: list[Commit], initial: list[bytes]) -> Iterator[Commit]:
@@ -151,26 +195,32 @@ class _Search:
     def first_level(self, initial: list[bytes]) -> Commit:
         rundir.reached("before files")
         report, states = Report.on_nothing(self.model), words_of(initial, self.work.width)
-        self.settle(states, np.zeros(len(states), np.uint16), 0, frozenset(), report)
+        self.settle([(states, np.zeros(len(states), np.uint16))], 0, frozenset(), report)
         nothing = {action.name: vars(Coverage()) for action in self.model.actions}
         return self.commit(Commit(0, (), len(initial), 0, 0.0, nothing, {}), report)
 
     def next_level(self, commit: Commit) -> Commit:
         rundir.reached("before files")
-        small = commit.rows <= self.driver_level and commit.distinct <= DRIVER_STATES
-        return self.commit(commit, self.by_driver(commit) if small else self.by_job(commit))
+        few = commit.distinct <= self.driver_states and not self.bench.known.beyond
+        small = commit.rows <= self.driver_level and few
+        if small:
+            try:
+                return self.commit(commit, self.by_driver(commit))
+            except OutOfMemory:
+                self.driver_level = 0
+        return self.commit(commit, self.by_job(commit))
 
     def by_driver(self, commit: Commit) -> Report:
         report, decided = Report.on_nothing(self.model), frozenset(self.whole.decided)
-        found = self.work.expand(self.states(commit.level), decided, report)
+        found = list(self.bench.expand(self.states(commit.level), decided, report, 1))
         if not report.failures:
-            states, actions, _ = by_bucket(found, self.work.words, 1)
-            self.settle(states, actions, commit.level, decided, report)
+            self.settle([(part.states, part.actions) for part in found], commit.level, decided, report)
         return report
 
-    def settle(self, states: Words, actions: Array, level: int, decided: frozenset[int], report: Report) -> None:
-        buckets = range(self.directory.buckets)
-        self.newest = level + 1, self.bench.settle([(states, actions)], buckets, level, decided, report)
+    def settle(self, blocks: list[tuple[Words, Array]], level: int, decided: frozenset[int], report: Report) -> None:
+        self.bench.settle(blocks, range(self.directory.buckets), level, decided, report)
+        newest = self.bench.newest()
+        self.newest = None if newest is None else (level + 1, newest)
 
     def states(self, level: int) -> Words:
         """Those of a level that is committed."""
@@ -181,12 +231,14 @@ class _Search:
         )
 
     def by_job(self, commit: Commit) -> Report:
-        if commit.distinct > DRIVER_STATES and self.newest is not None:  # there is no way back from there
-            self.bench, self.newest = Bench(self.directory, self.work), None
+        if commit.distinct > self.driver_states and self.newest is not None:  # there is no way back from there
+            self.bench.known.forget()
+            self.newest = None
         job = self.job(commit.level, frozenset(self.whole.decided))
         report = Report.on_nothing(self.model)
         for part in self.run_job(lambda session: expand_level(session, job)):
             report.add(part)
+        print(report.printed, end="", flush=bool(report.printed))
         self.jobs += 1
         return report
 
@@ -195,10 +247,15 @@ class _Search:
 
         Raises:
             EvaluationFailed: an evaluation did, on the way.
+            OutOfMemory: somewhere a part of it did not fit.
             UsageError: it is no level of orbits, as it was asked for.
         """
         if failure := report.failure():
-            raise failure
+            wanted = [number for number in self.work.in_steps if number not in self.whole.decided]
+            level = before.level + (failure.number != STEP)
+            raise failed(self.model, failure, level, self.arrivals, wanted, self.work.symmetry)
+        if report.out_of_memory:
+            raise OutOfMemory
         if self.work.symmetry:
             self.work.symmetry.glance(sample(words_of(report.sample, self.work.width), GLANCED))
         level = before.level + 1
@@ -230,8 +287,10 @@ class _Search:
 
     def job(self, level: int, decided: frozenset[int]) -> Job:
         asked = time.perf_counter()
-        parallelism = self.cluster.parallelism
+        parallelism, work = self.cluster.parallelism, self.cluster.work
         self.began += time.perf_counter() - asked  # to start a session is not to explore
+        rows = sum(file.rows for file in self.directory.committed(level))
+        largest = LARGEST_SHARE if work is None else max(1, work // of_a_state(self.work.words))
         return Job(
             self.directory,
             self.pickled,
@@ -239,8 +298,9 @@ class _Search:
             self.question.symmetry,
             level,
             decided,
-            shares(self.directory, level, parallelism),
-            min(self.directory.buckets, parallelism),
+            shares(self.directory, level, parallelism, largest),
+            work,
+            min(self.directory.buckets, max(parallelism, -(-2 * rows // largest))),
         )
 
     @cached_property
@@ -271,7 +331,7 @@ class _Search:
         Work was put down anywhere, so it is taken up anew.
         """
         try:
-            self.work = work_on(self.model, self.question.properties, by_orbits=self.question.symmetry)
+            self.work = work_on(self.model, self.question.properties, self.part, by_orbits=self.question.symmetry)
             return self.report("interrupted")
         except KeyboardInterrupt:
             return self.report_without_findings("interrupted")

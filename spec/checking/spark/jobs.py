@@ -9,12 +9,12 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING
 
-from spec.checking.endings import Arrival
+from spec.checking.endings import Arrival, keep_lowest
 from spec.checking.rundir import RunDirectory
 from spec.checking.spark.bench import Piece
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import in_workers
-from spec.checking.spark.stages import BLOCKS, Job, keep_lowest
+from spec.checking.spark.stages import BLOCKS, Job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +23,9 @@ LARGEST_SHARE = 1_000_000
 """States that a task expands: some seconds, which are lost when its worker is, and some hundred megabytes."""
 
 
-def shares(directory: RunDirectory, level: int, parallelism: int) -> tuple[tuple[Piece, ...], ...]:
+def shares(
+    directory: RunDirectory, level: int, parallelism: int, largest: int | None = None
+) -> tuple[tuple[Piece, ...], ...]:
     """A level in equal shares, one for each core or, if they would be too large, two, and so on.
 
     A share is what lies between two states in code order, or nearly so: the same part of each bucket. Such states are
@@ -32,7 +34,8 @@ def shares(directory: RunDirectory, level: int, parallelism: int) -> tuple[tuple
     """
     files = directory.committed(level)
     rows = sum(file.rows for file in files)
-    tasks = parallelism * max(1, -(-rows // (parallelism * LARGEST_SHARE)))
+    most = LARGEST_SHARE if largest is None else min(largest, LARGEST_SHARE)
+    tasks = parallelism * max(1, -(-rows // (parallelism * most)))
     divided = (
         tuple(
             Piece(file.bucket, file.rows * task // tasks, file.rows * (task + 1) // tasks)

@@ -1,21 +1,41 @@
-"""The visited states of some buckets, in the compiled visited set: a cache of what the committed files say."""
+"""The visited states of some buckets, in the compiled visited set: a cache of what the committed files say.
+
+As long as they fit: beyond that only new states are held, and what the files say is read past them, level after
+level, to strike out those that were visited.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numba import uint64
 
-from spec.checking.local.kernels import PARTITIONS, Outbox, Scratch, post
-from spec.checking.local.visited import OutOfMemory, Visited
-from spec.checking.packed import Words
+from spec.checking.local.jit import compiled
+from spec.checking.local.kernels import (
+    ACTION_BITS,
+    PARTITION_BITS,
+    PARTITIONS,
+    Outbox,
+    Scratch,
+    Storage,
+    _hash,
+    _same,
+    _start,
+    _tag,
+    post,
+)
+from spec.checking.local.visited import Visited
+from spec.checking.memory import OutOfMemory
 from spec.checking.rundir import LevelFile, RunDirectory
+from spec.checking.spark import exchange
+from spec.checking.spark.allotment import Part
 
 ROOM = 512
 """States that are gathered for one partition before they are looked up."""
+STRUCK = 1 << ACTION_BITS
+"""In the mark of a state: it is in a level that is committed."""
 
 Array = np.ndarray[Any, Any]
 
@@ -26,35 +46,61 @@ class Known:
     Nothing counts but what is in a level that is committed. New states are in the set before their level is,
     so that they need not be read again if it is; a digest of what was written of them is remembered, and if something
     else was committed, everything is read anew. So is what was lost, or done by somebody else.
+
+    Half of the part of memory is for this; all of it, if what was visited does not fit and nothing stays here.
     """
 
-    def __init__(self, directory: RunDirectory):
+    def __init__(self, directory: RunDirectory, part: Part):
         words = directory.width // 8
         self.directory = directory
-        self.visited = Visited(words, memory())
-        self._sent = Outbox(
-            np.zeros(PARTITIONS * ROOM * words, np.uint64),
-            np.zeros(PARTITIONS * ROOM, np.uint64),
-            np.zeros(PARTITIONS, np.int64),
-        )
+        self._part = part
+        self.beyond = False
+        """Whether what was visited does not fit here."""
+        self.visited = Visited(words, part.size)
+        self._sent = self._outbox()
         self._scratch = Scratch.of(words, 0)
         self._levels: dict[int, int] = {}
         """By bucket: up to which level its states are there."""
         self._written: dict[int, tuple[int, str]] = {}
         """By bucket: a level that was not committed when it was settled here, and the digest of what was written."""
         self._settling = False
+        self._committed: tuple[int, frozenset[int]] = 0, frozenset()
+        """The level and buckets that were asked for."""
+
+    def _outbox(self) -> Outbox:
+        words = self.visited.words
+        room = max(16, min(ROOM, self._part.size // 64 // (PARTITIONS * 8 * (words + 1))))
+        return Outbox(
+            np.zeros(PARTITIONS * room * words, np.uint64),
+            np.zeros(PARTITIONS * room, np.uint64),
+            np.zeros(PARTITIONS, np.int64),
+        )
 
     def up_to(self, level: int, buckets: Sequence[int]) -> None:
         """Have every state of these buckets of the levels up to this one, and none of them beyond."""
-        if self._settling or not self._holds(buckets, level):
+        self._committed = level, frozenset(buckets)
+        if self.beyond or self._settling or not self._holds(buckets, level):
             self.forget()
-        for number in range(min((self._levels.get(bucket, 0) for bucket in buckets), default=level) + 1, level + 1):
-            for file in self.directory.committed(number):
-                if file.bucket in buckets and self._levels.get(file.bucket, 0) < number:
-                    states = self.directory.read_array(number, file.bucket)
+        if self.beyond:
+            return
+        try:
+            for number, bucket in self._missing(level):
+                for states in self.directory.pieces(number, bucket):
                     self._add(states, np.zeros(len(states), np.uint16))
+        except OutOfMemory:
+            self.beyond = True
+            self.forget()
+            return
         self._complete(np.zeros(1, np.int64))
         self._levels.update(dict.fromkeys(buckets, level))
+
+    def _missing(self, level: int) -> Iterator[tuple[int, int]]:
+        """Of the buckets that were asked for, the files up to a level that are not held here."""
+        _, buckets = self._committed
+        for number in range(min((self._levels.get(each, 0) for each in buckets), default=level) + 1, level + 1):
+            for file in self.directory.committed(number):
+                if file.bucket in buckets and self._levels.get(file.bucket, 0) < number:
+                    yield number, file.bucket
 
     def _holds(self, buckets: Sequence[int], level: int) -> bool:
         """Whether what there is of these buckets is what was committed, and nothing beyond a level."""
@@ -64,19 +110,53 @@ class Known:
         committed = {number: _digests(self.directory.committed(number)) for number in {at for _, at, _ in written}}
         return all(digest == committed[number].get(bucket, "") for bucket, number, digest in written)
 
-    def settle(self, blocks: Iterable[tuple[Array, Array]], new_states: Array) -> Words:
-        """Let the next level have those of these states that are new, each with the lowest action that led there.
+    def settle(self, blocks: Iterable[tuple[Array, Array]], new_states: Array) -> None:
+        """Let the newest level be those of these states that are new, each with the lowest action that led there.
 
-        They are returned, and counted by action. The blocks are of buckets that are `up_to` the level before.
+        They are counted by action. The blocks are of buckets that are `up_to` the level before.
+
+        Raises:
+            OutOfMemory: not even they fit.
         """
         self._settling = True
         for states, actions in blocks:
             self._add(states, actions)
+        if self.beyond:
+            self._strike()
         self._complete(new_states)
-        return self.visited.level(1)
+
+    def _strike(self) -> None:
+        """Keep only what is in no level that is committed."""
+        level, _ = self._committed
+        visited = self.visited
+        for number, bucket in self._missing(level):
+            for states in self.directory.pieces(number, bucket):
+                strike(visited.shape, visited.storage, states.reshape(-1))
+        self._keep()
+
+    def _keep(self) -> None:
+        """Hold the newest states and nothing else, of these only those that are not struck."""
+        self._complete(np.zeros(1 << ACTION_BITS, np.int64))
+        states, marks, ranges = self.visited.newest()
+        words = self.visited.words
+        rows = states[: len(states) // words * words].reshape(-1, words)
+        kept = []
+        for first, last, before in ranges.tolist():
+            its = marks[first - before : last - before]
+            new = its < STRUCK
+            kept.append((rows[first:last][new], its[new].astype(np.uint16)))
+        self.visited.empty()
+        waiting, self._sent = self._sent, self._outbox()
+        self._settling = False  # the copy is made already
+        for part, actions in kept:
+            self._add(part, actions)
+        self._sent, self._settling = waiting, True
 
     def settled(self, level: int, buckets: Iterable[int], files: Iterable[LevelFile]) -> None:
         """The new states were written to these files, of this level."""
+        if self.beyond:
+            self.forget()
+            return
         digests = _digests(files)
         for bucket in buckets:
             self._levels[bucket] = level
@@ -88,7 +168,7 @@ class Known:
         self._levels.clear()
         self._written.clear()
         self._settling = False
-        empty(self.visited)
+        self.visited.empty()
         self._sent.count[:] = 0
 
     def _add(self, states: Array, actions: Array) -> None:
@@ -103,23 +183,58 @@ class Known:
         self.visited.complete(new_states)
 
     def _deliver(self) -> None:
-        try:
-            self.visited.insert(0, PARTITIONS, self._sent, self._scratch)
-        except OutOfMemory:
-            raise MemoryError("the visited states do not fit into the memory of one process") from None
+        if self.visited.needed(self._sent) > self._left():
+            if self.beyond or not self._settling:
+                raise OutOfMemory
+            self.beyond = True
+            self._levels.clear()
+            self._written.clear()
+            self._keep()
+            if self.visited.needed(self._sent) > self._left():
+                raise OutOfMemory
+        self.visited.insert(0, PARTITIONS, self._sent, self._scratch)
+
+    def _left(self) -> int:
+        """Bytes that may be taken yet, but for a copy of the newest states."""
+        left = self._part.left - (0 if self.beyond else self._part.size // 2)
+        if not self._settling:
+            return left
+        storage = self.visited.storage
+        newest = int((storage.size - storage.level).sum() + self._sent.count.sum())
+        return left - (8 * self.visited.words + 10) * newest
 
 
-def empty(visited: Visited) -> None:
-    """Let there be nothing in a visited set. It keeps its memory, which is as much as will be needed again."""
-    for numbers in (visited.storage.size, visited.storage.level, visited.storage.capacity):
-        numbers[:] = 0
-    visited.levels.clear()
+def load(words: int) -> None:
+    """Have what the driver and workers run, see `local.compiling`."""
+    exchange.load(words)
+    nothing = Visited(words, memory=0)
+    strike(nothing.shape, nothing.storage, np.zeros(0, np.uint64))
 
 
-@cache
-def memory() -> int:
-    """The bytes that this machine has. Those who share it are not asked: address space is all that is taken."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+@compiled
+def strike(shape: Any, storage: Storage, states: Array) -> None:
+    """Mark those of the newest level that are among these states."""
+    words = len(shape)
+    index = storage.index
+    for i in range(states.shape[0] // words):
+        mixed = _hash(states, i * words, words)
+        partition = np.int64(mixed >> uint64(64 - PARTITION_BITS))
+        capacity = storage.capacity[partition]
+        if capacity == 0:
+            continue
+        base, first = storage.begin[0, partition], storage.begin[1, partition]
+        mark = storage.begin[2, partition] - storage.level[partition]
+        tag, place = _tag(mixed), _start(mixed, capacity)
+        while index[first + place] != 0:
+            entry = index[first + place]
+            if (entry & np.uint32(0xFF000000)) == tag:
+                number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
+                if _same(storage.states, (base + number) * words, states, i * words, words):
+                    storage.marks[mark + number] |= uint64(STRUCK)
+                    break
+            place += 1
+            if place == capacity:
+                place = 0
 
 
 def _digests(files: Iterable[LevelFile]) -> dict[int, str]:

@@ -7,23 +7,40 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from spec.checking.endings import Arrival, Ending
-from spec.checking.local.kernels import Lot
+from spec.checking.local.kernels import Marked
 from spec.checking.local.visited import Visited
+from spec.checking.memory import OutOfMemory
 from spec.checking.met import STEP, Failure
-from spec.checking.model import EvaluationFailed
+from spec.checking.model import EvaluationFailed, Model
 from spec.checking.packed import Words, bytes_of, words_of
+from spec.checking.spark.allotment import Part
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
+from spec.checking.symmetry import Symmetry
+
+OFTEN = 64
+"""States after which it is looked how much memory is left."""
 
 
 class Plain(Work):
-    """A model that runs as it is written."""
+    """A model that runs as it is written.
 
-    def expand(self, states: Words, decided: Collection[int], report: Report) -> Lot:
+    Args:
+        part: of memory, for all that this process does.
+    """
+
+    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, part: Part):
+        super().__init__(model, properties, symmetry)
+        self._part = part
+
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> Marked:
         """Take every step from these states, see `Work`."""
         wanted = [number for number in self.in_steps if number not in decided]
+        whole, report = report, Report.on_nothing(self.model)
         reached: dict[bytes, int] = {}
-        for packed in sorted(bytes_of(states)):
+        for done, packed in enumerate(sorted(bytes_of(states))):
+            if done % OFTEN == 0 and self._part.left < 0:
+                raise OutOfMemory
             try:
                 steps, closed = self.model.expand(self.unpack(packed), wanted)
             except EvaluationFailed as error:
@@ -43,7 +60,8 @@ class Plain(Work):
                 reached[after] = min(action, reached.get(after, action))
             if not steps and not closed and self.deadlock is not None:
                 report.end(self.deadlock, Ending(packed))
-        return Lot.of(words_of(reached, self.width), np.array(list(reached.values()), np.uint64))
+        whole.add(report)
+        return Marked.of(words_of(reached, self.width), np.array(list(reached.values()), np.uint64))
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Look at the newest level until every property has come to an end, see `Work`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import logging
 import os
 import pickle
 import re
@@ -22,7 +23,9 @@ from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from spec.checking.memory import MB, OutOfMemory
 from spec.checking.source import HOME, PACKAGES
+from spec.checking.spark.allotment import Allotment
 from spec.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,15 +35,33 @@ T = TypeVar("T")
 
 JAVA = 17
 """The oldest Java that Spark runs on."""
+SLENDER = "-Xss512k -XX:ReservedCodeCacheSize=64m -XX:CompressedClassSpaceSize=64m -XX:-UsePerfData"
+"""What Java takes beside its heap is for a server otherwise; here it passes rows on."""
+FRUGAL = {
+    "MALLOC_ARENA_MAX": "2",  # else each of Java's threads has a heap of its own
+    "MALLOC_MMAP_THRESHOLD_": str(MB),  # else arrays that are gone leave holes in it
+    "MALLOC_TRIM_THRESHOLD_": str(MB),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""What has Java and the workers give back memory that they do not need any more."""
+RESERVED = 32 * MB
+"""Of the heap, for Spark itself: it would want 300 MB, and refuse any heap below 450."""
+BATCH = 8 * MB
+"""What Java hands to a worker at once. It lies beside the heap, on both sides."""
 TRIES = 4
 """How often a task may lose its worker before the run is given up."""
+
+
+class GaveWay(Exception):
+    """What Spark stands on is no more; one line says what."""
 
 
 class Cluster:
     """Where jobs run. What the caller gave is never stopped, what was started here is."""
 
-    def __init__(self, given: SparkSession | None, workers: int | None, log: Path):
+    def __init__(self, given: SparkSession | None, workers: int | None, log: Path, allotment: Allotment):
         self._given, self._workers, self._log = given, workers, log
+        self._allotment = allotment
         self._session: SparkSession | None = None
         self._mark = f"kafkaspec-{uuid.uuid4().hex}"
         self._ours = False
@@ -55,18 +76,26 @@ class Cluster:
             self._ours = found is None
             if found is not None:
                 ship(found)
-            self._session = found or start(self._workers or cores(), self._log)
+            self._session = found or start(self._allotment, self._log)
         return self._session
 
     @property
     def parallelism(self) -> int:
         """How many tasks run at once, as far as one can know. It takes a session to know it."""
         session = self.session
+        if self._ours:
+            return self._allotment.workers
         if self._workers:
             return self._workers
         with suppress(Exception):  # Spark Connect has no context, and says so in more than one way
             return session.sparkContext.defaultParallelism
         return cores()
+
+    @property
+    def work(self) -> int | None:
+        """Bytes for each worker to work with; None if somebody else sees to that. It takes a session to know it."""
+        assert self.session is not None
+        return self._allotment.work if self._ours else None
 
     def run(self, job: Callable[[SparkSession], T], tick: Callable[[], None]) -> T:
         """What a job gives. Meanwhile `tick` is called now and then.
@@ -75,7 +104,9 @@ class Cluster:
 
         Raises:
             KeyboardInterrupt: somebody pressed Ctrl-C, and the job is cancelled.
-            RuntimeError: Spark has given it up; the first line of why.
+            OutOfMemory: Java's heap was too small.
+            GaveWay: Java, a worker or a disk of theirs is no more.
+            RuntimeError: Spark has given it up for another reason; the first line of it.
         """
         session, outcome = self.session, Future[T]()
         mark, cancel = _marking(session)
@@ -100,12 +131,17 @@ class Cluster:
         try:
             return outcome.result()
         except Exception as failure:
+            if "java.lang.OutOfMemoryError" in str(failure):
+                raise OutOfMemory from failure
+            if wrong := _gave_way(failure):
+                raise GaveWay(wrong) from failure
             raise RuntimeError(f"Spark has given up: {_first_line(failure)}") from failure
 
     def stop(self) -> None:
         """Stop the session if it was started here."""
         if self._ours and self._session is not None:
-            self._session.stop()
+            with suppress(Exception):  # a Java that has died cannot be stopped
+                self._session.stop()
             self._session = None
 
 
@@ -129,18 +165,25 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def start(workers: int, log: Path) -> SparkSession:
+def start(allotment: Allotment, log: Path) -> SparkSession:
     """A quiet session on this machine, reached by nobody else. What Java has to say goes to the log."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers must run our interpreter; a setting comes too late
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master(f"local[{workers},{TRIES}]").appName("kafkaspec")
+    for name, value in FRUGAL.items():
+        os.environ.setdefault(name, value)
+    builder = SparkSession.builder.master(f"local[{allotment.workers},{TRIES}]").appName("kafkaspec")
     for name, value in {
+        "spark.local.dir": tempfile.gettempdir(),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         # Java only passes rows on: compiling them further, or many threads to tidy up, costs twice the time.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC " + SLENDER,
+        "spark.driver.memory": f"{allotment.heap // MB}m",
+        "spark.testing.reservedMemory": str(RESERVED),
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(BATCH),
+        "spark.python.daemon.module": "spec.checking.spark.daemon",
         "spark.sql.adaptive.enabled": "false",  # a level is two stages, with nothing to be planned anew between them
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -149,11 +192,23 @@ def start(workers: int, log: Path) -> SparkSession:
         builder = builder.config(name, value)
     with _interrupts_as_they_are(), _errors_to(log):
         try:
-            return builder.getOrCreate()
+            return _silent_at_death(builder.getOrCreate())
         except Exception as failure:
-            raise UsageError(
-                f"Spark did not start: {_first_line(failure)}; `--engine reference` needs none"
-            ) from failure
+            wrong = _gave_way(failure) or f"{_first_line(failure)} ({log} may say more)"
+            raise GaveWay(f"Spark did not start: {wrong}") from failure
+
+
+def _silent_at_death(session: SparkSession) -> SparkSession:
+    """The same, which does not print a traceback for each of its connections when Java dies; one line is enough."""
+    logging.getLogger().addFilter(_not_of_py4j)
+    with suppress(AttributeError):  # there is no other way to its server
+        server: Any = session.sparkContext._accumulatorServer
+        server.handle_error = lambda request, client: None
+    return session
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def ship(session: SparkSession) -> None:
@@ -269,17 +324,17 @@ def require_java() -> None:
 def _require_java(home: str | None, on_path: str | None) -> None:
     java = str(Path(home, "bin", "java")) if home else on_path
     if java is None:
-        raise UsageError(f"the Spark engine needs Java {JAVA} or later, and there is none; try --engine reference")
+        raise UsageError(f"the Spark engine needs Java {JAVA} or later, and there is none; try --engine local")
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError:
         raise UsageError(
-            f"the Spark engine needs Java {JAVA} or later, and JAVA_HOME has none: {home}; try --engine reference"
+            f"the Spark engine needs Java {JAVA} or later, and JAVA_HOME has none: {home}; try --engine local"
         ) from None
     version = java_version(said)
     if version is not None and version < JAVA:
         raise UsageError(
-            f"the Spark engine needs Java {JAVA} or later, and {java} is Java {version}; try --engine reference"
+            f"the Spark engine needs Java {JAVA} or later, and {java} is Java {version}; try --engine local"
         )
 
 
@@ -318,6 +373,20 @@ def _errors_to(log: Path) -> Iterator[None]:
     finally:
         os.dup2(mine, 2)
         os.close(mine)
+
+
+def _gave_way(failure: Exception) -> str:
+    """What is no more, in words; empty if it is something else why a job failed."""
+    from py4j.protocol import Py4JNetworkError
+
+    said = str(failure)
+    if isinstance(failure, Py4JNetworkError | ConnectionError | EOFError):
+        return "Java, on which Spark runs, has died"
+    if full := re.search("No space left on device|Read-only file system|Disk quota exceeded", said):
+        return f"Spark's workers cannot write any more: {full[0]}"
+    if "crashed" in said or "OutOfMemoryError" in said:
+        return f"a worker of Spark died {TRIES} times in a row, as one does that takes more memory than there is"
+    return ""
 
 
 def _first_line(failure: Exception) -> str:

@@ -11,6 +11,7 @@ that is done twice is counted once.
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -21,20 +22,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from spec.checking.endings import Arrival
-from spec.checking.local.kernels import Array
+from spec.checking.endings import Arrival, keep_lowest
+from spec.checking.local.jit import Array
+from spec.checking.memory import Budget, OutOfMemory, private
 from spec.checking.met import STEP, Failure
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.rundir import RunDirectory
 from spec.checking.source import unpickled
+from spec.checking.spark.allotment import CODE, WORK, Part
 from spec.checking.spark.bench import Bench, Piece, work_on
-from spec.checking.spark.exchange import ByBucket, by_bucket
+from spec.checking.spark.exchange import ByBucket
 from spec.checking.spark.report import Report
+from spec.checking.spark.session import cores
 
 BLOCK = 32_768
-"""States in a row, at most: a megabyte or so. Rows are what Spark counts when it hands them on."""
-ROWS = 16
-"""Rows that are handed to Spark at once."""
+"""States in a row, at most. Rows are what Spark counts when it hands them on."""
+ROW = 1 << 20
+"""Bytes of a row, about, if states are wide."""
+ROWS = 4
+"""Rows that are handed to Spark at once: Java holds some of these batches in memory, beside its heap."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ class Job:
     """Properties that were decided before."""
     shares: tuple[tuple[Piece, ...], ...]
     """The pieces of the level, task by task."""
+    work: int | None
+    """Bytes that a worker may take beyond what it begins with; None: half of its share of its machine."""
     settlers: int
     """Tasks that settle the next level: of every so many buckets, each has one."""
 
@@ -69,11 +77,11 @@ def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     """The successors of some shares, each once, and the report on them."""
     with _bench_for(job) as bench:
         report = Report.on_nothing(bench.work.model)
-        with _told(report):
+        with _told(report), report.printing():
             for share in _numbers(batches):
                 states = bench.states(job.level, job.shares[share])
-                found = bench.work.expand(states, job.decided, report)
-                yield from _rows(by_bucket(found, bench.work.words, job.directory.buckets))
+                for found in bench.expand(states, job.decided, report, job.directory.buckets):
+                    yield from _rows(found)
         last = {"bucket": 0, "states": None, "actions": None, "report": pickle.dumps(report)}
         yield pa.RecordBatch.from_pylist([last], schema=_BLOCKS)
 
@@ -87,7 +95,7 @@ def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
         if first is not None:
             buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
             each = ((block.states, block.actions) for block in chain([first], blocks))
-            with _told(report):
+            with _told(report), report.printing():
                 bench.settle(each, buckets, job.level, job.decided, report)
         yield pa.RecordBatch.from_pydict({"report": pa.array([pickle.dumps(report)], pa.binary())})
 
@@ -101,14 +109,17 @@ def find(job: Job, targets: frozenset[bytes], batches: Iterable[pa.RecordBatch])
         yield pa.RecordBatch.from_pydict({"arrivals": pa.array([pickle.dumps(lowest)], pa.binary())})
 
 
-def keep_lowest(lowest: dict[bytes, Arrival], found: dict[bytes, Arrival]) -> None:
-    """Of two ways to a target, keep the lower one."""
-    for target, arrival in found.items():
-        if target not in lowest or arrival < lowest[target]:
-            lowest[target] = arrival
-
-
 _bench: Bench | None = None
+_began: tuple[int, int] = 0, 0
+"""The process that works here, and what it had taken when it began."""
+
+
+def _part_of(job: Job) -> Part:
+    """What this worker may take, whatever came before in it."""
+    global _began
+    if _began[0] != os.getpid():
+        _began = os.getpid(), private()
+    return Part(max(WORK, Budget().size // cores()) if job.work is None else job.work, _began[1] + CODE)
 
 
 @contextmanager
@@ -117,9 +128,10 @@ def _bench_for(job: Job) -> Iterator[Bench]:
     global _bench
     bench = _bench
     if bench is None or bench.directory != job.directory or bench.work.properties != job.properties:
-        _bench = None  # before there is another one: each takes much room
+        bench = _bench = None  # before there is another one: each takes much room
+        part = _part_of(job)
         model = Model(unpickled(job.specification))
-        bench = Bench(job.directory, work_on(model, job.properties, by_orbits=job.by_orbits))
+        bench = Bench(job.directory, work_on(model, job.properties, part, by_orbits=job.by_orbits), part)
     try:
         yield bench
     except BaseException:
@@ -133,6 +145,8 @@ def _told(report: Report) -> Iterator[None]:
     """What does not even fail alike, done twice, fails in the name of the whole level."""
     try:
         yield
+    except OutOfMemory:
+        report.out_of_memory = True
     except EvaluationFailed as error:
         report.failures.append(Failure(b"", STEP, error))
 
@@ -154,12 +168,13 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 
 def _rows(found: ByBucket) -> Iterator[pa.RecordBatch]:
     """States bucket by bucket, none of them copied."""
+    block = max(1, min(BLOCK, ROW // found.states[:1].nbytes)) if len(found.states) else BLOCK
     cuts = [
-        (bucket, start, min(start + BLOCK, stop))
+        (bucket, start, min(start + block, stop))
         for bucket, (start, stop) in enumerate(
             zip(found.bounds[:-1].tolist(), found.bounds[1:].tolist(), strict=True)
         )
-        for start in range(start, stop, BLOCK)
+        for start in range(start, stop, block)
     ]
     for at in range(0, len(cuts), ROWS):
         some = cuts[at : at + ROWS]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from spec.checking.endings import Arrival
 from spec.checking.exploration import split
-from spec.checking.local.kernels import Lot
+from spec.checking.local.kernels import Marked
 from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.packed import Words
@@ -47,19 +47,25 @@ class Work(ABC):
     def pack(self, state: Values) -> bytes:
         """A state, or the one that stands for its orbit, as bytes that are ordered as codes are."""
         packed = self.model.layout.pack(state)
-        return (self.symmetry.least_packed(packed) if self.symmetry else packed).to_bytes(self.width, "big")
+        return (self.symmetry.represent(packed) if self.symmetry else packed).to_bytes(self.width, "big")
 
     def unpack(self, packed: bytes) -> Values:
         """The state that was packed."""
         return self.model.layout.unpack(int.from_bytes(packed, "big"))
 
     @abstractmethod
-    def expand(self, states: Words, decided: Collection[int], report: Report) -> Lot:
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> Marked:
         """Take every step from these states; where those lie to which they lead, until this is asked again.
 
         With each stands the action declared first that leads there. States that lead to themselves or to each other
         may be left out: they are no news. After a failure what is found does not matter.
+
+        Raises:
+            OutOfMemory: they are too many; fewer might do.
         """
+
+    def release(self) -> None:  # noqa: B027 - there may be none
+        """Give back the memory of what was expanded last."""
 
     @abstractmethod
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:

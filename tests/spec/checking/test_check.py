@@ -221,7 +221,7 @@ def test_an_unknown_property_is_a_usage_error() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind", "told"),
-    [("auto", AutoEngine, "local"), ("local", LocalEngine, "local"), ("reference", ReferenceEngine, "reference")],
+    [("auto", AutoEngine, "reference"), ("local", LocalEngine, "local"), ("reference", ReferenceEngine, "reference")],
 )
 def test_an_engine_is_had_by_name(name: str, kind: type, told: str) -> None:
     """The result says which one it was that explored."""

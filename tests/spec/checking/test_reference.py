@@ -563,3 +563,34 @@ def test_levels_are_the_states_of_one_sum() -> None:
     sizes = list(levels_of_a_grid(4, 3))
     found = [explore(Counters(counters=4, top=3), max_depth=depth) for depth in range(1, 13)]
     assert [each.figures.queue for each in found] == sizes[:12]
+
+
+class RunningOut:
+    """There is memory for so many looks at it."""
+
+    def __init__(self, looks: int):
+        self.looks = looks
+
+    def require(self, needed: int, whom: str) -> None:
+        """There is as much to begin with."""
+
+    @property
+    def left(self) -> int:
+        self.looks -= 1
+        return -1 if self.looks < 0 else 1 << 40
+
+
+@pytest.mark.parametrize(("looks", "last"), [(0, 1), (30, 4), (150, 8)])
+def test_where_memory_ends_it_tells_of_the_last_level_that_is_whole(
+    looks: int, last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a bound on that depth would have."""
+    monkeypatch.setattr("spec.checking.reference.Budget", lambda size: RunningOut(looks))
+    monkeypatch.setattr("spec.checking.reference.OFTEN", -1)  # at each state
+    found = explore(Counters(counters=4, top=3))
+    monkeypatch.undo()
+    depth = found.figures.depth
+    bounded = explore(Counters(counters=4, top=3), max_depth=depth)
+    assert (found.ended, depth) == ("memory", last)
+    assert (found.figures[:4], found.coverage) == (bounded.figures[:4], bounded.coverage)
+    assert found.findings == bounded.findings

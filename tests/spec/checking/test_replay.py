@@ -11,8 +11,8 @@ from spec.checking import EvaluationFailed, Model, NotEnabled, Replay, Trace, ch
 from spec.checking.check import silent
 from spec.checking.exploration import Question
 from spec.checking.model import DEADLOCK, TYPE_OK
+from spec.checking.paths import trace
 from spec.checking.reference import ReferenceEngine
-from spec.checking.trace import trace
 from spec.language import (
     ABSENT,
     Domain,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from spec.checking import Result, check
+from spec.checking import Result, Simulation, Trace, check, simulate
 from spec.checking.result import EXIT_CODES
 from spec.language import Specification
+from tests.spec.checking.test_trace import Post
 from tests.spec.checking.toys import Bank, Clock, Counters, Table
 
 # As the contract has it: an exact value, a type, or several types.
@@ -29,6 +31,7 @@ KINDS: dict[str, Any] = {
     "generated_states": int,
     "depth": int,
     "seconds": NUMBER,
+    "compile_seconds": NUMBER,
     "states_per_second": int,
     "bytes_per_state": (*NUMBER, type(None)),
     "properties": list,
@@ -75,9 +78,16 @@ def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None
             assert all(len(change) == 2 for change in step["changes"].values())
 
 
+class Released(Counters):
+    """It says what it had in a release."""
+
+    name = "counters"
+    releases = {"1.0": {"counters": 2, "at_most": 1}}
+
+
 def test_a_result_by_hand() -> None:
     """A counter that may not reach two, to the last figure."""
-    read = through_json(check(Counters(counters=2, top=2, at_most=1), engine="reference", release="1.0"))
+    read = through_json(check(Released(counters=2, top=2, at_most=1), engine="reference", release="1.0"))
     assert read.pop("seconds") >= 0
     assert read.pop("states_per_second") >= 0
     assert read == {
@@ -86,6 +96,7 @@ def test_a_result_by_hand() -> None:
         "switches": {},
         "release": "1.0",
         "engine": "reference",
+        "compile_seconds": 0.0,
         "verdict": "violated",
         "distinct_states": 6,
         "generated_states": 1 + 2 + 4,
@@ -121,11 +132,71 @@ def test_each_verdict_has_its_exit_code() -> None:
     }
 
 
+def test_what_compiling_took_has_a_line_of_its_own() -> None:
+    """It is no part of the seconds; where nothing was compiled nothing is said."""
+    result = check(Clock())
+    assert "compiled" not in str(result)
+    said = str(replace(result, compile_seconds=14.04)).splitlines()
+    assert said[2] == "  compiled before that, once on this machine, in 14.0 s"
+
+
 def test_states_per_second_are_distinct_states_by_seconds() -> None:
     """Rounded; none where no time has passed."""
     result = replace(check(Clock()), distinct_states=1000)
     assert replace(result, seconds=0.3).states_per_second == 3333
     assert replace(result, seconds=0.0).states_per_second == 0
+
+
+class Idle(Post):
+    """Nothing is ever taken or seen."""
+
+    look = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("specification", "options", "headline"),
+    [
+        (Post(boxes=1), {"properties": ["both_full"]}, "holds"),
+        (Post(), {"properties": ["both_full"], "max_depth": 1}, "bounded: the bound on depth was reached"),
+        (Idle(), {}, "vacuous: action take is never taken"),
+        (Post(), {"properties": ["nothing_is_taken"]}, "nothing_is_taken is violated, in 4 states"),
+    ],
+)
+def test_the_headline_is_the_verdict(specification: Post, options: dict[str, Any], headline: str) -> None:
+    """With its reason, where it needs one."""
+    result = check(specification, **options)
+    assert result.headline == headline
+    assert str(result).startswith(f"{result.system}: {headline}\n")
+
+
+def answers() -> list[Result | Simulation | Trace]:
+    """One of each kind that is printed."""
+    checked = check(Post(), properties=["nothing_is_taken"])
+    walked = simulate(Post(), runs=3, steps=2, seed=1)
+    assert checked.counterexample is not None
+    return [checked, walked, checked.counterexample]
+
+
+def test_what_is_printed_is_all_of_an_answer() -> None:
+    """A result with its trace below it, or a trace alone; a notebook shows the same."""
+    checked, walked, trace = map(str, answers())
+    assert checked.startswith("post: nothing_is_taken is violated, in 4 states\n")
+    assert checked.endswith(f"\n\n{trace}")
+    assert trace.startswith("nothing_is_taken: No letter goes away.\n\n  1  initially\n")
+    assert walked.startswith("post: bounded: nothing was found in 3 runs of up to 2 steps, which proves nothing\n")
+    for answer in answers():
+        shown = answer._repr_mimebundle_()
+        assert list(shown) == ["text/plain"]
+        assert re.sub("in .* s ", "", shown["text/plain"]) == re.sub("in .* s ", "", str(answer))
+
+
+def test_the_name_of_an_answer_is_short() -> None:
+    """Among others, in a list or where an assertion fails, one line is enough."""
+    assert list(map(repr, answers())) == [
+        "<Result of post: nothing_is_taken is violated, in 4 states>",
+        "<Simulation of post: bounded: nothing was found in 3 runs of up to 2 steps, which proves nothing>",
+        "<Trace of nothing_is_taken, 4 states>",
+    ]
 
 
 ANSWER = """

@@ -8,9 +8,9 @@ import pytest
 
 from spec.checking.exploration import Engine, Exploration, Question, Watch
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
 from spec.checking.shrinking import Shrinking
-from spec.checking.trace import Path, trace
 from spec.checking.walks import PlainWalker, Walks
 from spec.language import Specification
 from spec.language.state import Values

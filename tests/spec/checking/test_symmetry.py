@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import permutations
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spec.checking import Result, check
+from spec.checking.group import every_permutation, order, sorts_in
+from spec.checking.images import Codes, images
+from spec.checking.least import Least
 from spec.checking.model import Model
 from spec.checking.replay import Replay
-from spec.checking.symmetry import Symmetry
 from spec.language import (
     Domain,
     MappingDomain,
@@ -44,7 +45,7 @@ from spec.language import (
     variable,
 )
 from spec.language.state import Values
-from spec.language.symmetry import moved
+from spec.language.symmetry import Permutation, moved
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
 from tests.spec.checking.toys import Clock
@@ -176,28 +177,46 @@ class Everything(Specification):
 
 
 @cache
-def symmetry(brokers: int, dishes: int) -> Symmetry:
-    """That of Everything."""
-    return Symmetry(Model(Everything(brokers=brokers, dishes=dishes)), ())
+def everything(brokers: int, dishes: int) -> Model:
+    """The model of it."""
+    return Model(Everything(brokers=brokers, dishes=dishes))
 
 
 @st.composite
-def symmetric_states(draw: st.DrawFn) -> tuple[Symmetry, Values]:
-    """A state of Everything, with few distinct values so that there are ties."""
-    its = symmetry(draw(st.integers(1, 4)), draw(st.integers(1, 2)))
+def states_of(draw: st.DrawFn, model: Model) -> Values:
+    """A state of a model, reachable or not, often with few distinct values so that there are ties."""
     dull = draw(st.booleans())
     values = []
-    for cell in its.model.layout.cells:
+    for cell in model.layout.cells:
         most = cell.domain.size - 1
         values.append(cell.domain.unrank(draw(st.integers(0, min(most, 2)) if dull else st.integers(0, most))))
-    return its, its.model.layout.unpack(its.model.layout.pack(tuple(values)))
+    return model.layout.unpack(model.layout.pack(tuple(values)))
 
 
-def renamed(its: Symmetry, number: int, state: Values) -> Values:
+@st.composite
+def symmetric_states(draw: st.DrawFn) -> tuple[Model, Values]:
+    """A state of Everything."""
+    model = everything(draw(st.integers(1, 4)), draw(st.integers(1, 2)))
+    return model, draw(states_of(model))
+
+
+@cache
+def group_of(model: Model) -> tuple[Permutation, ...]:
+    """Every permutation under which a model is symmetric."""
+    return tuple(every_permutation(sorts_in(model)))
+
+
+@cache
+def least_of(model: Model) -> Least:
+    """The least of its orbits."""
+    return Least(model.layout, (images(model, each) for each in group_of(model)))
+
+
+def renamed(model: Model, permutation: Permutation, state: Values) -> Values:
     """A state with values permuted, one after the other, through the domains and not by codes."""
-    permutation, layout = its.group[number], its.model.layout
+    layout = model.layout
     found = list(state)
-    for name, (_, domain) in its.model.specification.variables.items():
+    for name, (_, domain) in model.specification.variables.items():
         at = layout.variables[name].at
         if isinstance(domain, MappingDomain):
             assert isinstance(at, dict)
@@ -210,43 +229,39 @@ def renamed(its: Symmetry, number: int, state: Values) -> Values:
 
 
 @given(symmetric_states(), st.data())
-def test_tables_permute_states(drawn: tuple[Symmetry, Values], data: st.DataObject) -> None:
+def test_images_are_those_of_the_values(drawn: tuple[Model, Values], data: st.DataObject) -> None:
     """Slot by slot comes to the same as value by value."""
-    its, state = drawn
-    number = data.draw(st.integers(0, len(its.group) - 1))
-    pack = its.model.layout.pack
-    assert its.image(number, pack(state)) == pack(renamed(its, number, state))
+    model, state = drawn
+    number = data.draw(st.integers(0, len(group_of(model)) - 1))
+    codes = Codes(model.layout)
+    before = codes.unpack(model.layout.pack(state))
+    after = codes.pack(image.of(before) for image in least_of(model).images[number])
+    assert after == model.layout.pack(renamed(model, group_of(model)[number], state))
 
 
 @given(symmetric_states())
-def test_the_representative_is_the_least_of_its_orbit(drawn: tuple[Symmetry, Values]) -> None:
-    """As trying all permutations finds it."""
-    its, state = drawn
-    packed = its.model.layout.pack(state)
-    assert its.least_packed(packed) == min(its.image(number, packed) for number in range(len(its.group)))
-
-
-@given(symmetric_states(), st.data())
-def test_an_orbit_has_one_representative(drawn: tuple[Symmetry, Values], data: st.DataObject) -> None:
-    """Whatever state of the orbit one begins with, the representative among them."""
-    its, state = drawn
-    other = renamed(its, data.draw(st.integers(0, len(its.group) - 1)), state)
-    assert its.least(other) == its.least(state) == its.least(its.least(state))
+def test_the_least_of_an_orbit_is_as_trying_all_permutations_finds_it(drawn: tuple[Model, Values]) -> None:
+    """And so an orbit has one, whatever state of it one begins with."""
+    model, state = drawn
+    orbit = {model.layout.pack(renamed(model, permutation, state)) for permutation in group_of(model)}
+    assert {least_of(model).representative(packed) for packed in orbit} == {min(orbit)}
 
 
 def test_the_group_is_every_permutation_of_every_sort() -> None:
-    """The first changes nothing."""
-    group = symmetry(3, 2).group
+    """The first changes nothing; they are counted without being listed."""
+    group = group_of(everything(3, 2))
     assert group[0] == {"broker": {0: 0, 1: 1, 2: 2}, "dish": {0: 0, 1: 1}}
     assert len({(*each["broker"].values(), *each["dish"].values()) for each in group}) == 6 * 2
-    assert len(symmetry(4, 1).group) == len(list(permutations(range(4))))
+    assert order(sorts_in(everything(3, 2))) == 6 * 2
+    assert order({"broker": tuple(range(20)), "dish": ("soup", "stew")}) == 2 * 2432902008176640000
 
 
 def test_permutations_that_agree_are_tried_once() -> None:
     """The first slot is of a broker's own log: it is looked at four times, not once for each permutation."""
-    its = Symmetry(Model(Replication.of(brokers=4)), ())
-    assert (len(its.group), len(its.tree.branches)) == (24, 4)
-    assert [len(behind.permutations) for _, behind in its.tree.branches] == [6, 6, 6, 6]
+    model = Model(Replication.of(brokers=4))
+    tree = least_of(model).tree
+    assert (len(group_of(model)), len(tree.branches)) == (24, 4)
+    assert [len(behind.permutations) for _, behind in tree.branches] == [6, 6, 6, 6]
 
 
 # Full and reduced runs.
@@ -394,13 +409,13 @@ def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orb
     """As orbits are counted when all states are known, and none has been merged before."""
     specification = Replication.of(brokers=brokers, log_size=1, max_records=1, max_leader_epoch=0)
     model = Model(specification)
-    its, reached = Symmetry(model, ()), set[Values]()
+    reached = set[Values]()
     level = [state for state, _ in model.initial_states() if state is not None]
     while level:
         reached.update(level)
         after = {each.after for state in level for each in model.expand(state).steps}
         level = [state for state in after if state is not None and state not in reached]
-    counted = {frozenset(renamed(its, number, state) for number in range(len(its.group))) for state in reached}
+    counted = {frozenset(renamed(model, each, state) for each in group_of(model)) for state in reached}
     assert frozenset().union(*counted) == reached
     assert (len(reached), len(counted)) == (states, orbits)
     assert reduced(specification).distinct_states == orbits

@@ -1,393 +1,273 @@
-"""A trace tells, step by step, what changed; whoever does the steps again comes to the same end."""
+"""A trace is printed in a way that a person can read."""
 
 from __future__ import annotations
 
-import json
 import re
-from enum import Enum
 from typing import Any, NamedTuple
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from spec.checking import EvaluationFailed, Model, Trace, check
-from spec.checking.check import silent
-from spec.checking.exploration import Question
-from spec.checking.model import TYPE_OK
-from spec.checking.reference import ReferenceEngine
-from spec.checking.trace import as_variables, differences, jsonable, trace
+from spec.checking import Replay, Result, check, simulate
 from spec.language import (
-    ABSENT,
-    LEFT_OUT,
     Domain,
+    MappingDomain,
     Specification,
     State,
+    Step,
     action,
+    constant,
     integers,
+    invariant,
     left_out,
+    mapping,
+    partial_mapping,
     record,
     require,
+    say,
     sequence_of,
+    sometimes,
+    subset_of,
+    switch,
+    transition_invariant,
     variable,
+    view,
 )
-from spec.language.domains import Subset
-from tests.spec.checking.test_reference import tables
-from tests.spec.checking.toys import Account, Bank, Counters, Jugs, Philosophers, Ring, Row, Table
-
-
-def traces(specification: Specification, *names: str) -> dict[str, Trace]:
-    """The trace of each finding about these properties, or about all."""
-    model = Model(specification)
-    numbers = model.numbers(names or (each.name for each in model.properties))
-    found = ReferenceEngine().explore(model, Question(numbers, keep_going=True), silent)
-    return {model.properties[n].name: trace(model, n, finding.path) for n, finding in found.findings.items()}
-
-
-# A trace by hand.
-
-
-def test_a_trace_tells_each_step_and_what_it_changed() -> None:
-    """As deep as the fields of records, what came and what went; and what the action said."""
-    told = traces(Bank(rich=2))["not_rich"]
-    assert (told.broken, told.sentence, told.length) == ("not_rich", "Nobody has too much.", 3)
-    assert told.initial == {"account": {}, "till": 4, "known": frozenset({"zoe"})}
-    assert [(str(each.step), each.said, dict(each.changes)) for each in told.steps] == [
-        (
-            "open_account(who='bob')",
-            ("welcome", "an account is opened"),
-            {
-                "account[bob]": (ABSENT, Account("bob", 0)),
-                "known": (frozenset({"zoe"}), frozenset({"zoe", "bob"})),
-            },
-        ),
-        (
-            "pay(who='bob', much=2)",
-            (),
-            {"account[bob].money": (0, 2), "account[bob].note": ((), (1,)), "till": (4, 2)},
-        ),
-    ]
-    assert (told.failing, told.looked_at) == ("who = bob", {"account[bob]": Account("bob", 2, (1,))})
-
-
-def test_a_trace_of_a_step_shows_both_sides() -> None:
-    """What a property of steps looked at before, and what after."""
-    told = traces(Bank())["nobody_closes_with_money"]
-    assert str(told.steps[-1].step) == "close(who='ann')"
-    assert told.steps[-1].changes == {"account[ann]": (Account("ann", 1, (1,)), ABSENT), "till": (3, 4)}
-    assert told.failing == "who = ann"
-    assert told.looked_at == {"before, account[ann]": Account("ann", 1, (1,)), "account[ann]": ABSENT}
-
-
-def test_the_parameters_of_a_property_are_told() -> None:
-    """Those with which it fails first, in the order of their domain, and only what it then looked at."""
-    told = traces(Philosophers())
-    assert set(told) == {"deadlock"}
-    assert (told["deadlock"].failing, told["deadlock"].looked_at, told["deadlock"].sentence) == (
-        "",
-        {},
-        "Some action is enabled.",
-    )
-
-
-def test_a_step_that_changes_nothing_has_no_changes() -> None:
-    """It is told as a step, with nothing behind it."""
-    model = Model(Bank())
-    number = model.numbers(["not_rich"])[0]
-    ((initial, _),) = list(model.initial_states())
-    assert initial is not None
-    told = trace(model, number, (initial, [(3, 0), (0, 1), (3, 0)]))
-    assert [(str(each.step), bool(each.changes)) for each in told.steps] == [
-        ("look()", False),
-        ("open_account(who='bob')", True),
-        ("look()", False),
-    ]
-
-
-def test_a_witness_has_a_trace_too() -> None:
-    """It says how it comes about; nothing fails."""
-    table = Table(size=3, rows=(Row(0, "b", 1, 1), Row(1, "a", 0, 2)), seen=(2,))
-    told = traces(table, "to_be_seen")["to_be_seen"]
-    assert ([str(each.step) for each in told.steps], told.failing, told.looked_at) == (
-        ["b(p=1)", "a(p=0)"],
-        "",
-        {},
-    )
-
-
-def test_a_trace_as_json() -> None:
-    """Records as objects, absent things as null, sets and tuples as lists, each change as a pair."""
-    told = traces(Bank(rich=2))["not_rich"].to_json()
-    assert json.loads(json.dumps(told)) == {
-        "property": "not_rich",
-        "length": 3,
-        "initial": {"account": {}, "till": 4, "known": ["zoe"]},
-        "steps": [
-            {
-                "action": "open_account",
-                "parameters": {"who": "bob"},
-                "changes": {
-                    "account[bob]": [None, {"owner": "bob", "money": 0, "note": []}],
-                    "known": [["zoe"], ["zoe", "bob"]],
-                },
-            },
-            {
-                "action": "pay",
-                "parameters": {"who": "bob", "much": 2},
-                "changes": {"account[bob].money": [0, 2], "account[bob].note": [[], [1]], "till": [4, 2]},
-            },
-        ],
-    }
-
-
-# Traces can be done again.
-
-
-def _replaced(value: Any, fields: list[str], new: Any) -> Any:
-    """A record with one field, however deep, replaced."""
-    if not fields:
-        return new
-    return value._replace(**{fields[0]: _replaced(getattr(value, fields[0]), fields[1:], new)})
-
-
-def folded(told: Trace) -> list[dict[str, Any]]:
-    """The states of a trace, made of nothing but its first state and its changes."""
-    cells: dict[str, Any] = {}
-    for name, value in told.initial.items():
-        if isinstance(value, dict):
-            cells |= {f"{name}[{key}]": part for key, part in value.items()}
-        else:
-            cells[name] = value
-    states = [cells]
-    for each in told.steps:
-        cells = dict(cells)
-        for place, (old, new) in each.changes.items():
-            matched = re.fullmatch(r"(\w+(?:\[.*\])?)((?:\.\w+)*)", place)
-            assert matched is not None
-            cell, fields = matched[1], matched[2].split(".")[1:]
-            was = cells.get(cell, ABSENT)
-            for field in fields:
-                was = getattr(was, field)
-            assert was == old
-            cells[cell] = _replaced(cells.get(cell), fields, new)
-        states.append({cell: value for cell, value in cells.items() if value is not ABSENT})
-    return states
-
-
-def as_state(model: Model, cells: dict[str, Any]) -> tuple[Any, ...]:
-    """Cells by name as a state of the model, every value canonical."""
-    return tuple(cell.admit(cells.get(cell.name, ABSENT)) for cell in model.layout.cells)
-
-
-def breaks(model: Model, told: Trace) -> bool:
-    """Whether the folded trace is a run of the model, at the end of which the property is decided."""
-    (number,) = model.numbers([told.broken])
-    judged = model.properties[number]
-    cells = folded(told)
-    outside = told.broken == TYPE_OK
-    states = [as_state(model, each) for each in (cells[:-1] if outside else cells)]
-    assert states[0] in [state for state, _ in model.initial_states()]
-    for at, each in enumerate(told.steps):
-        expansion = model.expand(states[at], [number] if judged.over_steps else [])
-        (taken,) = [
-            taken for taken in expansion.steps if model.actions[taken.action].step(taken.instance) == each.step
-        ]
-        if at + 1 < len(states):
-            assert taken.after == states[at + 1]
-        else:
-            return outside and taken.after is None and taken.wrong == told.failing
-        if judged.over_steps and at + 1 == len(told.steps):
-            return number in taken.found
-    if told.broken == "deadlock":
-        expansion = model.expand(states[-1])
-        return not expansion.steps and not expansion.closed
-    return number in model.found_in(states[-1], [number])
-
-
-@given(tables())
-def test_every_trace_of_a_table_can_be_done_again(table: Table) -> None:
-    """Folding the changes over the initial state gives a run that ends where the property is decided."""
-    told = traces(table)
-    assert [name for name, each in told.items() if not breaks(Model(table), each)] == []
-
-
-REPLAYED: list[Specification] = [
-    Jugs(),
-    Counters(at_most=4),
-    Philosophers(philosophers=4),
-    Ring(machines=4, values=2),
-    *(Bank(rich=rich) for rich in (1, 2, 3)),
-]
-
-
-@pytest.mark.parametrize("specification", REPLAYED, ids=repr)
-def test_every_trace_of_a_toy_can_be_done_again(specification: Specification) -> None:
-    """Whatever its values: mappings, records, sets."""
-    told = traces(specification)
-    model = Model(specification)
-    assert {name: breaks(model, each) for name, each in told.items()} == dict.fromkeys(told, True)
-    assert all(each.length == len(folded(each)) for each in told.values())
-
-
-# What was never taken over.
+from spec.releases import since
+from tests.spec.toys import TOYS
 
 
 class Letter(NamedTuple):
-    """A record that is left out in part, first of all."""
+    """A record, of which one field is as it always is."""
 
-    stamp: Any
-    words: int
+    to: int = 0
+    text: str = ""
 
 
 class Post(Specification):
-    """Letters in a box that overflows."""
+    """Letters go through boxes.
+
+    What comes later is not on the first line.
+    """
+
+    leaves_out = "stamps"
+    releases = since({"0.10.1": {"careful": False}, "2.0": {"careful": True}})
+
+    boxes: int = constant(2, "Where letters lie.", at_least=1)
+    careful: bool = switch(True, "Nobody writes twice.")
+    form: str = switch("post", "How it is sent.", among=["post", "pigeon"])
 
     @variable
-    def last(self) -> Domain[Letter]:
-        return record(Letter, stamp=left_out(), words=range(3))
+    def box(self) -> MappingDomain:
+        """What lies in each of them."""
+        return partial_mapping(range(self.boxes), record(Letter, to=integers(0, 3), text=("", "hello")))
 
     @variable
-    def box(self) -> Domain[tuple[Letter, ...]]:
-        return sequence_of(record(Letter, stamp=left_out(), words=range(3)), longest=2)
+    def seen(self) -> MappingDomain:
+        """Who looked into which."""
+        return mapping(range(self.boxes), subset_of(("ann", "bob")))
 
     @variable
-    def stamps(self) -> Any:
+    def log(self) -> Domain[tuple[int, ...]]:
+        """To whom was written."""
+        return sequence_of((1, 2, 3), longest=2)
+
+    @variable
+    def time(self) -> Any:
+        """When."""
         return left_out()
 
-    @variable
-    def sent(self) -> Domain[int]:
-        return integers(0, 3)
+    @action(at=lambda self: range(self.boxes), to=(1, 2))
+    def write(self, s: State, at: int, to: int) -> None:
+        """Somebody writes."""
+        require(len(s.log) < 2 and (to not in s.log or not self.careful))
+        say("first" if not s.log else "again")
+        s.box[at] = Letter(to, "hello")
+        s.log += (to,)
+        s.time = 3
 
-    @action
-    def post(self, s: State) -> None:
-        s.stamps = 17
-        s.last = Letter(17, 5 if s.sent > 1 else 1)
-        s.box = (Letter(17, 2), *s.box)
-        s.sent += 1
+    @action(at=lambda self: range(self.boxes), who=("ann", "bob"))
+    def look(self, s: State, at: int, who: str) -> None:
+        """Somebody looks; twice is once."""
+        require(at in s.box)
+        s.seen[at] = s.seen[at] | {who}
+
+    @action(at=lambda self: range(self.boxes))
+    def take(self, s: State, at: int) -> None:
+        """The letter is taken."""
+        require(at in s.box and s.seen[at])
+        del s.box[at]
+
+    @invariant(at=lambda self: range(self.boxes))
+    def not_both_looked(self, s: State, at: int) -> bool:
+        """Ann and Bob never look into the same box."""
+        return len(s.seen[at]) < 2
+
+    @transition_invariant
+    def nothing_is_taken(self, before: State, step: Step, after: State) -> bool:
+        """No letter goes away."""
+        return len(after.box) >= len(before.box)
+
+    @sometimes
+    def both_full(self, s: State) -> bool:
+        """Both are full."""
+        return len(s.box) == self.boxes
 
 
-def test_what_is_left_out_does_not_stand_in_the_way_of_a_trace() -> None:
-    """A step that leaves a domain is told although what it wrote still has what is to be left out."""
-    result = check(Post())
-    assert result.counterexample is not None
-    assert (result.counterexample.broken, result.counterexample.failing) == (
-        "type_ok",
-        "last: Letter(stamp=17, words=5) is not a Letter of its domain: its words is 5 is not an integer of 0..2",
+def told(result: Result) -> str:
+    """The report, but for times."""
+    return re.sub(r"in [\d.]+ s \([\d,]+ states/s\)", "in TIME", str(result))
+
+
+def test_a_counterexample_is_told_step_by_step() -> None:
+    """Only what changed, in the place where it changed, with what was said; empty things are left out at first."""
+    found = check(Post(), properties=["not_both_looked"], release="2.0")
+    assert told(found) == (
+        """\
+post: not_both_looked is violated, in 4 states
+  57 distinct states, 85 generated, depth 4, in TIME, engine reference
+  release 2.0
+  constants   boxes = 2
+  switches    careful = true, form = post
+  left out    stamps
+  violated    not_both_looked (4)
+  undecided   type_ok
+
+not_both_looked: Ann and Bob never look into the same box.
+
+  1  initially
+  2  write(at=1, to=1)   first
+       box[1]: absent -> Letter(to=1, text=hello)
+       log: () -> (1,)
+  3  look(at=1, who=ann)
+       seen[1]: {} -> {ann}
+  4  look(at=1, who=bob)
+     ! not_both_looked breaks here
+       seen[1]: {ann} -> {ann, bob}
+
+  not_both_looked does not hold for at = 1, which looked at
+    seen[1]: {ann, bob}"""
     )
-    last = result.counterexample.steps[-1].changes
-    assert (last["last.words"], last["sent"]) == ((1, 5), (2, 3))
-    assert set(last) == {"last.words", "sent", "box"}
-    assert json.dumps(result.counterexample.to_json())
 
 
-class Whim(Specification):
-    """It does once what it will not do again."""
-
-    calls: tuple[int, ...] = ()
-
-    @variable
-    def x(self) -> Domain[int]:
-        return integers(0, 40)
-
-    @action
-    def up(self, s: State) -> None:
-        type(self).calls = (*self.calls, 1)
-        require(len(self.calls) != 80)
-        s.x += 1
+def test_a_broken_step_is_told_with_both_sides() -> None:
+    """A transition invariant says what it looked at before the step and after it."""
+    text = told(check(Post(), properties=["nothing_is_taken"]))
+    assert (
+        "  4  take(at=1)\n     ! nothing_is_taken breaks here\n       box[1]: Letter(to=1, text=hello) -> absent\n"
+        in text
+    )
+    assert "    before, box[1]: Letter(to=1, text=hello)\n    box[1]: absent" in text
 
 
-def test_a_trace_that_cannot_be_done_again_is_no_trace() -> None:
-    """An action that is not as it was is told as what it is: not deterministic."""
-    with pytest.raises(EvaluationFailed) as failure:
-        check(Whim())
-    assert str(failure.value).startswith("up(): it is not deterministic")
-    assert failure.value.state.startswith("x = ")
+class Curious(Post):
+    """Nobody may look twice, though a second look is a step."""
+
+    @transition_invariant
+    def a_look_is_new(self, before: State, step: Step, after: State) -> bool:
+        """Whoever looks has not looked before."""
+        return step.action != "look" or step.parameters["who"] not in before.seen[step.parameters["at"]]
 
 
-# Its parts.
+def test_a_step_that_changes_nothing_says_so() -> None:
+    """It is a step like others, and is not left without a word."""
+    text = told(check(Curious(), properties=["a_look_is_new"]))
+    assert re.search(
+        r"\n  4  look\(at=\d, who=\w+\)\n     ! a_look_is_new breaks here\n       nothing changes\n\n", text
+    )
 
 
-class Colour(Enum):
-    """Values that are printed by their names."""
-
-    RED = 1
-
-
-class Inner(NamedTuple):
-    """A record."""
-
-    a: Any
-    b: Any
+def test_a_domain_that_is_left_is_told_with_what_is_allowed() -> None:
+    """A value outside its domain is shown where it was assigned."""
+    text = told(check(TOYS["a domain left"]))
+    assert re.search(r"\n  type_ok does not hold for \S+: \S+ is not an integer of \d+\.\.\d+$", text)
 
 
-DIFFERENCES: list[tuple[str, Any, Any, dict[str, tuple[Any, Any]]]] = [
-    ("nothing", 3, 3, {}),
-    ("a value", 3, 4, {"x": (3, 4)}),
-    ("one of another type that is equal", 1, True, {"x": (1, True)}),
-    ("a field", Inner(1, 2), Inner(1, 3), {"x.b": (2, 3)}),
-    ("both fields", Inner(1, 2), Inner(2, 1), {"x.a": (1, 2), "x.b": (2, 1)}),
-    ("a field of a field", Inner(Inner(1, 2), 3), Inner(Inner(1, 9), 3), {"x.a.b": (2, 9)}),
-    ("a record that comes", None, Inner(1, 2), {"x": (None, Inner(1, 2))}),
-    ("a record for a tuple", (1, 2), Inner(1, 2), {"x": ((1, 2), Inner(1, 2))}),
-    ("a record inside a tuple", (Inner(1, 2),), (Inner(1, 3),), {"x": ((Inner(1, 2),), (Inner(1, 3),))}),
-    ("what is left out", LEFT_OUT, 5, {}),
-    ("what is left out of a record", Inner(LEFT_OUT, 1), Inner(5, 2), {"x.b": (1, 2)}),
-    ("a key that goes", 1, ABSENT, {"x": (1, ABSENT)}),
-]
+def test_a_deadlock_is_told() -> None:
+    """It is called by its name, and there is nothing that it looked at."""
+    text = told(check(TOYS["a deadlock"], deadlock=True))
+    assert re.match(r"[\w-]+: deadlock, in \d+ states\n", text)
+    assert text.endswith("\n  here no action is enabled")
+    assert "breaks here" not in text
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"), [row[1:] for row in DIFFERENCES], ids=[row[0] for row in DIFFERENCES]
-)
-def test_differences_are_told_as_deep_as_records_go(old: Any, new: Any, expected: dict[str, tuple[Any, Any]]) -> None:
-    """Each place that changed, and only those."""
-    assert dict(differences("x", old, new)) == expected
+class Viewed(Post):
+    """Somebody says what is in the boxes."""
+
+    @view(at=lambda self: range(self.boxes))
+    def inside(self, s: State, at: int) -> str:
+        """Who has looked at a letter."""
+        return f"{' and '.join(s.seen[at]) or 'nobody'} knows box {at}" if at in s.box else ""
+
+    @view
+    def post(self, s: State) -> str:
+        """Whether there is any."""
+        return "there is post" if s.box else "there is no post"
 
 
-VALUES: list[tuple[Any, Any]] = [
-    (3, 3),
-    (True, True),
-    ("text", "text"),
-    (b"text", "text"),
-    (None, None),
-    (ABSENT, None),
-    (LEFT_OUT, None),
-    (Colour.RED, "RED"),
-    (Inner(1, Inner(LEFT_OUT, Colour.RED)), {"a": 1, "b": {"b": "RED"}}),
-    ((1, (2, 3)), [1, [2, 3]]),
-    (frozenset({"d", "a", "c", "b"}), ["a", "b", "c", "d"]),
-    (Subset("bca", {"c": 0, "a": 1, "b": 2}), ["c", "a", "b"]),
-    ({Colour.RED: 1, 2: LEFT_OUT, 3: (4,)}, {"RED": 1, "3": [4]}),
-    (1.5, "1.5"),
-]
+def test_views_stand_below_the_step_that_changes_what_they_say() -> None:
+    """Before what changed, and before what hurts; in the initial state, too."""
+    text = told(check(Viewed(), properties=["not_both_looked"]))
+    assert text.partition("\n\n")[2] == (
+        """\
+not_both_looked: Ann and Bob never look into the same box.
+
+  1  initially
+     * there is no post
+  2  write(at=1, to=1)   first
+     * nobody knows box 1
+     * there is post
+       box[1]: absent -> Letter(to=1, text=hello)
+       log: () -> (1,)
+  3  look(at=1, who=ann)
+     * ann knows box 1
+       seen[1]: {} -> {ann}
+  4  look(at=1, who=bob)
+     * ann and bob knows box 1
+     ! not_both_looked breaks here
+       seen[1]: {ann} -> {ann, bob}
+
+  not_both_looked does not hold for at = 1, which looked at
+    seen[1]: {ann, bob}"""
+    )
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    VALUES,
-    ids=[f"{number} {type(value).__name__}" for number, (value, _) in enumerate(VALUES)],
-)
-def test_a_value_as_json(value: Any, expected: Any) -> None:
-    """Whatever a state holds has a form in JSON, what is left out aside."""
-    assert json.loads(json.dumps(jsonable(value))) == expected
+class Full(Viewed):
+    """It is too much from the beginning."""
+
+    @invariant
+    def no_post(self, s: State) -> bool:
+        """There is some."""
+        return bool(s.box)
 
 
-def test_a_state_as_its_variables() -> None:
-    """Mappings with the keys that are there."""
-    model = Model(Bank())
-    window = model.window()
-    s = window.load(model.layout.first())
-    window.writable("a test")
-    s.account["bob"] = Account("bob", 1)
-    assert as_variables(model, window.changed()) == {
-        "account": {"bob": Account("bob", 1)},
-        "till": 0,
-        "known": frozenset(),
-    }
+def test_an_initial_state_can_be_what_hurts() -> None:
+    """The mark stands there, as there is no step."""
+    text = told(check(Full(), properties=["no_post"]))
+    assert "\n  1  initially\n     * there is no post\n     ! no_post breaks here\n\n" in text
 
 
-@given(st.integers(0, 4))
-def test_a_trace_of_length_one_has_no_steps(start: int) -> None:
-    """An initial state that is bad."""
-    told = traces(Table(size=5, starts=(start,), bad=(start,)), "good")["good"]
-    assert (told.length, told.steps, told.initial, told.looked_at) == (1, (), {"at": start}, {"at": start})
+def test_a_run_in_which_nothing_breaks_has_no_mark() -> None:
+    """What happened in it is told with its views."""
+    found = simulate(Viewed(), runs=1, steps=3, seed=1, run=1, properties=["type_ok"])
+    text = str(found)
+    assert "\n     * there is no post\n" in text
+    assert "\n     * there is post\n" in text
+    assert "!" not in text
+
+
+def test_numbers_of_steps_stand_in_line() -> None:
+    """From ten steps on, the numbers take two columns."""
+    text = told(check(TOYS["several broken"], keep_going=True))
+    numbers = re.findall(r"^  ( ?\d+)  ", text, re.MULTILINE)
+    assert len(set(map(len, numbers))) == 1
+    assert [int(number) for number in numbers] == list(range(1, len(numbers) + 1))
+
+
+def test_a_witness_is_told_as_good_news() -> None:
+    """Nothing breaks where it is seen, and nothing fails to hold."""
+    replay = Replay(Post())
+    for at in (0, 1):
+        replay.do(Step("write", {"at": at, "to": at + 1}))
+    text = str(replay.trace("both_full"))
+    assert text.startswith("both_full: Both are full.\n\n  1  initially\n  2  write(at=0, to=1)   first\n")
+    assert "\n     ! both_full is witnessed here\n" in text
+    assert "break" not in text
+    assert "hold" not in text

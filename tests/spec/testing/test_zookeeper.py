@@ -324,6 +324,7 @@ class RemembersDeadWatchers(ZooKeeper):
                 self.state.data_watches[path] |= {session}
 
 
+@pytest.mark.long  # in every run, scenarios notice all mutants of `test_zookeeper_mutants`, and a real server some
 @pytest.mark.parametrize(
     "flawed", [KeepsEphemerals, IgnoresVersions, ForgetsToWait, WatchesFailures, RemembersDeadWatchers]
 )
@@ -333,6 +334,7 @@ def test_a_flawed_zookeeper_is_noticed(flawed: type[ZooKeeper]) -> None:
     assert isinstance(failure.error, Mismatch)
 
 
+@pytest.mark.long
 def test_a_silent_zookeeper_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A change that nobody is told of shows in a letter box that stays empty."""
     monkeypatch.setitem(FIRES, EventType.NodeDataChanged, ())
@@ -342,6 +344,7 @@ def test_a_silent_zookeeper_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failure.steps[-1].startswith("state.set(")
 
 
+@pytest.mark.long
 def test_a_flaw_is_shown_in_few_steps() -> None:
     """Somebody connects, asks for what is not there, and is told when it is: more is not needed."""
     failure = failure_of(against(Clients(), WatchesFailures, do=do, see=see, expected=expected))

@@ -40,7 +40,7 @@ def explored(engine: Engine, specification: Specification, *names: str, **bounds
     try:
         return comparable(engine.explore(model, Question(properties, **bounds), silent))
     except EvaluationFailed as failure:
-        return {"failed": str(failure), "in the state": failure.state}
+        return {"failed": str(failure), "in the state": failure.state, "reached by": failure.path}
 
 
 def agreed(specification: Specification, *names: str, **bounds: Any) -> dict[str, Any]:

@@ -8,38 +8,76 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from spec.checking import Result, check
-from spec.checking.local import LocalEngine, kernels
-from spec.checking.local.kernels import Scratch
-from spec.checking.local.orbits import orbits
-from spec.checking.symmetry import Symmetry
+from spec.checking import Result, check, symmetry
+from spec.checking.local import LocalEngine
+from spec.checking.local.orbits import listed, relations
+from spec.checking.local.representing import NONE, Orbits, Room, represent_in
+from spec.checking.model import Model
 from spec.instances import figures_of
 from spec.language import Specification, UsageError
 from spec.language.state import Values
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
+from tests.spec.checking.graphs import HARD, graph
 from tests.spec.checking.local.comparing import agreed
+from tests.spec.checking.test_canonical import FIVE, SIXTEEN, canonical
 from tests.spec.checking.test_symmetry import (
     REFUSED,
     OrdersInAnInvariant,
     Society,
     Votes,
+    least_of,
     societies,
+    states_of,
     symmetric_states,
 )
 
 
+def graphs() -> st.SearchStrategy[tuple[Model, Values]]:
+    """Those of five vertices, and hard ones of sixteen."""
+    hard = st.sampled_from([*HARD]).map(lambda name: (SIXTEEN, graph(16, HARD[name])))
+    return hard | states_of(FIVE).map(lambda state: (FIVE, state))
+
+
 @settings(max_examples=200)
 @given(symmetric_states())
-def test_compiled_code_finds_the_least_of_an_orbit(drawn: tuple[Symmetry, Values]) -> None:
+def test_compiled_code_finds_the_least_of_an_orbit(drawn: tuple[Model, Values]) -> None:
     """Wherever brokers stand in a state, and however many permutations come to the same."""
-    its, state = drawn
-    words, packed = its.model.layout.words, its.model.layout.pack(state)
+    model, state = drawn
+    packed, least = model.layout.pack(state), least_of(model)
+    changed, found = represented(listed(model.layout, least), model, packed)
+    assert found == least.representative(packed)
+    assert changed or found == packed
+
+
+def represented(its: Orbits, model: Model, packed: int) -> tuple[bool, int]:
+    """Whether compiled code says that it changed a state, and what it made of it."""
+    words = model.layout.words
     registers = np.frombuffer(packed.to_bytes(8 * words, "big"), ">u8").astype(np.uint64)
-    changed = kernels.represent((0,) * words, orbits(its), registers, 0, Scratch.of(words, 1, len(its.group)))
-    assert int.from_bytes(registers.astype(">u8").tobytes(), "big") == its.least_packed(packed)
-    assert changed or its.least_packed(packed) == packed
+    changed = represent_in((0,) * words, its, registers, 0, Room.of(words, its))
+    return changed, int.from_bytes(registers.astype(">u8").tobytes(), "big")
+
+
+@settings(max_examples=200)
+@given(symmetric_states() | graphs())
+def test_compiled_code_finds_the_canonical_form(drawn: tuple[Model, Values]) -> None:
+    """The very state that plain Python finds."""
+    model, state = drawn
+    packed, form = model.layout.pack(state), canonical(model)
+    changed, found = represented(NONE._replace(relations=relations(model.layout, form.facts)), model, packed)
+    assert found == form.representative(packed)
+    assert changed == (found != packed)
+
+
+@settings(max_examples=25)
+@given(societies())
+def test_societies_come_out_as_on_the_reference_engine_by_canonical_forms(society: Society) -> None:
+    """As if the group were large."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(symmetry, "LISTED", 0)
+        agreed(society, keep_going=True, symmetry=True)
 
 
 @settings(max_examples=25)

@@ -18,11 +18,12 @@ from spec.checking import check
 from spec.checking.auto import AutoEngine
 from spec.checking.exploration import Engine, Exploration, Figures, Question
 from spec.checking.local import LocalEngine
-from spec.checking.local.crew import Crew
-from spec.checking.local.visited import OutOfMemory, Visited
+from spec.checking.local.visited import Visited
+from spec.checking.memory import OutOfMemory, written
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
+from spec.checking.spark.allotment import least
 from spec.language import Specification, SpecificationError, UsageError
 from spec.systems.replication import Replication
 from tests.spec.test_rundir import tree
@@ -31,6 +32,8 @@ from tests.spec.toys import TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongSta
 TOY = "several broken"
 """It has findings of every kind on the way, and most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
+SOON = [("after files", 6), ("after commit", 6), ("before files", 1)]
+"""Where a run is killed in every run of the tests; in `make long`, at each point of a level, the first one, too."""
 UNBOUNDED: list[dict[str, Any]] = [{}, {"keep_going": True}]
 BOUNDS: list[dict[str, Any]] = [*UNBOUNDED, {"max_depth": 4}, {"max_states": 20}]
 KEPT = [
@@ -85,7 +88,7 @@ def answer(engine: Engine, specification: Specification, **bounds: Any) -> Explo
     """What an engine finds; on the way it must tell of every level."""
     model, told = Model(specification), list[Figures]()
     found = engine.explore(model, Question(tuple(range(len(model.properties))), **bounds), told.append)
-    assert {figures.depth for figures in told} == set(range(1, found.figures.depth + 1))
+    assert {figures.depth for figures in told if not figures.doing} == set(range(1, found.figures.depth + 1))
     return found
 
 
@@ -157,6 +160,13 @@ def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spec.checking.local.engine.Visited", SmallMemory)
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference engine is stopped as soon as it has begun."""
+    for patience in ("ALONE", "COLD", "MOST"):
+        monkeypatch.setattr(f"spec.checking.beginning.{patience}", 0)
+
+
 # Kept, killed, resumed.
 
 
@@ -175,11 +185,9 @@ def test_a_run_that_is_kept_is_like_one_that_is_not(toy: str, bounds: dict[str, 
 @pytest.mark.parametrize(
     ("point", "level"),
     [
-        *((point, 6) for point in POINTS),
-        ("before files", 1),
-        pytest.param("after files", 1, marks=pytest.mark.long),
-        pytest.param("before commit", 1, marks=pytest.mark.long),
-        ("after commit", 1),
+        pytest.param(point, level, marks=() if (point, level) in SOON else pytest.mark.long)
+        for level in (6, 1)
+        for point in POINTS
     ],
 )
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
@@ -192,7 +200,8 @@ def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None
     assert content(tmp_path / "killed") == content(tmp_path / "undisturbed")
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(6, marks=pytest.mark.long)])
+@pytest.mark.long  # in every run of the tests, `tests/reliability` does it where levels are large
+@pytest.mark.parametrize("times", [2, 6])
 def test_a_run_killed_at_random_moments_is_resumed(times: int, tmp_path: Path) -> None:
     """Again and again, wherever it is."""
     chance = random.Random(11)
@@ -241,18 +250,6 @@ def test_engines_go_on_with_each_others_runs(toy: str, depth: int, tmp_path: Pat
     assert explored(SparkEngine(tmp_path / "other", resume=True), subject, keep_going=True) == wanted
 
 
-@pytest.mark.spark
-def test_jobs_go_on_with_a_run_of_the_local_engine_and_back(tmp_path: Path) -> None:
-    """Where every level is a job."""
-    toy = TOYS[TOY]
-    explored(LocalEngine(run_dir=tmp_path), toy, keep_going=True, max_depth=4)
-    jobs = SparkEngine(tmp_path, resume=True, driver_level=0, workers=2)
-    explored(jobs, toy, keep_going=True, max_depth=6)
-    assert jobs.jobs
-    found = explored(LocalEngine(run_dir=tmp_path, resume=True), toy, keep_going=True)
-    assert found == expected(toy, keep_going=True)
-
-
 # Interrupted.
 
 
@@ -270,7 +267,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     assert interrupted(LocalEngine(), Walkers(), 3).kept == ""
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 8))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
 def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
     """Nothing hangs, and what it tells of is a whole level, with paths."""
     handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -299,7 +296,7 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Crew, "rehearse", press)
+    monkeypatch.setattr("spec.checking.local.engine.findings", press)
     found = interrupted(LocalEngine(run_dir=tmp_path), Walkers(far=4), 6)
     assert (found.ended, found.figures.depth, found.findings) == ("interrupted", 5, {})
 
@@ -332,13 +329,11 @@ def test_a_run_that_reached_the_memory_can_go_on_with_spark(small_memory: None, 
     result = check(subject, engine=LocalEngine(run_dir=tmp_path), keep_going=True, properties=["not_too_far"])
     assert (result.verdict, result.exit_code) == ("bounded", 20)
     assert result.why == (
-        f"the bound on memory was reached; --engine spark --resume {tmp_path} keeps its states on disk and can go on"
+        f"the bound on memory was reached; --resume {tmp_path} goes on, with a larger --memory or with --engine spark"
     )
     found = check(subject, engine=SparkEngine(tmp_path, resume=True), keep_going=True, properties=["not_too_far"])
     assert (found.verdict, found.distinct_states) == ("holds", 4**4)
-    assert check(Walkers(walkers=4), engine=LocalEngine()).why.endswith(
-        "--run-dir DIR, keeps its states on disk and can go on"
-    )
+    assert check(Walkers(walkers=4), engine=LocalEngine()).why.endswith("and so does a larger --memory")
 
 
 def test_a_run_that_does_not_fit_is_not_resumed_here(small_memory: None, tmp_path: Path) -> None:
@@ -351,19 +346,20 @@ def test_a_run_that_does_not_fit_is_not_resumed_here(small_memory: None, tmp_pat
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_auto_hands_over_to_spark(kept: bool, small_memory: None, tmp_path: Path, monkeypatch: Any) -> None:
+def test_auto_hands_over_to_spark(
+    kept: bool, small_memory: None, impatient: None, tmp_path: Path, monkeypatch: Any
+) -> None:
     """And ends as if memory had lasted; without a run directory nothing is left behind."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     subject = Walkers(walkers=4, apart=3, far=11)
     engine = AutoEngine(run_dir=tmp_path / "run" if kept else None)
-    assert engine.name == "local"
     found = explored(engine, subject, keep_going=True)
     assert engine.name == "spark"
     assert found == explored(SparkEngine(), subject, keep_going=True)
     assert {name.partition("/")[0] for name in tree(tmp_path)} == ({"run"} if kept else set())
 
 
-def test_auto_hands_orbits_over_to_spark(small_memory: None) -> None:
+def test_auto_hands_orbits_over_to_spark(small_memory: None, impatient: None) -> None:
     """Spark goes on with one state of each, and with what was found among them."""
     subject, asked = Replication.of(brokers=2, max_leader_epoch=1), {"symmetry": True, "keep_going": True}
     engine = AutoEngine()
@@ -372,14 +368,33 @@ def test_auto_hands_orbits_over_to_spark(small_memory: None) -> None:
     assert found == explored(SparkEngine(), subject, **asked)
 
 
-def test_auto_is_local_while_memory_lasts(tmp_path: Path) -> None:
+def test_auto_is_local_while_memory_lasts(tmp_path: Path, impatient: None) -> None:
     """Kept or not."""
     for engine in (AutoEngine(), AutoEngine(run_dir=tmp_path), AutoEngine(run_dir=tmp_path, resume=True)):
         assert explored(engine, Jugs()) == expected(Jugs())
         assert engine.name == "local"
 
 
-def test_auto_is_bounded_without_java(small_memory: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_auto_is_bounded_if_spark_does_not_fit(
+    kept: bool, small_memory: None, impatient: None, tmp_path: Path
+) -> None:
+    """It names the least with which it would go on; what was kept can go on then."""
+    subject, budget = Walkers(walkers=4, apart=3), least() - 1
+    engine = AutoEngine(memory=budget, run_dir=tmp_path / "run" if kept else None)
+    result = check(subject, engine=engine, keep_going=True, properties=["not_too_far"])
+    assert (result.verdict, result.exit_code, result.engine) == ("bounded", 20, "local")
+    assert f"--memory {written(least())} is the least with which Spark goes on" in result.why
+    assert ("--resume" in result.why) is kept
+    if kept:
+        again = AutoEngine(memory=least(), run_dir=tmp_path / "run", resume=True)
+        result = check(subject, engine=again, keep_going=True, properties=["not_too_far"])
+        assert (result.verdict, result.distinct_states, result.engine) == ("holds", 4**4, "spark")
+
+
+def test_auto_is_bounded_without_java(
+    small_memory: None, impatient: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Whether none is there, or none that Spark runs on."""
     for place in (None, str(tmp_path)):
         monkeypatch.delenv("JAVA_HOME", raising=False)

@@ -1,0 +1,120 @@
+"""Arguments: what a caller gives to the checkers, in the one form that they go on with, or refused in one line.
+
+The command line gives what it has read already; a notebook gives what lies at hand: a class for an instance, one name
+for several, an integer of numpy's, a path as a string. What can mean only one thing is taken for that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from operator import index
+from pathlib import Path
+from typing import Final, SupportsIndex
+
+from spec.language.errors import UsageError
+from spec.language.specification import Specification
+
+Given = Specification | type[Specification]
+"""A specification; a class is taken for an instance with its defaults."""
+Place = str | os.PathLike[str]
+"""A directory."""
+MOST_WORKERS: Final = 1_024
+"""More threads or tasks than that are a slip of the pen: each of them takes memory of its own."""
+
+
+def specification(given: object, release: object = None) -> Specification:
+    """The specification that is meant; of a class the one under its defaults, or under those of a release.
+
+    Raises:
+        UsageError: it is none, or it does not know the release.
+        AssumptionViolated: its constants are not admitted.
+    """
+    if isinstance(given, type) and issubclass(given, Specification):
+        return given() if release is None else given.of_release(_of(given, release))
+    if not isinstance(given, Specification):
+        raise UsageError(f"specification = {given!r}: it must be a specification, as Lease() or Lease(clients=3)")
+    if release is not None:
+        _of(type(given), release)
+    return given
+
+
+def _of(system: type[Specification], release: object) -> str:
+    """A release that a system knows."""
+    if not isinstance(release, str) or release not in system.releases:
+        known = ", ".join(map(repr, system.releases)) or "none"
+        raise UsageError(f"release = {release!r}: {system.name} has {known}")
+    return release
+
+
+def names(of: str, given: object) -> tuple[str, ...]:
+    """Names; one alone is taken for a row of one.
+
+    Raises:
+        UsageError: they are no names.
+    """
+    each = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in each):
+        raise UsageError(f"{of} = {given!r}: it must be names, as ['one', 'another']")
+    return tuple(map(str, each))
+
+
+def whole(of: str, given: object, least: int = 1, most: int | None = None) -> int:
+    """A whole number; whatever counts as one in Python is, but no truth.
+
+    Raises:
+        UsageError: it is none, or out of range.
+    """
+    allowed = f"{least} or more" + ("" if most is None else f", up to {most}")
+    try:
+        value = index(given) if isinstance(given, SupportsIndex) and not isinstance(given, bool) else None
+    except TypeError:  # several numbers of numpy's
+        value = None
+    if value is None:
+        raise UsageError(f"{of} = {given!r}: it must be a whole number, {allowed}")
+    if value < least or (most is not None and value > most):
+        raise UsageError(f"{of} = {value}: it must be {allowed}")
+    return value
+
+
+def bound(of: str, given: object) -> int | None:
+    """A whole number from 1 on, or None for no bound.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    return None if given is None else whole(of, given)
+
+
+def workers(given: object) -> int | None:
+    """How many work at once; None for as many as there are cores.
+
+    Raises:
+        UsageError: it is no such number.
+    """
+    return None if given is None else whole("workers", given, most=MOST_WORKERS)
+
+
+def memory(given: object) -> int | None:
+    """Bytes; None for what the engine takes by itself.
+
+    Raises:
+        UsageError: it is no number of bytes.
+    """
+    if isinstance(given, str):
+        raise UsageError(f"memory = {given!r}: it must be a number of bytes, as 512 << 20 for 512 MB")
+    return None if given is None else whole("memory", given)
+
+
+def place(of: str, given: object) -> Path | None:
+    """A path, or None for none.
+
+    Raises:
+        UsageError: it is no path.
+    """
+    if given is None or isinstance(given, Path):
+        return given
+    path = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(path, str) or not path:
+        raise UsageError(f"{of} = {given!r}: it must be a path")
+    return Path(path)

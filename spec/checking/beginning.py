@@ -1,0 +1,134 @@
+"""The beginning of a search, when nobody knows yet how large it is: in plain Python, until compiled code is worth it.
+
+A small system is answered by the reference engine before compiled code is even loaded. If it does not come to the end
+soon, the kernels are loaded, and the search is handed over to the local engine, which begins anew. On a machine on
+which they are not compiled yet, a process of its own compiles them, and the reference engine goes on meanwhile: it
+may reach the verdict first.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from spec.checking.exploration import Exploration, Figures, Question, Watch
+from spec.checking.memory import MB, Budget
+from spec.checking.model import Model
+from spec.checking.reference import ReferenceEngine
+
+if TYPE_CHECKING:
+    from spec.checking.local.compiling import Compilation
+
+ALONE: Final = 0.2
+"""Seconds of work before the kernels are loaded, which takes more than half a second: some thousand states."""
+COLD: Final = 1.0
+"""Seconds of work before they are compiled, if need be: nothing is compiled for a small system."""
+MOST: Final = 100_000
+"""States that are kept here at most, at half a kilobyte each, while something is compiled."""
+COMPILED: Final = 224 * MB
+"""About the least with which compiled code explores."""
+COMPILING: Final = 320 * MB
+"""What the process takes which compiles, once on a machine."""
+TICK: Final = 0.1
+"""Seconds between two looks at the process that compiles, when these are reached."""
+
+
+class Beginning:
+    """Explores as far as is worth it.
+
+    Args:
+        watch: told how far it is.
+        budget: of memory. Where it is too small for compiled code nothing else takes over.
+    """
+
+    def __init__(self, watch: Watch, budget: Budget):
+        self.watch, self.budget = watch, budget
+        self.over = False
+        """Whether another engine is to begin anew, as the kernels are there. Else what was found is the answer."""
+        self.compile_seconds = 0.0
+        """What compiling took; 0 unless the search waited for it."""
+        self._words = 0
+        self._loaded = False
+        self._loading = 0.0
+        """Seconds that went into loading, not into exploring."""
+        self._began = 0.0
+        """What the processor's clock said then, the time that went into loading left out. Patience is measured by
+        it: on a busy machine nothing is any faster elsewhere."""
+        self._compilation: Compilation | None = None
+        self._alone = 0.0
+        """Seconds of exploring after which compiling began."""
+        self._until_done = ExitStack()
+
+    def explore(self, model: Model, question: Question) -> Exploration:
+        """What the reference engine finds. If it was stopped, figures are of the last level that is whole, but for
+        the seconds: those of exploring, up to when it began to wait for a compilation, or was stopped.
+        """
+        self._words, self._began = model.layout.words, time.thread_time()
+        with self._until_done:
+            found = ReferenceEngine(self.budget.size).explore(model, question, self._look)
+            seconds = self._alone if self.over else found.figures.seconds - self._loading
+            return replace(found, figures=found.figures._replace(seconds=seconds))
+
+    def _look(self, figures: Figures) -> None:
+        """Tell how far it is, and see whether it is time to do something else."""
+        figures = figures._replace(seconds=figures.seconds - self._loading)
+        compilation = self._compilation
+        if compilation is not None:
+            figures = figures._replace(doing=f"{compilation.doing}; exploring meanwhile")
+            while figures.distinct >= MOST and not compilation.done(within=TICK):
+                self.watch(figures)
+            if compilation.done():
+                self.compile_seconds = compilation.seconds
+                self._stop()
+        elif not self._loaded and self._worked >= ALONE and self.budget.size >= COMPILED:
+            self._load(figures.seconds)
+        elif self._loaded and self._worked >= COLD and self.budget.size >= COMPILED + COMPILING:
+            self._compile(figures.seconds)
+        self.watch(figures)
+
+    @property
+    def _worked(self) -> float:
+        return time.thread_time() - self._began
+
+    def _load(self, seconds: float) -> None:
+        began, worked = time.perf_counter(), self._worked
+        with _nothing_collected():
+            from spec.checking.local.compiling import is_compiled, load
+
+            self._loaded = True
+            if is_compiled(load, self._words):
+                self._alone = seconds
+                self._stop()
+        self._began += self._worked - worked
+        self._loading = time.perf_counter() - began
+
+    def _compile(self, seconds: float) -> None:
+        from spec.checking.local.compiling import Compilation, load
+
+        self._compilation = self._until_done.enter_context(Compilation(load, self._words))
+        self._alone = seconds
+
+    def _stop(self) -> None:
+        self.over = True
+        raise _Enough
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """What is loaded stays: to look for garbage in it again and again costs a seventh of the time."""
+    if gc.isenabled():
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.enable()
+    else:
+        yield
+
+
+class _Enough(KeyboardInterrupt):
+    """The reference engine is to stop, which it does as if it was interrupted."""

@@ -1,0 +1,76 @@
+"""The group under which a model is symmetric: every permutation of each sort of values, with those of the others.
+
+Its order is a product of factorials, so it is counted before it is listed. Two permutations of each sort generate
+it: one exchanges the first two values, one turns all of them round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations, product
+from math import factorial, prod
+from typing import Any
+
+from spec.checking.model import Model
+from spec.language.domains import MappingDomain
+from spec.language.errors import SpecificationError, UsageError
+from spec.language.symmetry import Permutation, Sorts, sorts_of, unite
+
+
+def sorts_in(model: Model) -> Sorts:
+    """Every sort of interchangeable values of a model.
+
+    Raises:
+        UsageError: it has none, or one that is not the same everywhere.
+    """
+    found: dict[str, tuple[Any, ...]] = {}
+    try:
+        for _, domain in model.specification.variables.values():
+            if isinstance(domain, MappingDomain):
+                unite(found, sorts_of(domain.keys))
+                for cell in domain.cells.values():
+                    unite(found, sorts_of(cell))
+            else:
+                unite(found, sorts_of(domain))
+        for action in model.actions:
+            for domain in action.domains.values():
+                unite(found, sorts_of(domain))
+    except SpecificationError as wrong:
+        raise UsageError(f"--symmetry: {wrong}") from None
+    if not found:
+        raise UsageError(f"--symmetry: {model.specification.name} has no interchangeable values")
+    return found
+
+
+def order(sorts: Sorts) -> int:
+    """How many permutations there are."""
+    return prod(factorial(len(values)) for values in sorts.values())
+
+
+def every_permutation(sorts: Sorts) -> Iterator[Permutation]:
+    """All of them; the first changes nothing."""
+    for chosen in product(*(permutations(values) for values in sorts.values())):
+        yield {sort: _onto(values, images) for (sort, values), images in zip(sorts.items(), chosen, strict=True)}
+
+
+def generators(sorts: Sorts) -> Iterator[Permutation]:
+    """A few of which all others are made; they name only what they change."""
+    for sort, values in sorts.items():
+        if len(values) > 1:
+            yield {sort: _onto(values, (values[1], values[0], *values[2:]))}
+        if len(values) > 2:
+            yield {sort: _onto(values, (*values[1:], values[0]))}
+
+
+def described(permutation: Permutation) -> str:
+    """What a permutation exchanges, in words."""
+    return ", ".join(
+        f"{sort} {value} for {image}"
+        for sort, images in permutation.items()
+        for value, image in images.items()
+        if value != image
+    )
+
+
+def _onto(values: Sequence[Any], images: Sequence[Any]) -> Mapping[Any, Any]:
+    return dict(zip(values, images, strict=True))

@@ -1,0 +1,91 @@
+"""Images: what a permutation of interchangeable values puts into each slot of a packed state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from spec.checking.model import Model
+from spec.language.domains import Domain, MappingDomain
+from spec.language.errors import OutOfDomain, UsageError
+from spec.language.state import WORD, Layout
+from spec.language.symmetry import Permutation, moved, routes
+
+
+class Image(NamedTuple):
+    """What a permutation puts into one slot."""
+
+    source: int
+    """The slot whose code is taken."""
+    codes: tuple[int, ...]
+    """What becomes of it, by code."""
+    guard: int
+    """The slot that tells whether the source is in use, -1 if it always is; one not in use keeps its 0."""
+    above: int
+    """It is in use if the guard's code is greater."""
+
+    def of(self, codes: Sequence[int]) -> int:
+        """The code, of a state with these codes."""
+        code = codes[self.source]
+        return self.codes[code] if self.guard < 0 or codes[self.guard] > self.above else code
+
+
+class NotSymmetric(Exception):
+    """The domain of a variable holds a value and not its image."""
+
+    def __init__(self, variable: str, cause: str):
+        super().__init__(variable, cause)
+        self.variable, self.cause = variable, cause
+
+
+class Codes:
+    """Packed states slot by slot."""
+
+    def __init__(self, layout: Layout):
+        self._shifts = [
+            ((layout.words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in layout.slots
+        ]
+
+    def unpack(self, packed: int) -> list[int]:
+        """The code in each slot."""
+        return [packed >> shift & mask for shift, mask in self._shifts]
+
+    def pack(self, codes: Iterable[int]) -> int:
+        """The state with these codes."""
+        return sum(code << shift for code, (shift, _) in zip(codes, self._shifts, strict=True))
+
+
+def images(model: Model, permutation: Permutation) -> tuple[Image, ...]:
+    """What a permutation puts into each slot of a model's states.
+
+    Raises:
+        NotSymmetric: it takes a value out of the domain of a variable.
+    """
+    layout, found = model.layout, dict[int, Image]()
+    for name, (_, domain) in model.specification.variables.items():
+        at = layout.variables[name].at
+        for cell, target in _targets(at, domain, permutation):
+            first, to = layout.first_slot[cell], layout.first_slot[target]
+            try:
+                taken = routes(layout.cells[cell].domain, layout.cells[target].domain, permutation)
+            except OutOfDomain as wrong:
+                raise NotSymmetric(name, str(wrong)) from None
+            for number, route in enumerate(taken):
+                guard = -1 if route.guard is None else first + route.guard
+                found[to + route.slot] = Image(first + number, route.codes, guard, route.above)
+    return tuple(found[slot] for slot in range(len(layout.slots)))
+
+
+def _targets(
+    at: int | Mapping[Any, int], domain: Domain[Any] | MappingDomain, permutation: Permutation
+) -> Iterator[tuple[int, int]]:
+    """Each cell of a variable with the cell to which a permutation takes it."""
+    if isinstance(at, int) or not isinstance(domain, MappingDomain):
+        assert isinstance(at, int)
+        yield at, at
+        return
+    for key, cell in at.items():
+        target = moved(domain.keys, key, permutation)
+        if target not in at:
+            raise UsageError(f"--symmetry: the keys of a mapping have {key} and not {target}")
+        yield cell, at[target]

@@ -1,0 +1,75 @@
+"""The limits of what can be explored on decision tables: what of a model is too large to be packed and learned.
+
+They follow from how a node of a table is written (`local.tables`, `local.kernels`), and are asked for before
+anything is compiled. The reference engine has none of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from spec.checking.model import Model
+from spec.language.errors import UsageError
+from spec.language.listing import counted
+from spec.language.state import WORD
+
+WORDS: Final = 127
+"""Of a state, at most. A node names a register in 8 bits: a word of the state, of the one before, or the step."""
+SLOT: Final = 16
+"""Bits of a slot, at most. A node has an edge for each value."""
+INSTANCES: Final = (1 << 16) - 1
+"""Of an action, fewer than that. A step is told in two numbers of 16 bits, the action's and the instance's."""
+ACTIONS: Final = INSTANCES
+"""Fewer than that."""
+NAMED: Final = 3
+"""Variables that are named when a state is too wide."""
+
+
+def refuse_too_large(model: Model) -> None:
+    """See that the tables can hold a model.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    if wrong := too_large(model):
+        raise UsageError(f"{wrong}. Or ask for --engine reference, which has no such limit")
+
+
+def too_large(model: Model) -> str:
+    """What of a model the tables cannot hold, and what makes it smaller; empty if they can hold it."""
+    name, layout = model.specification.name, model.layout
+    if layout.words > WORDS:
+        return (
+            f"a state of {name} takes {layout.width:,} bits in {layout.words} words, and the local engine holds "
+            f"{WORDS} words of {WORD}: {_widest(model)}. Give these fewer values; a set takes a bit for each value "
+            "that could be in it, and a sequence_of of the few that are in it at once may take less"
+        )
+    for place in layout.slots:
+        if place.width > SLOT:
+            return (
+                f"{place.name} of {name} has {counted(place.slot.size)} values, and the local engine tells up to "
+                f"{1 << SLOT:,} apart in one place. Give it fewer, or split it into the parts of a record"
+            )
+    for action in model.actions:
+        if len(action.instances) >= INSTANCES:
+            domains = ", ".join(f"{name} has {domain.size:,} values" for name, domain in action.domains.items())
+            return (
+                f"action {action.name} of {name} has {len(action.instances):,} instances, and the local engine takes "
+                f"up to {INSTANCES - 1:,}. Give its parameters smaller domains: {domains}"
+            )
+    if len(model.actions) >= ACTIONS:
+        return f"{name} has {len(model.actions):,} actions, and the local engine takes up to {ACTIONS - 1:,}"
+    return ""
+
+
+def _widest(model: Model) -> str:
+    """The variables that take most, and how much."""
+    bits = Counter[str]()
+    for name, variable in model.layout.variables.items():
+        cells = [variable.at] if isinstance(variable.at, int) else variable.at.values()
+        bits[name] = sum(model.layout.cells[cell].width for cell in cells)
+    widest = bits.most_common(NAMED)
+    rest = bits.total() - sum(width for _, width in widest)
+    told = [f"{name} takes {width:,} bits" for name, width in widest]
+    return ", ".join([*told, f"all others {rest:,}"] if rest else told)

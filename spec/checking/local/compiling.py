@@ -1,0 +1,154 @@
+"""Compiling: the kernels for states of so many words are there, or they are compiled, which is told and measured.
+
+numba keeps on disk what it compiled, so it is done once on a machine for each number of words. It takes ten seconds
+or more, and is done by a process of its own: Ctrl-C is heard meanwhile, and what is explored in plain Python until
+then (`spec.checking.beginning`) has the interpreter for itself. It is stopped when nothing waits for it any more.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Final
+
+from numba.core import event
+
+from spec.checking.exploration import Figures, Watch
+from spec.checking.local.crew import Crew
+from spec.checking.local.seeking import Seeker
+from spec.checking.local.tables import Tables
+from spec.checking.local.visited import Visited
+from spec.checking.model import TYPE_OK, Model
+from spec.language import MappingDomain, Specification, State, action, constant, integers, mapping, variable
+
+Load = Callable[[int], None]
+"""Loads kernels for states of so many words, by calling each of them on nothing; what is not compiled yet is compiled
+then. A function of a module, since another process is to find it."""
+
+TICK: Final = 0.1
+"""Seconds between two looks at the process that compiles."""
+
+
+class Wide(Specification):
+    """States of so many words, with which nothing much happens."""
+
+    words = constant(1, "Of a state.", at_least=1)
+
+    @variable
+    def digit(self) -> MappingDomain:
+        """All bits of all words."""
+        return mapping(range(8 * self.words), integers(0, 255))
+
+    @action
+    def clear(self, s: State) -> None:
+        """Nothing changes."""
+        s.digit[0] = 0
+
+
+def load(words: int) -> None:
+    """Have what the local engine runs."""
+    model = Model(Wide(words=words))
+    tables = Tables(model, model.numbers([TYPE_OK]))
+    with ThreadPoolExecutor(1) as pool:
+        crew = Crew(tables, Visited(words, memory=0), 1, pool)
+        crew.load()
+        Seeker(tables, crew.workers[0].scratch).load()
+
+
+def compiled(load: Load, words: int, tell: Callable[[str], None]) -> float:
+    """Have kernels there; the seconds that compiling took, 0 if there was nothing to compile.
+
+    Args:
+        load: says which ones.
+        words: of a state.
+        tell: called again and again while it takes, with what is being done.
+    """
+    if is_compiled(load, words):
+        return 0.0
+    with Compilation(load, words) as compilation:
+        while not compilation.done(within=TICK):
+            tell(compilation.doing)
+        load(words)  # and compile here what is still missing: there are places in which no process can be started
+        return compilation.seconds
+
+
+def is_compiled(load: Load, words: int) -> bool:
+    """Whether kernels are there; if so they are loaded."""
+    try:
+        with _nothing_compiled():
+            load(words)
+    except _NotCompiled:
+        return False
+    return True
+
+
+class Compilation:
+    """Kernels being compiled, by a process of its own, which ends with the `with` statement."""
+
+    def __init__(self, load: Load, words: int):
+        self.doing = f"compiling for states of {words} word{'s' if words > 1 else ''}, once on this machine"
+        self._began = time.perf_counter()
+        wanted = f"import sys; sys.path[:] = {sys.path!r}; from {load.__module__} import {load.__name__} as load"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"{wanted}; load({words})"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for this process, which then ends the other one
+        )
+
+    def __enter__(self) -> Compilation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.perf_counter() - self._began
+
+    def done(self, within: float = 0.0) -> bool:
+        """Whether it has come to its end, well or not, or does so within some seconds."""
+        try:
+            self._process.wait(within)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+
+def told_by(watch: Watch) -> Callable[[str], None]:
+    """How what is done before the first state is told to those who watch an exploration."""
+    return lambda doing: watch(Figures(0, 0, 0, 0, 0.0, doing=doing))
+
+
+class _NotCompiled(Exception):
+    """Something would have to be compiled."""
+
+
+class _Refusing(event.Listener):  # type: ignore[misc]
+    """Hears of functions that are about to be compiled, in this thread."""
+
+    def __init__(self) -> None:
+        self.thread = get_ident()
+
+    def on_start(self, event: event.Event) -> None:
+        """It is not done."""
+        if get_ident() == self.thread:
+            raise _NotCompiled
+
+    def on_end(self, event: event.Event) -> None:
+        """It was not."""
+
+
+@contextmanager
+def _nothing_compiled() -> Iterator[None]:
+    """What would have to be compiled raises meanwhile."""
+    with event.install_listener("numba:compile", _Refusing()):
+        yield

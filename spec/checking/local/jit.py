@@ -1,0 +1,54 @@
+"""How the loops are compiled: what every module with compiled functions has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from warnings import warn
+
+from numba import njit, uint64
+
+from spec.checking.splitmix import FIRST, SECOND
+from spec.language.errors import EnvironmentWarning
+
+F = TypeVar("F", bound=Callable[..., Any])
+Array = Any
+"""A flat array of numpy."""
+
+inlined: Callable[[F], F] = njit(inline="always")
+
+
+def compiled(function: F) -> F:
+    """Compiled when it is first called, and kept on disk if there is a place.
+
+    Without numba's counting of references, which costs more than the work; so nothing can be allocated inside.
+    """
+    options = {"nogil": True, "_nrt": False}
+    try:
+        made: Any = njit(cache=True, **options)(function)
+    except RuntimeError:  # neither beside the source nor in the home directory can anything be written
+        _not_kept()
+        return njit(**options)(function)
+    keep = made._cache.save_overload
+
+    def kept(signature: Any, code: Any) -> None:
+        try:
+            keep(signature, code)
+        except OSError:  # the disk is full
+            _not_kept()
+
+    made._cache.save_overload = kept
+    return made
+
+
+def _not_kept() -> None:
+    why = "compiled code cannot be kept, and is compiled anew each time: NUMBA_CACHE_DIR names a place with room"
+    warn(why, EnvironmentWarning, stacklevel=1)
+
+
+@inlined
+def mixed(word: Any) -> Any:
+    """See `splitmix.mixed`."""
+    word = (word ^ (word >> uint64(30))) * uint64(FIRST)
+    word = (word ^ (word >> uint64(27))) * uint64(SECOND)
+    return word ^ (word >> uint64(31))

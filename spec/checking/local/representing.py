@@ -1,0 +1,447 @@
+"""The compiled loops that put the representative of its orbit in the place of a state.
+
+Of a small group all images of a state are looked at, side by side, word after word. Of a large one the canonical form
+is sought as in `spec.checking.canonical`, whose steps these are, one for one: what comes out must be the same state.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import uint64
+
+from spec.checking.local.jit import Array, compiled, inlined, mixed
+
+SIDE_BY_SIDE = 8
+"""Permutations whose images are made together."""
+
+
+class Relations(NamedTuple):
+    """What states say about interchangeable values: `spec.checking.facts` in arrays."""
+
+    begins: Array
+    """By value, the first one of its sort. Empty where the group is listed."""
+    slots: Array
+    """Word, shift, mask, and the fact that its code 0 is; a guard, likewise, its mask 0 if there is none, and above
+    which code the slot is in use."""
+    facts: Array
+    """Its kind, or -1; its word; its arguments."""
+    bits: Array
+    """Of a fact, in its word."""
+    kinds: Array
+    """Where the table begins; how many arguments there are, and how many that can be told apart; the strides."""
+    salts: Array
+    """Of a kind, then of each argument."""
+    table: Array
+    """Facts by kind and arguments."""
+    stays: Array
+    """The bits of each word that no permutation moves."""
+
+
+class Orbits(NamedTuple):
+    """What permutations make of states; see `orbits`."""
+
+    windows: Array
+    """Parts of a state: word, shift, mask; a guard, likewise, and how far left it stands; where its images begin."""
+    spans: Array
+    """Where the windows begin that have a share in each word."""
+    images: Array
+    """For each value of a window, the share that it has under each permutation, side by side."""
+    permutations: int
+    """How many, the first of which changes nothing; many, if they are not listed; 0: states stand for themselves."""
+    relations: Relations
+
+
+NONE = Orbits(
+    windows=np.zeros((0, 8), np.int64),
+    spans=np.zeros(0, np.int64),
+    images=np.zeros(0, np.uint64),
+    permutations=0,
+    relations=Relations(
+        begins=np.zeros(0, np.int64),
+        slots=np.zeros((0, 8), np.int64),
+        facts=np.zeros((0, 2), np.int64),
+        bits=np.zeros(0, np.uint64),
+        kinds=np.zeros((0, 3), np.int64),
+        salts=np.zeros((0, 1), np.uint64),
+        table=np.zeros(0, np.int32),
+        stays=np.zeros(0, np.uint64),
+    ),
+)
+"""Of a search that does not go by orbits."""
+
+
+class Room(NamedTuple):
+    """Room to work in, of one worker."""
+
+    left: Array
+    word_of: Array
+    """By permutation: whether it leads to the least image so far, and a word of its image."""
+    image: Array
+    facts: Array
+    """Those of a state; then those of several arguments."""
+    marks: Array
+    """By fact, the number of the state that has it. Behind them, the number of the state at hand."""
+    numbers: Array
+    """For each level of the search a node: the values in their order, their colours, which of them lead to the same;
+    and see `_CELLS`. Behind them: the best order and path, and the places of values."""
+    words: Array
+    """By value what it is told apart by; the trace, the traces of the best path, the best image."""
+
+    @classmethod
+    def of(cls, words: int, orbits: Orbits) -> Room:
+        """For states of so many words."""
+        values, slots = len(orbits.relations.begins), len(orbits.relations.slots)
+        listed = 0 if values else orbits.permutations
+        return cls(
+            left=np.zeros(listed, np.bool_),
+            word_of=np.zeros(-(-listed // SIDE_BY_SIDE) * SIDE_BY_SIDE, np.uint64),
+            image=np.zeros(words, np.uint64),
+            facts=np.zeros(2 * slots, np.int64),
+            marks=np.zeros(len(orbits.relations.facts) + 1, np.int64),
+            numbers=np.zeros((values + 1) * (3 * values + _OF_NODE) + 3 * values, np.int64),
+            words=np.zeros(2 * values + 1 + words, np.uint64),
+        )
+
+
+_CELLS, _BEGIN, _END, _NEXT, _CHOSEN, _OF_NODE = range(6)
+"""Of a node: how many cells there are; the cell whose values are tried in turn; the place of the next one; the value
+that was tried last."""
+
+
+@compiled
+def represent_in(shape: Any, orbits: Orbits, states: Array, at: int, room: Room) -> bool:
+    """Put the representative of its orbit in the place of the state that begins here; whether it may be another."""
+    if orbits.relations.begins.shape[0] > 0:
+        return _canonical(orbits.relations, states, at, room)
+    return _least(shape, orbits, states, at, room)
+
+
+# A small group.
+
+
+@inlined
+def _looked_at(windows: Array, window: int, states: Array, at: int, permutations: int) -> Any:
+    """Where the images stand of what is in a window."""
+    found = (states[at + windows[window, 0]] >> uint64(windows[window, 1])) & uint64(windows[window, 2])
+    guard = (states[at + windows[window, 3]] >> uint64(windows[window, 4])) & uint64(windows[window, 5])
+    return uint64(windows[window, 7]) + (found | guard << uint64(windows[window, 6])) * uint64(permutations)
+
+
+@compiled
+def _least(shape: Any, orbits: Orbits, states: Array, at: int, room: Room) -> bool:
+    """The same for a group that is listed: the representative is the least image."""
+    windows, images = orbits.windows, orbits.images
+    every, image, word_of, left = uint64(0xFFFFFFFFFFFFFFFF), room.image, room.word_of, room.left
+    side = word_of.shape[0]
+    for g in range(orbits.permutations):
+        left[g] = True
+    only, lowest = -1, uint64(0)
+    for word in range(len(shape)):
+        if only >= 0:
+            lowest = uint64(0)
+            for w in range(orbits.spans[word], orbits.spans[word + 1]):
+                lowest |= images[_looked_at(windows, w, states, at, side) + uint64(only)]
+            image[word] = lowest
+            continue
+        for block in range(0, side, SIDE_BY_SIDE):
+            a = b = c = d = e = f = g = h = uint64(0)
+            for w in range(orbits.spans[word], orbits.spans[word + 1]):
+                i = _looked_at(windows, w, states, at, side) + uint64(block)
+                a, b = a | images[i], b | images[i + uint64(1)]
+                c, d = c | images[i + uint64(2)], d | images[i + uint64(3)]
+                e, f = e | images[i + uint64(4)], f | images[i + uint64(5)]
+                g, h = g | images[i + uint64(6)], h | images[i + uint64(7)]
+            word_of[block], word_of[block + 1], word_of[block + 2], word_of[block + 3] = a, b, c, d
+            word_of[block + 4], word_of[block + 5], word_of[block + 6], word_of[block + 7] = e, f, g, h
+        lowest = every
+        for p in range(orbits.permutations):
+            if left[p]:
+                lowest = min(lowest, word_of[p])
+        first, number = -1, 0
+        for p in range(orbits.permutations):
+            left[p] &= word_of[p] == lowest
+            number += left[p]
+            if left[p] and first < 0:
+                first = p
+        image[word] = lowest
+        if number == 1:
+            if first == 0:
+                return False
+            only = first
+    if only < 0 and left[0]:
+        return False
+    for word in range(len(shape)):
+        states[at + word] = image[word]
+    return True
+
+
+# A large group.
+
+
+@compiled
+def _split(numbers: Array, node: int, values: int, words: Array) -> int:
+    """Let values of a cell part that have different words, the lower first; the number of cells."""
+    order, colour = node, node + values
+    cells, place, trace = 0, 0, words[values]
+    while place < values:
+        its, end = numbers[colour + numbers[order + place]], place + 1
+        while end < values and numbers[colour + numbers[order + end]] == its:
+            end += 1
+        for i in range(place + 1, end):
+            value, to = numbers[order + i], i
+            while to > place and words[numbers[order + to - 1]] > words[value]:
+                numbers[order + to] = numbers[order + to - 1]
+                to -= 1
+            numbers[order + to] = value
+        begin = place
+        for i in range(place, end):
+            value = numbers[order + i]
+            if i == place or words[value] != words[numbers[order + i - 1]]:
+                begin = i
+                cells += 1
+                trace = mixed(trace ^ words[value]) + uint64(i)
+            numbers[colour + value] = begin
+        place = end
+    words[values] = trace
+    return cells
+
+
+@compiled
+def _refined(
+    relations: Relations, facts: Array, first: int, last: int, numbers: Array, node: int, words: Array
+) -> int:
+    """Tell apart what occurs with what is told apart, until that is all; the number of cells. The trace begins."""
+    values = relations.begins.shape[0]
+    colour, cells = node + values, numbers[node + 3 * values + _CELLS]
+    words[values] = uint64(0)
+    while last > first and cells < values:
+        for value in range(values):
+            words[value] = uint64(0)
+        for i in range(first, last):
+            fact = facts[i]
+            kind = relations.facts[fact, 0]
+            arity, key = relations.kinds[kind, 2], relations.salts[kind, 0]
+            for j in range(arity):
+                key += mixed(relations.salts[kind, j + 1] ^ uint64(numbers[colour + relations.facts[fact, j + 2]]))
+            for j in range(arity):
+                words[relations.facts[fact, j + 2]] += mixed(key ^ relations.salts[kind, j + 1])
+        before = cells
+        cells = _split(numbers, node, values, words)
+        if cells == before:
+            break
+    return cells
+
+
+@compiled
+def _are_twins(relations: Relations, facts: Array, number: int, marks: Array, one: int, other: int) -> bool:
+    """Whether the state stays what it is if these two values are exchanged."""
+    here = marks[marks.shape[0] - 1]
+    for i in range(number):
+        fact = facts[i]
+        kind, moves = relations.facts[fact, 0], False
+        place = relations.kinds[kind, 0]
+        for j in range(relations.kinds[kind, 1]):
+            value = relations.facts[fact, j + 2]
+            if value == one:
+                value, moves = other, True
+            elif value == other:
+                value, moves = one, True
+            place += (value - relations.begins[value]) * relations.kinds[kind, j + 3]
+        if moves and marks[relations.table[place]] != here:
+            return False
+    return True
+
+
+@compiled
+def _aim(relations: Relations, facts: Array, number: int, marks: Array, numbers: Array, node: int) -> bool:
+    """Find the first cell whose values are not all twins, and which of them are; whether there is one."""
+    values = relations.begins.shape[0]
+    order, colour, alike, about = node, node + values, node + 2 * values, node + 3 * values
+    place = 0
+    while place < values:
+        first, end, twins = numbers[order + place], place + 1, True
+        while end < values and numbers[colour + numbers[order + end]] == place:
+            if twins:
+                twins = _are_twins(relations, facts, number, marks, first, numbers[order + end])
+            end += 1
+        if not twins:
+            numbers[about + _BEGIN], numbers[about + _END], numbers[about + _NEXT] = place, end, place
+            for value in range(values):
+                numbers[alike + value] = value
+            for i in range(place, end):
+                for j in range(place, i):
+                    one, other = numbers[order + j], numbers[order + i]
+                    if numbers[alike + one] != numbers[alike + other] and _are_twins(
+                        relations, facts, number, marks, one, other
+                    ):
+                        _join(numbers, alike, values, one, other)
+            return True
+        place = end
+    return False
+
+
+@inlined
+def _join(numbers: Array, alike: int, values: int, one: int, other: int) -> None:
+    """Note that two values lead to the same, and so those that lead to the same as they."""
+    kept, gone = numbers[alike + one], numbers[alike + other]
+    if kept != gone:
+        for value in range(values):
+            if numbers[alike + value] == gone:
+                numbers[alike + value] = kept
+
+
+@compiled
+def _rename(
+    relations: Relations, facts: Array, number: int, numbers: Array, order: int, name: int, image: Array
+) -> None:
+    """The image of a state if values are renamed in this order, without what no permutation moves."""
+    for place in range(relations.begins.shape[0]):
+        numbers[name + numbers[order + place]] = place
+    for word in range(image.shape[0]):
+        image[word] = uint64(0)
+    for i in range(number):
+        fact = facts[i]
+        kind = relations.facts[fact, 0]
+        place = relations.kinds[kind, 0]
+        for j in range(relations.kinds[kind, 1]):
+            value = relations.facts[fact, j + 2]
+            place += (numbers[name + value] - relations.begins[value]) * relations.kinds[kind, j + 3]
+        renamed = relations.table[place]
+        image[relations.facts[renamed, 1]] |= relations.bits[renamed]
+
+
+@compiled
+def _search(relations: Relations, number: int, last: int, room: Room) -> None:
+    """Go through the tree of orders below the node of level 0; the best image is left in the room."""
+    facts, marks, numbers, words, image = room.facts, room.marks, room.numbers, room.words, room.image
+    values, first, width = relations.begins.shape[0], facts.shape[0] // 2, image.shape[0]
+    size = 3 * values + _OF_NODE
+    best_order = (values + 1) * size
+    best_path, name = best_order + values, best_order + 2 * values
+    traces, best_image = values + 1, 2 * values + 1
+    level = n_traces = 0
+    best = False
+    while level >= 0:
+        node, child = level * size, (level + 1) * size
+        about = node + 3 * values
+        begin, end, place = numbers[about + _BEGIN], numbers[about + _END], numbers[about + _NEXT]
+        chosen = -1
+        while place < end and chosen < 0:
+            chosen = numbers[node + place]
+            for earlier in range(begin, place):
+                if numbers[node + 2 * values + numbers[node + earlier]] == numbers[node + 2 * values + chosen]:
+                    chosen = -1
+                    break
+            place += 1
+        numbers[about + _NEXT] = place
+        if chosen < 0:
+            level -= 1
+            continue
+        numbers[about + _CHOSEN] = chosen
+
+        for i in range(2 * values):
+            numbers[child + i] = numbers[node + i]
+        to = begin + 1
+        for i in range(begin, end):
+            value = numbers[node + i]
+            if value != chosen:
+                numbers[child + to] = value
+                numbers[child + values + value] = begin + 1
+                to += 1
+        numbers[child + begin] = chosen
+        numbers[child + 3 * values + _CELLS] = numbers[about + _CELLS] + 1
+        numbers[child + 3 * values + _CELLS] = _refined(relations, facts, first, last, numbers, child, words)
+        goes_on = _aim(relations, facts, number, marks, numbers, child)
+
+        trace = words[values] << uint64(1) | uint64(goes_on)
+        if level == n_traces:
+            words[traces + level] = trace
+            n_traces += 1
+        elif trace < words[traces + level]:
+            words[traces + level] = trace
+            n_traces = level + 1
+            best = False
+        elif trace > words[traces + level]:
+            continue
+        if goes_on:
+            level += 1
+            continue
+
+        _rename(relations, facts, number, numbers, child, name, image)
+        order = -1
+        if best:
+            order = 0
+            for word in range(width):
+                if image[word] != words[best_image + word]:
+                    order = -1 if image[word] < words[best_image + word] else 1
+                    break
+        if order < 0:
+            best = True
+            for word in range(width):
+                words[best_image + word] = image[word]
+            for i in range(values):
+                numbers[best_order + i] = numbers[child + i]
+            for each in range(level + 1):
+                numbers[best_path + each] = numbers[each * size + 3 * values + _CHOSEN]
+        elif order == 0:
+            common = 0
+            while numbers[common * size + 3 * values + _CHOSEN] == numbers[best_path + common]:
+                common += 1
+            for each in range(common + 1):
+                for i in range(values):
+                    alike = each * size + 2 * values
+                    _join(numbers, alike, values, numbers[best_order + i], numbers[child + i])
+            level = common
+    for word in range(width):
+        image[word] = words[best_image + word]
+
+
+@compiled
+def _canonical(relations: Relations, states: Array, at: int, room: Room) -> bool:
+    """The same for a group that is not listed."""
+    facts, marks, numbers, words, image = room.facts, room.marks, room.numbers, room.words, room.image
+    values, slots = relations.begins.shape[0], relations.slots
+    here = marks[marks.shape[0] - 1] + 1
+    marks[marks.shape[0] - 1] = here
+    for value in range(values):
+        numbers[value] = value
+        numbers[values + value] = relations.begins[value]
+        words[value] = uint64(0)
+    # Not literals: functions are compiled once more for those.
+    root: Any = np.int64(0)
+    number: Any = np.int64(0)
+    last: Any = np.int64(slots.shape[0])
+    for slot in range(slots.shape[0]):
+        code = np.int64((states[at + slots[slot, 0]] >> uint64(slots[slot, 1])) & uint64(slots[slot, 2]))
+        fact = slots[slot, 3] + code
+        kind = relations.facts[fact, 0]
+        if kind < 0:
+            continue
+        if slots[slot, 6] != 0:
+            guard = (states[at + slots[slot, 4]] >> uint64(slots[slot, 5])) & uint64(slots[slot, 6])
+            if np.int64(guard) <= slots[slot, 7]:
+                continue
+        facts[number], marks[fact] = fact, here
+        number += 1
+        telling = relations.kinds[kind, 2]
+        if telling == 1:
+            words[relations.facts[fact, 2]] += relations.salts[kind, 1]
+        elif telling > 1:
+            facts[last] = fact
+            last += 1
+    numbers[3 * values + _CELLS] = _split(numbers, root, values, words)
+    numbers[3 * values + _CELLS] = _refined(relations, facts, slots.shape[0], last, numbers, root, words)
+    if _aim(relations, facts, number, marks, numbers, root):
+        _search(relations, number, last, room)
+    else:
+        name = (values + 1) * (3 * values + _OF_NODE) + 2 * values
+        _rename(relations, facts, number, numbers, root, name, image)
+    changed = False
+    for word in range(image.shape[0]):
+        image[word] |= states[at + word] & relations.stays[word]
+        changed |= image[word] != states[at + word]
+    for word in range(image.shape[0]):
+        states[at + word] = image[word]
+    return changed

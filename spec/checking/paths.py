@@ -1,0 +1,203 @@
+"""A path, which engines find, and the trace along it, which a person reads.
+
+The trace is made by doing the steps again, through the specification itself; so a trace that exists is a trace that
+the specification has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from spec.checking.model import TYPE_OK, EvaluationFailed, Model
+from spec.checking.trace import Trace, TraceStep
+from spec.checking.views import news, sentences
+from spec.language.domains import ABSENT, LEFT_OUT
+from spec.language.errors import Disabled, SpecificationError
+from spec.language.state import Misplaced, Values
+from spec.language.words import Step, listening
+
+Path = tuple[Values, Sequence[tuple[int, int]]]
+"""An initial state, and the action and instance of each step."""
+
+
+class Done(NamedTuple):
+    """A step that was done, and where it led."""
+
+    told: TraceStep
+    after: Values | None
+    """The successor; None where a value lies outside its domain."""
+    wrong: str
+    """Which value, where, and what is allowed; empty if there is a successor."""
+
+
+def do(model: Model, state: Values, choice: tuple[int, int]) -> Done:
+    """Do a step in a state: the action and the instance with these numbers.
+
+    Raises:
+        Disabled: it is not enabled there.
+    """
+    action_number, instance_number = choice
+    action = model.actions[action_number]
+    instance, said = action.instances[instance_number], list[str]()
+    window, after, wrong = model.window(), None, ""
+    window.load(state)
+    window.writable(action.name)
+    changes: dict[str, tuple[Any, Any]] = {}
+    with listening(said.append):
+        try:
+            instance.run(window.s, **instance.parameters)
+            after = window.changed()
+        except Misplaced as misplaced:
+            wrong = str(misplaced)
+    if after is None:
+        for place, (old, new) in window.assigned().items():
+            changes.update(differences(place, old, new))
+    else:
+        for cell, old, new in zip(model.layout.cells, state, after, strict=True):
+            changes.update(differences(cell.name, old, new))
+    views = () if after is None else news(sentences(model, state), sentences(model, after))
+    return Done(TraceStep(action.step(instance_number), tuple(said), changes, views), after, wrong)
+
+
+def trace(model: Model, number: int, path: Path) -> Trace:
+    """The trace along a path, at whose end the property with this number is broken or witnessed."""
+    steps = _done(model, path)
+    states = [path[0], *(done.after for done in steps if done.after is not None)]
+    previous, state = states[-2:] if len(states) > 1 else (path[0], path[0])
+    failing, looked_at = _why(model, number, previous, steps[-1].told.step if steps else None, state)
+    judged = model.properties[number]
+    wrong = steps[-1].wrong if steps else ""
+    return replace(
+        _trace(model, path, steps),
+        broken=judged.name,
+        sentence=judged.doc,
+        failing=wrong if judged.name == TYPE_OK else failing,
+        looked_at=looked_at,
+        witness=judged.kind == "sometimes",
+    )
+
+
+def way(model: Model, path: Path, failing: str = "") -> Trace:
+    """The trace along a path, at whose end nothing is judged; or an evaluation fails."""
+    return replace(_trace(model, path, _done(model, path)), failing=failing)
+
+
+@contextmanager
+def telling_the_way(model: Model) -> Iterator[None]:
+    """Where an evaluation fails and the way there is known, let the failure have it as a trace."""
+    try:
+        yield
+    except EvaluationFailed as failure:
+        if failure.path is not None:
+            with suppress(EvaluationFailed):  # what is not deterministic cannot always be done again
+                failure.trace = way(model, failure.path, failure.what)
+        raise
+
+
+def failing_along(
+    model: Model, path: Path, failure: EvaluationFailed, number: int | None, looking_for: Sequence[int]
+) -> EvaluationFailed:
+    """An evaluation that failed, as it fails at the end of a path that leads there.
+
+    It is met anew: under symmetry the path ends in another state of the orbit, and a failure that comes from
+    another process has lost the line of the source. Without the number of a property of states it was an action that
+    failed, or one of the properties of steps that were looked at.
+    """
+    try:
+        state = [path[0], *(done.after for done in _done(model, path) if done.after is not None)][-1]
+        if number is None:
+            model.expand(state, looking_for)
+        else:
+            model.found_in(state, [number])
+    except EvaluationFailed as again:
+        failure = again
+    failure.path = path
+    return failure
+
+
+def _done(model: Model, path: Path) -> list[Done]:
+    """The steps of a path, done one after the other.
+
+    Raises:
+        EvaluationFailed: one of them is not enabled.
+    """
+    state, steps = path[0], list[Done]()
+    for choice in path[1]:
+        try:
+            steps.append(do(model, state, choice))
+        except Disabled:
+            step = model.actions[choice[0]].step(choice[1])
+            again = "it is not deterministic: it was enabled, and done again for the trace it is not"
+            raise EvaluationFailed(str(step), again, model.show(state)) from None
+        after = steps[-1].after
+        state = state if after is None else after
+    return steps
+
+
+def _trace(model: Model, path: Path, steps: Sequence[Done]) -> Trace:
+    return Trace(
+        broken="",
+        sentence="",
+        failing="",
+        looked_at={},
+        initial=as_variables(model, path[0]),
+        initial_views=tuple(filter(None, sentences(model, path[0]))),
+        steps=tuple(done.told for done in steps),
+    )
+
+
+def _why(
+    model: Model, number: int, before: Values, step: Step | None, after: Values
+) -> tuple[str, Mapping[str, Any]]:
+    """With which parameters a property fails, and what it found in the places that it looked at."""
+    judged = model.properties[number]
+    if judged.kind == "sometimes":
+        return "", {}
+    for instance in judged.instances:
+        earlier, now = model.window(), model.window()
+        then, here = earlier.load(before), now.load(after)
+        given: list[Any] = [then, step, here] if judged.over_steps else [here]
+        seen_then, seen_now = earlier.watch(), now.watch()
+        if not instance.run(*given, **instance.parameters):
+            failing = ", ".join(f"{name} = {value}" for name, value in instance.parameters.items())
+            looked_at = {}
+            for at, cell in enumerate(model.layout.cells):
+                if at in seen_then:
+                    looked_at[f"before, {cell.name}"] = before[at]
+                if at in seen_now:
+                    looked_at[cell.name] = after[at]
+            return failing, looked_at
+    return "", {}
+
+
+def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """What changed, as deep inside records as it can be told: `broker[0].epoch`, from 0 to 1."""
+    if old is new or old is LEFT_OUT or _alike(old, new):
+        return
+    fields = getattr(type(old), "_fields", None)
+    if fields is None or type(old) is not type(new):
+        yield place, (old, new)
+        return
+    for field, before, after in zip(fields, old, new, strict=True):
+        yield from differences(f"{place}.{field}", before, after)
+
+
+def _alike(old: Any, new: Any) -> bool:
+    try:
+        return type(old) is type(new) and bool(old == new)
+    except SpecificationError:  # one that was never taken over still has what is to be left out
+        return False
+
+
+def as_variables(model: Model, state: Values) -> dict[str, Any]:
+    """A state as its variables: plain ones by name, mappings as dicts of the keys that are there."""
+    found: dict[str, Any] = {}
+    for name, variable in model.layout.variables.items():
+        if isinstance(variable.at, int):
+            found[name] = state[variable.at]
+        else:
+            found[name] = {key: state[at] for key, at in variable.at.items() if state[at] is not ABSENT}
+    return found

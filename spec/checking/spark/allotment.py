@@ -1,0 +1,82 @@
+"""The allotment: how a budget of memory is divided among the driver, Java and Python's workers.
+
+What each process takes before it has a single state is not to be had cheaper. It was measured (Spark 4.3 on Java 17,
+numba 0.68; `docs/reliability.md`), and what remains is divided. Each process then keeps to its part, see `Part`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from spec.checking.memory import MB, Budget, private
+
+DRIVER: Final = 112 * MB
+"""What the driver has taken with the specification in it. Files that all map are counted once in PSS."""
+CODE: Final = 56 * MB
+"""Compiled code, once it is loaded, and room to work in; the driver has it and each worker."""
+CLIENT: Final = 40 * MB
+"""What the driver takes to talk to Spark."""
+JAVA: Final = 240 * MB
+"""Of Java beside its heap: classes, code, stacks, buffers of what is handed on."""
+HEAP: Final = 96 * MB
+HEAP_FOR_A_WORKER: Final = 32 * MB
+LARGEST_HEAP: Final = 1024 * MB
+DAEMON: Final = 64 * MB
+"""Of the process from which workers fork."""
+WORKER: Final = 72 * MB
+"""What a worker comes to have of its own beside compiled code; the rest it shares with the daemon."""
+WORK: Final = 80 * MB
+"""Without this, beside it, for states and what is learned, no process gets anywhere."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a process may take beyond what it had when it began."""
+
+    size: int
+    began: int
+    """What it had then, see `memory.private`, and what is loaded later and is no part of this."""
+
+    @property
+    def left(self) -> int:
+        """Bytes that may be taken yet."""
+        return self.size - (private() - self.began)
+
+
+@dataclass(frozen=True)
+class Allotment:
+    """Bytes for each process, of a session that is started here."""
+
+    workers: int
+    heap: int
+    """Of Java."""
+    work: int
+    """For each worker, and the driver, beyond what it begins with."""
+
+
+def allotted(budget: Budget, workers: int | None, cores: int) -> Allotment:
+    """A budget divided among so many workers; by default as many as there are cores, or fewer if they do not fit.
+
+    Raises:
+        UsageError: it is too small for them.
+    """
+    number = workers or cores
+    while workers is None and number > 1 and least(number) > budget.size:
+        number -= 1
+    spare = budget.size - least(number)
+    if spare < 0:
+        raise budget.too_little(least(number), "the Spark engine")
+    smallest = _heap(number)
+    heap = min(LARGEST_HEAP, smallest + spare // 8)
+    return Allotment(number, heap, WORK + (spare - (heap - smallest)) // (number + 1))
+
+
+def least(workers: int = 1) -> int:
+    """The least budget in which Spark runs with so many workers."""
+    driver, worker = DRIVER + CLIENT + CODE + WORK, WORKER + CODE + WORK
+    return driver + JAVA + _heap(workers) + DAEMON + workers * worker
+
+
+def _heap(workers: int) -> int:
+    return HEAP + workers * HEAP_FOR_A_WORKER

@@ -1,0 +1,56 @@
+"""A watchdog: while one evaluation takes long, whoever watches is told which one, and in which state.
+
+An action that does not come to an end looks like an engine with much to do. Nothing can be seen from the thread that
+is in it, so another one looks, now and then, whether the model is still at the evaluation at which it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any, Final
+
+from spec.checking.model import Model
+
+LONG: Final = 10.0
+"""Seconds after which an evaluation is told of. Most take some microseconds."""
+LOOK: Final = 1.0
+"""Seconds between two looks."""
+
+
+class Watchdog:
+    """Hands on to a watch what it is told, and tells it of an evaluation that takes long; to be used in a `with`.
+
+    Args:
+        model: whose evaluations are looked at.
+        watch: told figures, which have a field `evaluating`; also from another thread.
+        figures: what it is told if there are none yet.
+    """
+
+    def __init__(self, model: Model, watch: Callable[[Any], None], figures: Any):
+        self.under_way, self.watch, self.figures = model.under_way, watch, figures
+        self._over = Event()
+        self._thread = Thread(target=self._look, name="a watchdog", daemon=True)
+
+    def __enter__(self) -> Watchdog:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def __call__(self, figures: Any) -> None:
+        """Hand on these figures."""
+        self.figures = figures
+        self.watch(figures)
+
+    def _look(self) -> None:
+        seen, since = None, 0.0
+        while not self._over.wait(LOOK):
+            now, clock = self.under_way.now, time.monotonic()
+            if now is not seen:
+                seen, since = now, clock
+            elif now is not None and clock - since >= LONG:
+                told = f"{clock - since:.0f} s: {now[0](*now[1:])}"
+                self.watch(self.figures._replace(evaluating=told))

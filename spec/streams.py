@@ -1,0 +1,130 @@
+"""Stdout and stderr of the command: a result reaches its reader, and what reads nothing more stops nothing.
+
+Stdout is for the result alone. While a specification is loaded and explored, whatever prints (an action, a library, a
+child process) prints to stderr (`printing_to_stderr`). Then the result is told:
+
+- A reader that has enough (`| head -1`) is no error: the rest is dropped, and the exit code is that of the result.
+- Where stdout cannot be written (full, closed), the result goes to stderr, and the command ends with `Unwritable`.
+
+Stderr is for a person who watches. If it is full or closed, nobody watches, and that changes nothing: the verdict is
+told on stdout all the same. A character that a stream cannot encode is written as its escape.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from spec.language.errors import EnvironmentWarning
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class Unwritable(OSError):
+    """Stdout took no more; the result, if there was one, stands on stderr."""
+
+
+class _Stdout(io.FileIO):
+    """Fails once, and then takes whatever is still in a buffer: it must not fail again when the process ends."""
+
+    lost = False
+
+    def write(self, content: ReadableBuffer, /) -> int:
+        if self.lost:
+            return memoryview(content).nbytes
+        try:
+            return super().write(content)
+        except BrokenPipeError:
+            self.lost = True
+            return memoryview(content).nbytes
+        except OSError as failure:
+            self.lost = True
+            raise Unwritable(failure.errno, failure.strerror) from failure
+
+
+class _Stderr(io.FileIO):
+    def write(self, content: ReadableBuffer, /) -> int:
+        try:
+            return super().write(content)
+        except OSError:
+            return memoryview(content).nbytes
+
+
+def take_over() -> None:
+    """Make the streams of this process behave as said above; those that somebody else has put there stay."""
+    for descriptor in range(3):
+        _stand_in(descriptor)
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = _text(_Stdout(1, "w", closefd=False), sys.__stdout__)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _text(_Stderr(2, "w", closefd=False), sys.__stderr__)
+    warnings.showwarning = _shown
+
+
+_showwarning = warnings.showwarning
+
+
+def _shown(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """What is told of the environment is told on a line; other warnings come with their line of source."""
+    if issubclass(category, EnvironmentWarning):
+        click.echo(f"Warning: {message}", err=True)
+    else:
+        _showwarning(message, category, *where, **more)
+
+
+def _stand_in(descriptor: int) -> None:
+    """Keep the place of a descriptor that is closed, or a file of a run would get it, and what is printed.
+
+    What stands in for stdout can only be read, so that writing to it fails as it did.
+    """
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)  # gets the lowest number that is free
+        os.set_inheritable(descriptor, True)
+
+
+def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
+    encoding = "utf-8" if like is None else like.encoding
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding, errors="backslashreplace", line_buffering=raw.isatty() or raw.fileno() == 2
+    )
+
+
+def tell(result: str) -> None:
+    """Write a result to stdout, or at least to stderr.
+
+    Raises:
+        Unwritable: stdout took not all of it.
+    """
+    try:
+        click.echo(result)
+    except Unwritable:
+        click.echo(result, err=True)
+        raise
+
+
+@contextmanager
+def printing_to_stderr() -> Iterator[None]:
+    """What is printed meanwhile goes to stderr, also by child processes and by what knows only descriptors."""
+    stdout = sys.stdout
+    stdout.flush()
+    with redirect_stdout(sys.stderr):
+        if not isinstance(getattr(getattr(stdout, "buffer", None), "raw", None), _Stdout):
+            yield  # it is no descriptor of the process, so children do not write to it
+            return
+        kept = os.dup(1)
+        os.dup2(2, 1)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)

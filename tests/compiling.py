@@ -1,0 +1,35 @@
+"""Compile the kernels, before several test workers each do it: `python -m tests.compiling`.
+
+Numba keeps what it has compiled beside the source. Where nothing is kept yet, as in a fresh clone, every process that
+needs a function compiles it, for each number of words that states take; that is 13 to 24 seconds for each number.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from spec.checking import check, simulate
+from spec.checking.local import LocalEngine
+from spec.checking.local.shape import UNROLLED
+from tests.spec.checking.local.test_engine import Chain
+
+LINKS = {UNROLLED + 1: 32 * UNROLLED + 1, 3: 70, 2: 40, 1: 20}
+"""How many links make a chain of so many words: first one for all that are wide. Between, only `make long` goes."""
+
+
+def compile_for(words: int) -> None:
+    """Do with states of so many words all that is compiled."""
+    chain = Chain(links=LINKS[words])
+    check(chain, engine=LocalEngine(2), keep_going=True, max_depth=8)
+    simulate(chain, runs=10, seed=1)
+
+
+def main() -> None:
+    """Each number of words in a process of its own."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        list(pool.map(compile_for, LINKS))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""What tests of several engines look at."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """Those that are started from now on."""
+    started = list[subprocess.Popen[bytes]]()
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *given: Any, **options: Any):
+            super().__init__(*given, **options)
+            started.append(self)
+
+    monkeypatch.setattr("subprocess.Popen", Noted)
+    return started

@@ -1,0 +1,43 @@
+"""Kernels that nobody has compiled yet, in place of those that take a quarter of a minute."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from spec.checking.local.compiling import Load
+
+KERNEL: Final = """
+from numba import njit
+
+@njit(cache=True)
+def doubled(number):
+    return 2 * number
+
+def load(words):
+    doubled(words)
+"""
+ENDLESS: Final = """
+import signal
+from numba import njit
+
+@njit
+def doubled(number):
+    return 2 * number
+
+def load(words):
+    doubled(words)
+    signal.pause()
+"""
+
+
+def kernels(folder: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> Load:
+    """What loads the kernels of a module that is written into a folder."""
+    name = f"kernels_of_{folder.name}"
+    (folder / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(str(folder))
+    load: Load = importlib.import_module(name).load
+    return load

@@ -1,0 +1,117 @@
+"""What is not compiled is compiled by another process, and told; what is compiled is only loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spec.checking import Figures, check
+from spec.checking.local import LocalEngine
+from spec.checking.local.compiling import compiled, is_compiled
+from tests.spec.checking.local.kernels import ENDLESS, KERNEL, kernels
+from tests.spec.checking.toys import Clock
+
+ROOT = Path(__file__).parents[4]
+
+
+def test_what_is_missing_is_compiled_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """By another process, which says so meanwhile; then it is there."""
+    load, said = kernels(tmp_path, KERNEL, monkeypatch), list[str]()
+    assert not is_compiled(load, 3)
+    assert compiled(load, 3, said.append) > 0
+    assert [process.returncode for process in processes] == [0]
+    assert set(said) == {"compiling for states of 3 words, once on this machine"}
+    assert is_compiled(load, 3)
+    assert compiled(load, 3, said.append) == 0
+    assert len(processes) == 1
+
+
+def test_where_no_process_can_compile_this_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """It takes longer, and that is all."""
+    load = kernels(tmp_path, KERNEL, monkeypatch)
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    assert compiled(load, 1, lambda doing: None) > 0
+    assert [process.returncode for process in processes] == [1]
+    assert is_compiled(load, 1)
+
+
+def test_an_interrupted_compilation_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """Ctrl-C is for the one who waits, and ends the other."""
+    load = kernels(tmp_path, ENDLESS, monkeypatch)
+
+    def interrupt(doing: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compiled(load, 1, interrupt)
+    assert [process.poll() is not None for process in processes] == [True]
+
+
+def test_the_local_engine_tells_that_it_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its first state, in a figure of its own that is no part of the seconds."""
+    monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, KERNEL, monkeypatch))
+    seen = list[Figures]()
+    result = check(Clock(), engine="local", watch=seen.append)
+    assert result.compile_seconds > 0
+    assert {(each.doing.partition(" ")[0], each.distinct) for each in seen if each.doing} == {("compiling", 0)}
+    assert seen[-1].doing == ""
+    assert check(Clock(), engine="local").compile_seconds == 0
+
+
+def test_interrupted_while_it_compiles_the_local_engine_knows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No figure but zeros, and what a run directory is good for."""
+    monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, ENDLESS, monkeypatch))
+
+    def interrupt(figures: Figures) -> None:
+        raise KeyboardInterrupt
+
+    found = check(Clock(), engine=LocalEngine(run_dir=tmp_path / "run"), watch=interrupt)
+    assert (found.verdict, found.distinct_states, found.depth) == ("interrupted", 0, 0)
+    assert found.why == f"the run can be resumed from {tmp_path / 'run'}"
+    monkeypatch.undo()
+    assert check(Clock(), engine=LocalEngine(run_dir=tmp_path / "run", resume=True)).distinct_states == 12
+
+
+RUN = """
+from numba.core.dispatcher import Dispatcher
+from spec.checking import check, simulate
+from spec.checking.local import compact, compiling, kernels, walks
+from spec.checking.spark import exchange, known
+from tests.spec.checking.toys import Bank
+
+def loaded():
+    every = [*vars(compact).items(), *vars(kernels).items(), *vars(walks).items()]
+    every += [*vars(exchange).items(), *vars(known).items()]
+    return {name: set(each.signatures) for name, each in every if isinstance(each, Dispatcher)}
+
+def compare(load, run):
+    load(1)
+    before = loaded()
+    run()
+    print(load.__module__, [name for name, signatures in loaded().items() if signatures - before[name]])
+
+compare(compiling.load, lambda: check(Bank(), engine="local", keep_going=True))
+compare(known.load, lambda: check(Bank(), engine="spark", keep_going=True))
+compare(walks.load, lambda: simulate(Bank(), runs=500, shrinking=False))
+"""
+
+
+def test_what_is_loaded_is_all_that_is_run() -> None:
+    """Nothing is loaded or compiled in the midst of a search, so `seconds` are those of exploring."""
+    run = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == [
+        "spec.checking.local.compiling []",
+        "spec.checking.spark.known []",
+        "spec.checking.local.walks []",
+    ]

@@ -1,0 +1,106 @@
+"""The local engine within a budget: what it will take is known before, and the whole process keeps to it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.memory import measured
+from spec.checking.check import asked, silent
+from spec.checking.exploration import Question
+from spec.checking.local import LocalEngine
+from spec.checking.local.kernels import PARTITIONS, Outbox, Scratch, post
+from spec.checking.local.visited import OTHERS, Visited
+from spec.checking.memory import MB, PAGE, OutOfMemory, private
+from spec.checking.model import Model
+from spec.language.errors import UsageError
+from spec.systems.controller_election import ControllerElection
+from tests.spec.checking.local.comparing import comparable
+
+ROOM = 4096
+
+
+def sent(words: int) -> Outbox:
+    return Outbox(
+        np.zeros(PARTITIONS * ROOM * words, np.uint64),
+        np.zeros(PARTITIONS * ROOM, np.uint64),
+        np.zeros(PARTITIONS, np.int64),
+    )
+
+
+@pytest.mark.parametrize("words", [1, 3])
+def test_what_states_will_take_is_known_before(words: int) -> None:
+    """Never less than they take, and not much more."""
+    gc.collect()  # what others left must not go away meanwhile
+    outbox, scratch = sent(words), Scratch.of(words, 0)
+    warm = Visited(words, 1 << 30)  # so that what is compiled is loaded
+    post(warm.shape, np.zeros(words, np.uint64), np.zeros(1, np.uint16), 0, outbox)
+    warm.insert(0, PARTITIONS, outbox, scratch)
+    visited = Visited(words, 1 << 30)
+    rounds = np.random.default_rng(5).integers(0, 2**64, (10, 400_000 * words), np.uint64)
+    marks, predicted = np.zeros(400_000, np.uint16), 0
+    outbox.states[:] = outbox.marks[:] = 1  # they have their memory already
+    before = private()
+    for number, states in enumerate(rounds):
+        post(visited.shape, states, marks, 0, outbox)
+        predicted += visited.needed(outbox)
+        visited.insert(0, PARTITIONS, outbox, scratch)
+        if number % 2:
+            visited.complete(np.zeros(1, np.int64))
+        taken = private() - before
+        assert taken <= predicted + 4 * MB, f"after round {number}"
+    assert predicted < 1.1 * taken + 16 * MB
+    visited.empty()
+    assert private() - before < 8 * MB
+
+
+def test_states_end_before_memory_does() -> None:
+    """Nothing of what was sent is taken in then."""
+    visited, outbox = Visited(2, 1 << 30, lambda _: 3 * MB), sent(2)
+    post(visited.shape, np.arange(1000, dtype=np.uint64), np.zeros(500, np.uint16), 0, outbox)
+    visited.require_room(outbox)
+    post(visited.shape, np.arange(400_000, dtype=np.uint64), np.zeros(200_000, np.uint16), 0, outbox)
+    with pytest.raises(OutOfMemory):
+        visited.require_room(outbox)
+    assert visited.size == 0
+
+
+@pytest.mark.parametrize("left", [300 * MB, 600 * MB, 2000 * MB])
+@pytest.mark.parametrize("words", [1, 3, 100])
+def test_address_space_that_is_limited_is_not_exceeded(
+    left: int, words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Less is reserved, and something is left to others; where there is too little it is refused."""
+    monkeypatch.setattr("spec.checking.local.visited.address_space", lambda: left)
+    before = reserved()
+    if left == 300 * MB and words == 100:
+        with pytest.raises(UsageError, match="`ulimit -v` leaves "):
+            Visited(words, 1 << 40)
+        return
+    visited = Visited(words, 1 << 40)
+    assert reserved() - before < left - OTHERS
+    assert int(visited.storage.room[0]) >= 1024
+
+
+def reserved() -> int:
+    """Bytes of address space."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
+
+
+def test_the_process_keeps_to_its_budget_and_what_it_kept_goes_on_with_more(tmp_path: Path) -> None:
+    """Little above the least: it ends as bounded, after whole levels."""
+    budget, run = 304 * MB, tmp_path / "run"
+    program = str(Path(sys.executable).with_name("kafkaspec"))
+    command = [program, "check", "controller-election", "--engine", "local", "--workers", "2"]
+    found = measured([*command, "--memory", str(budget), "--run-dir", str(run)])
+    assert found.code == 20, found.said
+    assert 0.6 * budget < found.peak <= 1.1 * budget
+    depth = len(list((run / "_commits").iterdir()))
+    model = Model(ControllerElection())
+    question = Question(asked(model, (), False), max_depth=depth + 1)
+    resumed = LocalEngine(memory=1 << 30, run_dir=run, resume=True).explore(model, question, silent)
+    assert comparable(resumed) == comparable(LocalEngine(memory=1 << 30).explore(model, question, silent))

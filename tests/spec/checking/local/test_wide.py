@@ -1,0 +1,213 @@
+"""States of many words: what the engines find in them is the same, up to the most that tables can hold."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from spec.checking import limits
+from spec.checking.limits import WORDS, too_large
+from spec.checking.local import LocalEngine, shape
+from spec.checking.model import Model
+from spec.checking.reference import ReferenceEngine
+from spec.checking.simulation import simulate
+from spec.checking.spark import SparkEngine
+from spec.checking.spark.allotment import Part
+from spec.checking.spark.bench import work_on
+from spec.checking.spark.compiled import Compiled
+from spec.checking.spark.plain import Plain
+from spec.language import (
+    Domain,
+    MappingDomain,
+    Specification,
+    State,
+    Step,
+    UsageError,
+    action,
+    constant,
+    every,
+    integers,
+    interchangeable,
+    invariant,
+    mapping,
+    require,
+    sometimes,
+    subset_of,
+    transition_invariant,
+    variable,
+)
+from tests.spec.checking.local.comparing import agreed, explored
+from tests.spec.toys import TOYS
+
+
+class Message(NamedTuple):
+    """Of five fields."""
+
+    kind: int
+    source: int
+    target: int
+    term: int
+    number: int
+
+
+class Gossip(Specification):
+    """Servers tell each other of terms, by messages that stay: a bit for each message that there could be."""
+
+    kinds = constant(3, "How many kinds of messages there are.")
+    servers = constant(5, "How many they are.")
+    terms = constant(4, "Up to which they count.")
+    talking = constant(1, "How many send something.", at_most=2)
+
+    def server(self) -> Domain[int]:
+        """Whoever sends and receives."""
+        return interchangeable("server", range(self.servers))
+
+    def message(self) -> Domain[Message]:
+        """Every message that there can be."""
+        term, server = range(self.terms), self.server()
+        return every(Message, kind=range(self.kinds), source=server, target=server, term=term, number=range(4))
+
+    @variable
+    def sent(self) -> Domain[frozenset[Message]]:
+        return subset_of(self.message())
+
+    @variable
+    def senders(self) -> Domain[int]:
+        return integers(0, 2)
+
+    @action(source=server, target=server, index=range(2))
+    def ask(self, s: State, source: int, target: int, index: int) -> None:
+        require(s.senders < self.talking and source != target)
+        s.senders += 1
+        s.sent |= {Message(0, source, target, 0, index)}
+
+    @action(kind=range(2), source=server, target=server, index=range(2))
+    def answer(self, s: State, kind: int, source: int, target: int, index: int) -> None:
+        require(Message(kind, source, target, kind, index) in s.sent)
+        s.sent |= {Message(kind + 1, target, source, kind + 1, index)}
+
+    @invariant
+    def never_two_last_ones(self, s: State) -> bool:
+        return len([message for message in s.sent if message.kind == 2]) < 2
+
+    @transition_invariant
+    def nothing_is_lost(self, before: State, step: Step, after: State) -> bool:
+        return bool(before.sent <= after.sent)
+
+    @sometimes
+    def answered(self, s: State) -> bool:
+        return any(message.kind for message in s.sent)
+
+
+class Bits(Specification):
+    """As many words as are asked for, with something at both ends."""
+
+    words = constant(1, "Of a state.", at_least=1)
+
+    @variable
+    def byte(self) -> MappingDomain:
+        return mapping(range(8 * self.words), integers(0, 255))
+
+    @action(step=(1, 128))
+    def raise_the_last(self, s: State, step: int) -> None:
+        last = 8 * self.words - 1
+        require(s.byte[last] + step < 256 and s.byte[last] < 5)
+        s.byte[last] += step
+
+    @action
+    def hand_over(self, s: State) -> None:
+        require(s.byte[8 * self.words - 1] > 2)
+        s.byte[0], s.byte[8 * self.words - 1] = s.byte[8 * self.words - 1], s.byte[0]
+
+    @invariant
+    def never_full(self, s: State) -> bool:
+        return bool(s.byte[0] < 132)
+
+    @transition_invariant
+    def never_far_from_four(self, before: State, step: Step, after: State) -> bool:
+        far = step.action == "raise_the_last" and step.parameters["step"] == 128
+        return not (far and before.byte[8 * self.words - 1] == 4)
+
+
+def test_a_set_of_messages_of_five_fields_is_explored() -> None:
+    """It takes 1,202 bits, more than code is compiled for word by word."""
+    gossip = Gossip()
+    layout = Model(gossip).layout
+    assert (layout.width, layout.words > shape.UNROLLED) == (1202, True)
+    found = agreed(gossip, keep_going=True)
+    assert (found["ended"], found["figures"][2]) == ("complete", 121)
+
+
+def test_orbits_of_wide_states_are_those_of_the_reference() -> None:
+    """One state of each, and as many."""
+    gossip = Gossip(servers=4, terms=6)
+    assert Model(gossip).layout.words > shape.UNROLLED
+    found = agreed(gossip, keep_going=True, symmetry=True)
+    assert found["figures"][2] < explored(ReferenceEngine(), gossip, keep_going=True)["figures"][2] / 8
+
+
+@pytest.mark.parametrize("words", [shape.UNROLLED + 1, 64, WORDS])
+def test_states_of_many_words_are_explored(words: int) -> None:
+    """Up to the most that a node of a table can name."""
+    bits = Bits(words=words)
+    assert Model(bits).layout.words == words
+    found = agreed(bits, keep_going=True)
+    assert sorted(finding[0] for finding in found["findings"].values()) == [6, 7]
+
+
+@pytest.mark.parametrize("toy", TOYS)
+def test_the_one_form_for_many_words_does_what_the_others_do(toy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With states of a word or two, where all that can happen happens."""
+    monkeypatch.setattr(shape, "UNROLLED", 0)
+    agreed(TOYS[toy], keep_going=True)
+    agreed(TOYS[toy])
+
+
+def test_spark_learns_wide_states_too() -> None:
+    """With the outcome of the reference engine."""
+    gossip = Gossip()
+    assert isinstance(work_on(Model(gossip), (), Part(1 << 30, 0)), Compiled)
+    assert explored(SparkEngine(), gossip) == explored(ReferenceEngine(), gossip)
+
+
+def test_spark_does_what_tables_cannot_hold_in_plain_python() -> None:
+    """Whatever the width: the sizes of such domains have more digits than Python writes."""
+    gossip = Gossip(kinds=40)
+    assert isinstance(work_on(Model(gossip), (), Part(1 << 30, 0)), Plain)
+    assert explored(SparkEngine(), gossip) == explored(ReferenceEngine(), gossip)
+
+
+def test_walks_through_wide_states_are_those_of_the_plain_walker() -> None:
+    """Step for step."""
+    compiled, plain = (simulate(Bits(words=20), runs=50, seed=7, plain=plain) for plain in (False, True))
+    assert compiled.counterexample == plain.counterexample
+    assert (compiled.tally.runs, compiled.tally.steps) == (plain.tally.runs, plain.tally.steps)
+
+
+# What is too much.
+
+
+def test_a_state_too_wide_names_its_widest_variables() -> None:
+    """Widest first, with what they take, and an engine that has no limit."""
+    gossip = Gossip(kinds=21)
+    assert Model(gossip).layout.words > WORDS
+    with pytest.raises(UsageError, match=r"sent takes 8,400 bits, senders takes 2 bits\..*--engine reference"):
+        explored(LocalEngine(), gossip)
+    assert explored(ReferenceEngine(), gossip, max_depth=2)["figures"][2] == 41
+
+
+def test_the_widest_mapping_is_counted_whole() -> None:
+    """All of its cells together."""
+    assert "byte takes 8,192 bits" in too_large(Model(Bits(words=WORDS + 1)))
+
+
+def test_one_word_less_is_held() -> None:
+    """The limit is what it says."""
+    assert not too_large(Model(Bits(words=WORDS)))
+
+
+def test_too_many_actions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step has a number for each."""
+    monkeypatch.setattr(limits, "ACTIONS", 2)
+    assert "2 actions" in too_large(Model(Bits()))

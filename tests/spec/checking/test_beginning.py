@@ -1,0 +1,182 @@
+"""A search begins in plain Python, and what is found is the same whichever engine comes to the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spec.checking import Figures, check
+from spec.checking.auto import AutoEngine
+from spec.checking.local import LocalEngine, compiling
+from spec.systems.replication import Replication
+from tests.spec.checking.local.kernels import ENDLESS, KERNEL, kernels
+from tests.spec.checking.toys import Bank, Counters, Philosophers
+
+PROGRAMS = Path(sys.executable).parent
+DEEP = Counters(counters=4, top=3)
+"""13 levels."""
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels are loaded at once, compiled at once if need be, and waited for."""
+    for patience in ("ALONE", "COLD", "MOST"):
+        monkeypatch.setattr(f"spec.checking.beginning.{patience}", 0)
+
+
+@pytest.fixture
+def missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more kernel is wanted, and not compiled yet."""
+    monkeypatch.setattr(compiling, "load", kernels(tmp_path, KERNEL, monkeypatch))
+
+
+@pytest.fixture
+def never_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling does not come to an end."""
+    monkeypatch.setattr(compiling, "load", kernels(tmp_path, ENDLESS, monkeypatch))
+
+
+def figures_of(specification: Any, engine: Any, **asked: Any) -> dict[str, Any]:
+    """All that does not depend on the engine."""
+    found = check(specification, engine=engine, **asked).to_json()
+    for figure in ("engine", "seconds", "compile_seconds", "states_per_second", "bytes_per_state"):
+        del found[figure]
+    for action in found["actions"]:
+        del action["new_states"]
+    return found
+
+
+def test_with_nothing_compiled_a_small_system_is_answered_all_the_same(tmp_path: Path) -> None:
+    """By the reference engine; and nothing is compiled for it."""
+    run = subprocess.run(
+        [PROGRAMS / "kafkaspec", *["check", "replication", "--set", "brokers=1", "--json"]],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    answer = json.loads(run.stdout)
+    assert (answer["engine"], answer["compile_seconds"]) == ("reference", 0)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert run.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"keep_going": True},
+        {"deadlock": True},
+        {"max_depth": 5},
+        {"max_states": 40},
+        {"properties": ["type_ok"]},
+    ],
+    ids=str,
+)
+def test_what_is_large_is_handed_over(impatient: None, asked: dict[str, Any]) -> None:
+    """Whatever is asked, it is passed on, and answered as by any engine."""
+    for specification in (Bank(), Counters(), Philosophers()):
+        engine = AutoEngine(workers=1)
+        found = figures_of(specification, engine, **asked)
+        assert engine.name == "local"
+        assert found == figures_of(specification, "reference", **asked)
+
+
+def test_orbits_are_handed_over(impatient: None) -> None:
+    """As orbits."""
+    engine, subject = AutoEngine(), Replication.of(brokers=2, max_leader_epoch=1)
+    assert figures_of(subject, engine, symmetry=True) == figures_of(subject, "reference", symmetry=True)
+    assert engine.name == "local"
+
+
+def test_what_is_not_compiled_is_compiled_meanwhile(impatient: None, missing: None) -> None:
+    """It is told while the reference engine goes on, and what it took is a figure of its own."""
+    seen = list[Figures]()
+    engine = AutoEngine()
+    result = check(DEEP, engine=engine, watch=seen.append)
+    assert (engine.name, result.verdict) == ("local", check(DEEP, engine="reference").verdict)
+    assert result.compile_seconds > 0
+    compiling_meanwhile = [each for each in seen if each.doing]
+    assert compiling_meanwhile
+    assert all(each.doing.startswith("compiling for states of ") and each.distinct for each in compiling_meanwhile)
+    assert seen[-1].doing == ""
+
+
+def test_the_verdict_does_not_wait_for_a_compiler(
+    never_compiled: None, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """If the reference engine comes to the end first, that is the answer, and the compiler is stopped."""
+    monkeypatch.setattr("spec.checking.beginning.ALONE", 0)
+    monkeypatch.setattr("spec.checking.beginning.COLD", 0)
+    result = check(DEEP, engine="auto")
+    assert (result.engine, result.compile_seconds) == ("reference", 0)
+    assert [process.poll() is not None for process in processes] == [True]
+
+
+def interrupting(when: Callable[[Figures], bool]) -> Callable[[Figures], None]:
+    """Somebody who presses Ctrl-C."""
+
+    def watch(figures: Figures) -> None:
+        if when(figures):
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def test_interrupted_while_the_reference_engine_explores() -> None:
+    """The last whole level is told."""
+    found = check(DEEP, watch=interrupting(lambda figures: figures.depth == 3))
+    whole = check(DEEP, engine="reference", max_depth=3)
+    assert (found.verdict, found.engine, found.depth) == ("interrupted", "reference", 3)
+    assert (found.distinct_states, found.generated_states) == (whole.distinct_states, whole.generated_states)
+
+
+def test_interrupted_while_it_compiles(
+    impatient: None, never_compiled: None, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """The last whole level is told, and no compiler goes on."""
+    found = check(DEEP, watch=interrupting(lambda figures: bool(figures.doing)))
+    assert (found.verdict, found.engine) == ("interrupted", "reference")
+    whole = check(DEEP, engine="reference", max_depth=found.depth)
+    assert (found.distinct_states, found.generated_states) == (whole.distinct_states, whole.generated_states)
+    assert [process.poll() is not None for process in processes] == [True]
+
+
+def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the reference engine had found is told."""
+
+    def interrupted(*_: Any) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spec.checking.local.engine.is_compiled", interrupted)
+    found = check(DEEP)
+    assert (found.verdict, found.engine, found.depth > 0) == ("interrupted", "reference", True)
+
+
+def test_interrupted_after_that(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local engine's last whole level is told, and the seconds of both."""
+    monkeypatch.setattr("spec.checking.beginning.ALONE", patience := 0.02)
+    seconds = list[float]()
+
+    def watch(figures: Figures) -> None:
+        if figures.bytes_per_state is not None:
+            seconds.append(figures.seconds)
+            if figures.depth == 4:
+                raise KeyboardInterrupt
+
+    found = check(Counters(counters=6, top=4), watch=watch)  # 15,625 states
+    assert (found.verdict, found.engine, found.depth) == ("interrupted", "local", 4)
+    assert patience <= seconds[0] <= found.seconds
+
+
+def test_a_run_that_is_kept_begins_with_the_local_engine(tmp_path: Path) -> None:
+    """The reference engine keeps none."""
+    engine = AutoEngine(run_dir=tmp_path / "run")
+    assert figures_of(Bank(), engine) == figures_of(Bank(), LocalEngine())
+    assert engine.name == "local"

@@ -1,0 +1,173 @@
+"""Whatever is typed, and whatever is written in a specification: a line says what is wrong, with its exit code.
+
+The command is run in this process, a row in some milliseconds, on rows of three tables: `commands`, `specifications`
+and `files`. Each row that can be asked for JSON is run a second time with `--json`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import linecache
+import shlex
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from spec import cli
+from tests.spec.odd_inputs.commands import LINES, Line
+from tests.spec.odd_inputs.files import FILES, LEASE, ODDLY_NAMED, File
+from tests.spec.odd_inputs.specifications import SPECIFICATIONS, Odd
+
+FEW = 3
+"""Lines on stderr, for a mistake."""
+LONGEST = 2000
+"""Characters that say what is wrong, beside what was typed."""
+HAVE_JSON = ("check", "simulate", "anomalies", "elect")
+
+
+class Answer(NamedTuple):
+    """What the command said."""
+
+    exit: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory in which all commands are run, with a good specification and what else rows name."""
+    made = tmp_path_factory.mktemp("odd")
+    (made / "good.py").write_text(LEASE, encoding="utf-8")
+    for name in ("directory.py", "empty", "full", "broken"):
+        (made / name).mkdir()
+    for name in ("full", "broken"):
+        (made / name / "run.json").write_text("{", encoding="utf-8")
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each row leaves this process as it was."""
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for that of the next row
+    path, handler = [*sys.path], signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+    sys.path[:] = path
+    _forget_modules()
+
+
+KNOWN = set(sys.modules)
+
+
+def _forget_modules() -> None:
+    """Let no specification be known from a command before."""
+    here = str(Path.cwd())
+    for name in [name for name in sys.modules if name not in KNOWN]:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(here):
+            del sys.modules[name]
+        else:
+            KNOWN.add(name)
+    linecache.clearcache()
+
+
+def answer_to(*words: str) -> Answer:
+    """What the command says to these words, in this process."""
+    _forget_modules()
+    written = [io.BytesIO(), io.BytesIO()]
+    streams = [io.TextIOWrapper(raw, "utf-8", "backslashreplace") for raw in written]
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr(sys, "argv", ["kafkaspec", *words])
+        patch.setattr(sys, "stdout", streams[0])
+        patch.setattr(sys, "stderr", streams[1])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    for stream in streams:
+        stream.flush()
+    out, err = (raw.getvalue().decode("utf-8", "replace") for raw in written)
+    return Answer(_code(ended.value), out, err)
+
+
+def _code(ended: SystemExit) -> int:
+    assert ended.code is None or isinstance(ended.code, int), ended.code
+    return ended.code or 0
+
+
+def must_answer(exit: int, says: str, *words: str) -> None:
+    """The command ends as it must, and says it in few words."""
+    answer = answer_to(*words)
+    told = f"{words}\n{answer.err[:3000]}\n{answer.out[-1000:]}"
+    assert answer.exit == exit, told
+    assert "Traceback" not in answer.out + answer.err, told
+    assert says.lower() in (answer.out + answer.err).lower(), told
+    if exit == 2 and words:
+        assert answer.err.startswith("Error: "), told
+        assert len(answer.err.split("\n\n")[0].splitlines()) <= FEW, told  # the way there may follow
+        assert len(answer.err) <= LONGEST + 2 * sum(map(len, words)), told
+    if words and words[0] in HAVE_JSON and not {"--json", "-h", "--help"} & set(words):
+        must_answer_in_json(exit, *words)
+
+
+def must_answer_in_json(exit: int, *words: str) -> None:
+    """The same, and stdout is one object."""
+    answer = answer_to(*words[:1], "--json", *words[1:])
+    told = f"{words} --json\n{answer.err[:3000]}\n{answer.out[-1000:]}"
+    assert answer.exit == exit, told
+    assert "Traceback" not in answer.out + answer.err, told
+    parsed = json.loads(answer.out)
+    if exit in {2, 10, 75, 130}:
+        assert parsed["exit"] == exit, told
+        assert "\n" not in parsed["error"], told
+
+
+def _row(row: Any, name: str) -> Any:
+    return pytest.param(row, id=name[:60])
+
+
+@pytest.mark.parametrize("line", [_row(line, line.command) for line in LINES])
+def test_an_odd_command_line(line: Line) -> None:
+    """It is refused, or means something."""
+    must_answer(line.exit, line.says, *shlex.split(line.command))
+
+
+@pytest.mark.parametrize("odd", [_row(odd, odd.what) for odd in SPECIFICATIONS])
+def test_an_odd_specification(odd: Odd, place: Path) -> None:
+    """Its author is told what is wrong, and where."""
+    (place / "odd.py").write_text(odd.source, encoding="utf-8")
+    must_answer(odd.exit, odd.says, "check", "odd.py:Odd", "--engine", "reference")
+
+
+@pytest.mark.parametrize("file", [_row(file, file.what) for file in FILES])
+def test_an_odd_file(file: File, place: Path) -> None:
+    """What is no specification is refused by name."""
+    (place / "odd.py").write_bytes(file.content)
+    must_answer(file.exit, file.says, "check", "odd.py:Lease", "--engine", "reference")
+
+
+@pytest.mark.parametrize(("exit", "file", "name"), ODDLY_NAMED)
+def test_an_odd_name(exit: int, file: str, name: str, place: Path) -> None:
+    """A file may be called as it likes, as long as it ends in .py."""
+    (place / file).parent.mkdir(parents=True, exist_ok=True)
+    (place / file).write_text(LEASE, encoding="utf-8")
+    must_answer(exit, "", "check", f"{file}:{name}", "--engine", "reference")
+
+
+@pytest.mark.parametrize("what", [SPECIFICATIONS[0].what, "action: raises", "action: leaves the domain"])
+def test_a_process_of_its_own_says_the_same(what: str, place: Path) -> None:
+    """In this process nothing is better than it is for a person."""
+    odd = next(odd for odd in SPECIFICATIONS if odd.what == what)
+    (place / "odd.py").write_text(odd.source, encoding="utf-8")
+    words = ["check", "odd.py:Odd", "--engine", "reference"]
+    command = [str(Path(sys.executable).with_name("kafkaspec")), *words]
+    ended = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    here = answer_to(*words)
+    assert (ended.returncode, ended.stderr) == (here.exit, here.err)
+    assert "Traceback" not in ended.stdout + ended.stderr

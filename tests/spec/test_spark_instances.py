@@ -1,0 +1,52 @@
+"""Pinned instances have the figures that are claimed where Spark's workers explore them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spec.checking.local import LocalEngine
+from spec.checking.spark import SparkEngine
+from spec.instances import Instance, figures_of, instances
+from tests.spec.test_instances import claimed_under_symmetry, found_by, under_symmetry
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DRIVER_LEVEL = 400
+"""Larger levels are jobs."""
+MOST = 5_000_000
+"""States that Spark explores in a minute: some of these instances take the reference engine a quarter of an hour."""
+
+
+def asked(soon: str) -> pytest.MarkDecorator:
+    """One instance in every run of the tests, and all but the largest in `make long`."""
+    return pytest.mark.parametrize(
+        "instance",
+        [
+            pytest.param(each, id=each.name, marks=() if each.name == soon else pytest.mark.long)
+            for each in instances()
+            if each.distinct_states <= MOST
+        ],
+    )
+
+
+@pytest.mark.spark
+@asked("controller-election, 1.1")
+def test_jobs_find_what_is_claimed(instance: Instance, session: SparkSession) -> None:
+    """The same figures, and the same counterexample step by step."""
+    engine = SparkEngine(session=session, driver_level=DRIVER_LEVEL)
+    result = instance.check(engine)
+    assert figures_of(result) == instance.figures()
+    assert result.counterexample == found_by("local", instance.name).counterexample
+    assert engine.jobs or instance.size == "small"
+
+
+@pytest.mark.spark
+@asked("replication, truncate-to-high-watermark with a history, 2-2-2-2")
+def test_jobs_find_the_same_orbits(instance: Instance, session: SparkSession) -> None:
+    """And the same way through them."""
+    result = instance.check(SparkEngine(session=session, driver_level=DRIVER_LEVEL), symmetry=True)
+    assert under_symmetry(result) == claimed_under_symmetry(instance)
+    assert result.counterexample == instance.check(LocalEngine(), symmetry=True).counterexample
