@@ -3,12 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+COMPILED := $(VENV)/.compiled
+TEST := $(BIN)/python -m pytest -n auto --dist loadfile
+LONG := $(TEST) -m long --durations=20 --durations-min=30
+QUICK := tests/test_rows.py tests/test_sharing.py tests/election tests/statemachines tests/scenarios tests/spec/language \
+	$(wildcard tests/spec/checking/test_*.py) \
+	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
+	tests/spec/systems/test_replication.py \
+	$(addprefix tests/spec/test_,anomalies.py catalogue.py loading.py progress.py rundir.py)
+PARTS := long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants
 
 .DEFAULT_GOAL := help
-.PHONY: help check test lint long bench diagrams clean
+.PHONY: help check quick test lint long bench diagrams clean $(PARTS)
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Error: Python 3.11 or later is needed, this is " + sys.version.split()[0])'
@@ -19,16 +28,49 @@ $(STAMP): pyproject.toml
 check: $(STAMP)  ## explore the controller election on both engines, then break it twice
 	$(BIN)/python -m spec.demonstration
 
-test: $(STAMP)  ## the whole test suite
-	$(BIN)/python -m pytest -m 'not long' -n auto --dist loadfile
+# The kernels, so that the workers of the tests do not compile the same side by side.
+$(COMPILED): $(STAMP) $(addprefix spec/checking/local/,compact.py jit.py kernels.py representing.py walks.py)
+	$(BIN)/python -m tests.compiling
+	@touch $@
 
-long: $(STAMP)  ## the checks that take minutes
-	$(BIN)/python -m pytest -m long
+quick: $(COMPILED)  ## what every change needs, in a minute: no server, no Spark, no installation
+	$(TEST) -m 'not long and not spark' $(QUICK)
 
-bench: $(STAMP)  ## the engines beside a hand-written search and SPIN, and how cost grows; by hand, takes minutes
+test: $(COMPILED)  ## all that guards a promise, in four minutes: every engine, a real ZooKeeper, a real Spark
+	$(TEST) -m 'not long'
+
+long: $(COMPILED)  ## every instance on every engine that its size allows, in an hour
+	$(LONG)
+
+$(PARTS): $(COMPILED)
+	$(LONG) $(PART)
+
+long-instances:  ## of that, pinned instances and anomalies
+long-instances: PART = tests/spec/test_instances.py tests/spec/test_spark_instances.py tests/spec/test_anomalies.py
+
+long-engines:  ## of that, the reference and the local engine: random systems, runs that are killed
+long-engines: PART = tests/spec/checking
+
+long-reliability:  ## of that, runs that are broken off at moments drawn by lot
+long-reliability: PART = tests/reliability
+
+long-spark:  ## of that, Spark: every toy by jobs, a cluster that loses a machine
+long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/test_spark*.py))
+
+long-systems:  ## of that, whole systems to the end, and the tutorial from an installed wheel
+long-systems: PART = tests/spec/systems tests/test_benchmarks.py tests/test_packaging.py
+
+long-zookeeper:  ## of that, a million operations beside a real ZooKeeper
+long-zookeeper: PART = tests/zookeeper tests/spec/testing
+
+long-mutants:  ## of that, what is broken on purpose
+long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py)
+
+bench: $(STAMP)  ## the engines beside a hand-written search and SPIN, how cost grows, and first starts; by hand, takes minutes
 	$(BIN)/python -m benchmarks.compare 3-2-2-2
 	$(BIN)/python -m benchmarks.compare 3-3-3-2 --without reference --without spark
 	$(BIN)/python -m benchmarks.growth
+	$(BIN)/python -m benchmarks.start
 
 lint: $(STAMP)  ## style, types and layers
 	$(BIN)/ruff check .

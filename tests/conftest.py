@@ -1,11 +1,24 @@
 """How long Hypothesis looks: one profile each for a person at work, for every commit, and for a night.
 
-HYPOTHESIS_PROFILE names the profile; without it, `ci` where CI is true and `dev` anywhere else.
+HYPOTHESIS_PROFILE names the profile; without it, `ci` where CI is true and `dev` anywhere else. And what all tests
+share: a Spark session, and workers, of which `sharing` tells.
 """
 
-import os
+from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
 from hypothesis import Phase, settings
+
+from spec.language import UsageError
+from tests.sharing import ByServer, scope, turn
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # The explaining phase names the lines of code that only failing runs reach. In a walk through a specification
 # these are lines of the engine; the failure's own text says more.
@@ -34,3 +47,40 @@ settings.register_profile(
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI", "").lower() == "true" else "dev")
 )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest comes first."""
+    items.sort(key=lambda item: turn(item.nodeid))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test in another file would start a second Spark session, in the other worker."""
+    if "session" in getattr(item, "fixturenames", ()) and scope(item.nodeid) != "Spark":
+        pytest.fail("it needs a Spark session: say so in tests/sharing.py", pytrace=False)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer:
+    """See `sharing`."""
+    config.option.loadscopereorder = False
+    return ByServer(config, log)
+
+
+@pytest.fixture(scope="session")
+def session() -> Iterator[SparkSession]:
+    """One Spark session for all tests: they are callers that give one, so it outlives every engine.
+
+    Where there is no Java, they are skipped.
+    """
+    from spec.checking.memory import Budget
+    from spec.checking.spark.allotment import allotted
+    from spec.checking.spark.session import require_java, start
+
+    try:
+        require_java()
+    except UsageError as missing:
+        pytest.skip(str(missing))
+    session = start(allotted(Budget(), 2, 2), Path(os.devnull))
+    yield session
+    session.stop()

@@ -98,7 +98,7 @@ def test_the_installed_packages_are_the_wheels(programs: Path, elsewhere: Path) 
         (["elect", "offline", "--replicas", "1,2", "--isr", "2", "--live", "2"], "leader 2"),
         (["diagram", "replica", "--format", "svg"], "<svg"),
         (
-            ["check", "controller-election", "--set", "brokers=1", "--set", "elections=1"],
+            ["check", "controller-election", "--set", "brokers=1", "--set", "elections=1", "--engine", "reference"],
             "controller-election: holds",
         ),
     ],
@@ -108,13 +108,14 @@ def test_the_installed_command_works(programs: Path, elsewhere: Path, arguments:
     """Everything that it needs came along."""
     command = [str(programs / "kafkaspec"), *arguments]
     run = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True)
-    progress = all(line.startswith("depth ") for line in run.stderr.splitlines())  # of who compiles first
+    progress = all(line.startswith("depth ") for line in run.stderr.splitlines())  # on a slow machine
     assert (run.returncode, progress) == (0, True), run.stderr
     assert said in run.stdout
 
 
+@pytest.mark.long
 def test_the_tutorial_can_be_followed_anywhere(programs: Path, elsewhere: Path) -> None:
-    """A reader who installed the wheel sees what the tutorial prints."""
+    """A reader who installed the wheel sees what the tutorial prints, once the kernels are compiled there, too."""
     tried = list(Reader(elsewhere, programs).follow(TUTORIAL.read_text()))
     said = [(each.command, without_times(each.expected)) for each in tried]
     assert said == [(each.command, without_times(each.printed)) for each in tried]

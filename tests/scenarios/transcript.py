@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spec.checking import EvaluationFailed, NotEnabled, Replay
+from spec.checking.values import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
 from spec.loading import specification, system_named
-from spec.report import show
 
 _SYSTEM = re.compile(r"system (?P<name>\S+)(?P<settings>(?: +\S+=\S+)*)")
 _STEP = re.compile(r"(?P<step>\w+\(.*?\))(?: {3}(?P<said>.+))?")

@@ -1,0 +1,145 @@
+"""A run that is broken off at a moment, and one that goes on; in a process of its own where that has to die.
+
+python -m tests.reliability.breaking local kill 20 0.3 RUN_DIR
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from spec.checking import Result, check, rundir
+from spec.checking.exploration import Engine, Figures
+from spec.checking.local import LocalEngine
+from spec.checking.spark import SparkEngine
+from tests.reliability.moments import Moment
+from tests.reliability.outage import SUBJECT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DRIVER_LEVEL = 60_000
+"""Larger levels are jobs: about twenty of them."""
+PATIENCE = 120
+"""Seconds in which Spark has a worker."""
+
+
+def engine(name: str, path: Path | None, session: SparkSession | None = None) -> Engine:
+    """Begin the run in a directory, or go on with the one that is there."""
+    resume = path is not None and (path / "_run.json").exists()
+    if name == "local":
+        return LocalEngine(run_dir=path, resume=resume)
+    return SparkEngine(path, resume=resume, workers=2, session=session, driver_level=DRIVER_LEVEL, buckets=4)
+
+
+def explored(by: Engine, *, symmetry: bool, max_depth: int | None = None, watch: Callable[[Figures], None]) -> Result:
+    """What comes of the whole, whatever is found on the way."""
+    return check(SUBJECT, engine=by, keep_going=True, symmetry=symmetry, max_depth=max_depth, watch=watch)
+
+
+def outcome(result: Result) -> dict[str, Any]:
+    """All that must be equal, however often a run was broken off and whoever went on with it."""
+    said = result.to_json()
+    for name in ("engine", "seconds", "compile_seconds", "states_per_second", "bytes_per_state"):
+        del said[name]
+    return said
+
+
+class Breaker:
+    """A watch that breaks the run off when its moment has come."""
+
+    def __init__(self, moment: Moment):
+        self.moment = moment
+        self.seconds = 0.0
+        self.began = time.perf_counter()
+        self.armed = False
+        self.killer: Thread | None = None
+        self.over = Event()
+        self.killed = False
+
+    def __call__(self, figures: Figures) -> None:
+        if self.armed or figures.depth < self.moment.level:
+            return
+        self.armed = True
+        delay = 1e-6 + self.moment.share * (time.perf_counter() - self.began) / figures.depth
+        if self.moment.breaking in {"interrupt", "kill"}:
+            signal.setitimer(signal.ITIMER_REAL, delay)
+        else:
+            program = {"kill-worker": "pyspark.daemon", "kill-jvm": "java"}[self.moment.breaking]
+            self.killer = Thread(target=self._kill, args=(program, delay))
+            self.killer.start()
+
+    def _kill(self, program: str, delay: float) -> None:
+        """A process of Spark's that has no other below it; as soon as there is one."""
+        self.over.wait(delay)
+        deadline = time.monotonic() + PATIENCE
+        while not self.over.wait(0.01) and time.monotonic() < deadline:
+            for pid in descendants(os.getpid()):
+                if is_running(pid, program) and (program == "java" or not list(descendants(pid))):
+                    os.kill(pid, signal.SIGKILL)
+                    self.killed = True
+                    return
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """While this is open the moment may come."""
+        handling = signal.default_int_handler if self.moment.breaking == "interrupt" else signal.SIG_DFL
+        handler = signal.signal(signal.SIGALRM, handling)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, handler)
+            self.over.set()
+            if self.killer is not None:
+                self.killer.join()
+
+
+def broken_off(moment: Moment, path: Path | None, session: SparkSession | None = None) -> Result:
+    """What comes of a run that is broken off, if this process outlives that."""
+    breaker = Breaker(moment)
+    with breaker.at_work():
+        return explored(
+            engine(moment.engine, path, session), symmetry=moment.symmetry, max_depth=moment.bound, watch=breaker
+        )
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """The processes below one, the deepest first."""
+    try:
+        children = [int(each) for task in Path(f"/proc/{pid}/task").iterdir() for each in _children(task)]
+    except OSError:  # it is gone
+        return
+    for child in children:
+        yield from descendants(child)
+        yield child
+
+
+def _children(task: Path) -> list[str]:
+    try:
+        return (task / "children").read_text().split()
+    except OSError:
+        return []
+
+
+def is_running(pid: int, program: str) -> bool:
+    """Whether a process is of this program."""
+    try:
+        return program in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    name, breaking, level, share, symmetry, bound, run_dir = sys.argv[1:]
+    rundir._sync = lambda path: None  # the machine does not die here
+    broken_off(
+        Moment(name, breaking, int(level), float(share), symmetry == "True", int(bound) or None, True), Path(run_dir)
+    )

@@ -1,0 +1,73 @@
+"""Moments: where a run is broken off, and how; drawn by lot from a seed.
+
+A moment is a level and a share of the time that a level takes, so it is the same part of the work on every machine.
+Ways of breaking take turns, and so do symmetry, bounds and run directories: what is drawn is where.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from itertools import count, islice
+from typing import NamedTuple
+
+DEPTH = 43
+"""Levels of the system that is explored."""
+
+
+class Moment(NamedTuple):
+    """Where and how a run is broken off."""
+
+    engine: str
+    breaking: str
+    """interrupt (Ctrl-C); kill (the process); and on Spark kill-worker, kill-jvm."""
+    level: int
+    share: float
+    """Of the time that the levels took on average so far: how long after the level was whole."""
+    symmetry: bool
+    bound: int | None
+    """The depth to which the run is bounded at first, and not afterwards. If it comes so far, it ends by itself."""
+    kept: bool
+    """Whether there is a run directory."""
+
+    def __str__(self) -> str:
+        said = [self.engine, self.breaking, f"level {self.level} + {self.share:.2f}"]
+        said += ["orbits"] * self.symmetry + ["not kept"] * (not self.kept)
+        return ", ".join(said + [f"bounded to {self.bound}"] * (self.bound is not None))
+
+
+LOCAL = ("interrupt", "kill", "interrupt", "kill", "kill")
+SPARK = ("interrupt", "kill", "kill-worker", "kill-jvm")
+
+
+def moments(seed: int, engine: str) -> Iterator[Moment]:
+    """Moments without end, the same for the same seed."""
+    chance = random.Random(f"{seed} {engine}")
+    kinds = LOCAL if engine == "local" else SPARK
+    for number in count():
+        breaking, round_ = kinds[number % len(kinds)], number // len(kinds)
+        level = chance.randint(2, DEPTH - 3)
+        kept = breaking != "interrupt" or engine == "spark" or round_ % 2 == 0
+        bounded = kept and round_ % 3 == 1 and breaking != "kill-worker"
+        yield Moment(
+            engine,
+            breaking,
+            level,
+            chance.random(),
+            symmetry=(number + round_) % 2 == 1,
+            bound=level + chance.randint(0, 1) if bounded else None,
+            kept=kept,
+        )
+
+
+def drawn(seed: int, local: int, spark: int) -> list[Moment]:
+    """So many moments of each engine."""
+    return [*islice(moments(seed, "local"), local), *islice(moments(seed, "spark"), spark)]
+
+
+def seed_of_this_run() -> int:
+    """Given in the environment; or another one each time, the same for all processes of one run of the tests."""
+    if given := os.environ.get("MOMENTS_SEED"):
+        return int(given)
+    return int(os.environ.get("PYTEST_XDIST_TESTRUNUID", os.urandom(4).hex())[:8], 16)

@@ -1,0 +1,119 @@
+"""A run that is interrupted or killed at any moment ends, once it has gone on, as if nothing had happened.
+
+Where levels are large: workers are in the middle of something, most paths are learned, and what one level knows fits
+no other. `MOMENTS_SEED=... pytest tests/reliability` does the same moments again.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from spec.checking import Result
+from spec.checking.exploration import Figures
+from spec.checking.local import LocalEngine
+from tests.reliability.breaking import PATIENCE, broken_off, engine, explored, outcome
+from tests.reliability.moments import Moment, drawn, seed_of_this_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SEED = seed_of_this_run()
+SOME = drawn(SEED, local=8, spark=4)
+MANY = drawn(SEED + 1, local=60, spark=40)
+
+
+class Unbroken(NamedTuple):
+    """A run that nobody broke off."""
+
+    outcome: dict[str, Any]
+    levels: dict[int, tuple[int, int]]
+    """By depth, the states generated and found when it was whole."""
+
+
+@cache
+def unbroken(symmetry: bool) -> Unbroken:
+    """What every run must come to."""
+    levels: dict[int, tuple[int, int]] = {}
+
+    def watch(figures: Figures) -> None:
+        levels.setdefault(figures.depth, (figures.generated, figures.distinct))
+
+    result = explored(LocalEngine(), symmetry=symmetry, watch=watch)
+    assert result.verdict == "violated"
+    assert len(levels) == result.depth
+    return Unbroken(outcome(result), levels)
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine does not die here, so nobody waits for its disk."""
+    monkeypatch.setattr("spec.checking.rundir._sync", lambda path: None)
+
+
+def is_a_whole_level(result: Result, symmetry: bool) -> None:
+    """What an interrupted run tells is what any run knows that has come so far, the ways to its findings included."""
+    whole = unbroken(symmetry)
+    if not result.depth:
+        return
+    in_the_end = whole.outcome["generated_states"], whole.outcome["distinct_states"]
+    over = result.depth == whole.outcome["depth"]  # the last level may be expanded, which only leads back
+    levels = [whole.levels[result.depth], in_the_end] if over else [whole.levels[result.depth]]
+    assert (result.generated_states, result.distinct_states) in levels
+    known = {each["name"]: each["length"] for each in whole.outcome["properties"]}
+    for each in result.properties:
+        assert each.length in (None, known[each.name])
+    if result.counterexample is not None:
+        assert result.counterexample.to_json() == whole.outcome["counterexample"]
+
+
+def dies(moment: Moment, path: Path) -> None:
+    """Break a run off in a process of its own, which does not outlive it or, without its JVM, is at a loss."""
+    said = (moment.engine, moment.breaking, moment.level, moment.share, moment.symmetry, moment.bound or 0, path)
+    command = [sys.executable, "-m", "tests.reliability.breaking", *map(str, said)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE * 3)
+    died = -signal.SIGALRM if moment.breaking == "kill" else 1
+    assert done.returncode in (died, 0), done.stderr  # 0: it was done before
+
+
+def go_through(moment: Moment, path: Path, session: SparkSession | None) -> None:
+    """Break a run off, go on with it, and see that nothing is lost."""
+    whole = unbroken(moment.symmetry).outcome
+    if moment.breaking == "interrupt":
+        result = broken_off(moment, path if moment.kept else None, session)
+        assert result.verdict == "interrupted" or result.depth in {moment.bound, whole["depth"]}
+        is_a_whole_level(result, moment.symmetry)
+    elif moment.breaking == "kill-worker":
+        assert outcome(broken_off(moment, path, session)) == whole
+    else:
+        dies(moment, path)
+    if moment.kept:
+        resumed = explored(engine(moment.engine, path, session), symmetry=moment.symmetry, watch=lambda _: None)
+        assert outcome(resumed) == whole
+
+
+@pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "local"], ids=str)
+def test_a_run_of_the_local_engine_is_broken_off(moment: Moment, tmp_path: Path) -> None:
+    """Some moments, others each time."""
+    go_through(moment, tmp_path / "run", None)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "spark"], ids=str)
+def test_a_run_of_spark_is_broken_off(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
+    """With the driver, a worker, or Java."""
+    go_through(moment, tmp_path / "run", session)
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.parametrize("moment", MANY, ids=str)
+def test_a_run_is_broken_off(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
+    """A hundred moments."""
+    go_through(moment, tmp_path / "run", session)

@@ -1,0 +1,64 @@
+"""How pytest-xdist shares the tests out: file by file, what takes longest first, and one worker for each server.
+
+A file stays whole, as its fixtures are made once and what one test has compiled or explored serves the next. Files
+that need the same server are one scope: a Spark session or a ZooKeeper takes seconds to start, in each worker anew.
+Pinned instances go one by one: there are many, and some take minutes in `make long`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdist.scheduler import LoadScopeScheduling
+
+SERVERS: Mapping[str, tuple[str, ...]] = {
+    "Spark": (
+        "tests/spec/test_spark.py",
+        "tests/spec/test_spark_instances.py",
+        "tests/spec/test_spark_symmetry.py",
+        "tests/reliability/test_reliability.py::test_a_run_of_spark_is_broken_off",
+        "tests/reliability/test_reliability.py::test_a_run_is_broken_off",
+    ),
+    "ZooKeeper": ("tests/zookeeper/",),
+}
+"""What needs which server, by the beginning of its name."""
+
+ONE_BY_ONE = ("tests/spec/test_instances.py",)
+"""Files whose tests have nothing in common."""
+
+LONGEST = (
+    *SERVERS["Spark"],
+    "tests/spec/test_instances.py",
+    "tests/reliability/",
+    *SERVERS["ZooKeeper"],
+    "tests/spec/systems/test_controller.py",
+    "tests/spec/test_cli.py",
+    "tests/spec/checking/local/test_resume.py",
+    "tests/test_packaging.py",
+    "tests/spec/checking/local/",
+)
+"""What begins first, so that no worker is left with one of them at the end while the other has nothing to do."""
+
+
+def scope(nodeid: str) -> str:
+    """What a test goes with to one worker: a server or a file, or nothing but itself.
+
+    >>> scope("tests/zookeeper/test_kazoo.py::test_it"), scope("tests/test_imports.py::test_it[a::b]")
+    ('ZooKeeper', 'tests/test_imports.py')
+    """
+    file = nodeid.partition("::")[0]
+    if file in ONE_BY_ONE:
+        return nodeid
+    return next((server for server, files in SERVERS.items() if nodeid.startswith(files)), file)
+
+
+def turn(nodeid: str) -> int:
+    """When a test comes: the lower, the earlier."""
+    return next((place for place, begins in enumerate(LONGEST) if nodeid.startswith(begins)), len(LONGEST))
+
+
+class ByServer(LoadScopeScheduling):  # type: ignore[misc]
+    """Scopes go to whichever worker is free, in the order of the tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope(nodeid)
