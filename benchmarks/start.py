@@ -1,0 +1,89 @@
+"""How long a person waits for the verdict of a first command, and of one that is given again.
+
+`python -m benchmarks.start` copies the packages to where nothing of them was ever run, so that neither Python's code
+nor a kernel is compiled, and gives each command there, from the start of the process to its end. Then it gives it
+again, with everything compiled. Each row begins with a copy of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tests.tutorial import TUTORIAL, Reader
+
+HOME: Final = Path(__file__).parents[1]
+PACKAGES: Final = ("election", "statemachines", "spec")
+COMMANDS: Final = (
+    "check lease.py:Lease",  # the tutorial's first
+    "check replication --set brokers=2",
+    "check controller-election --set brokers=2 --set elections=1",
+    "check controller-election --set brokers=2",
+    "check controller-election --set brokers=2 --engine local",
+)
+
+
+class Start(NamedTuple):
+    """What a command came to."""
+
+    seconds: float
+    """By the clock on the wall."""
+    result: dict[str, Any]
+
+
+def copied(place: Path) -> None:
+    """The packages, with nothing compiled, and the tutorial's file."""
+    for package in PACKAGES:
+        shutil.copytree(HOME / package, place / package, ignore=shutil.ignore_patterns("__pycache__"))
+    next(Reader(place, Path(sys.executable).parent).follow(TUTORIAL.read_text()))
+
+
+def start(command: str, place: Path) -> Start:
+    """Give a command to the packages in a place, in which all that is compiled is kept."""
+    began = time.perf_counter()
+    run = subprocess.run(
+        [sys.executable, "-m", "spec.cli", *command.split(), "--json"],
+        cwd=place,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(place / "kernels")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    return Start(time.perf_counter() - began, json.loads(run.stdout))
+
+
+def main() -> None:
+    """Print a line for each command."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--repeat", type=int, default=5, metavar="N", help="of the second start, whose median is told")
+    asked.add_argument("--only", action="append", metavar="TEXT", help="only commands that contain this")
+    given = asked.parse_args()
+    print("| command | states | first time | compiling | engine | again | engine |\n|---|---|---|---|---|---|---|")
+    for command in COMMANDS:
+        if given.only and not any(text in command for text in given.only):
+            continue
+        with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
+            place = Path(folder)
+            copied(place)
+            first = start(command, place)
+            if first.result["engine"] == "reference":  # it has compiled nothing for those that come later
+                start(f"{command} --engine local", place)
+            again = [start(command, place) for _ in range(given.repeat)]
+        print(
+            f"| `{command}` | {first.result['distinct_states']:,} | {first.seconds:.1f} s"
+            f" | {first.result['compile_seconds']:.1f} s | {first.result['engine']}"
+            f" | {statistics.median(each.seconds for each in again):.2f} s | {again[-1].result['engine']} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
