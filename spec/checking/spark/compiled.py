@@ -5,7 +5,7 @@ Whoever works learns for himself: what two workers learned apart they know alike
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from spec.checking.endings import Arrival
@@ -35,7 +35,7 @@ class Compiled(Work):
         super().__init__(model, properties, symmetry)
         self._part = part
         self.tables = Tables(model, properties, symmetry)
-        self._reached = Visited(self.words, part.size, lambda states: part.left - (8 * self.words + 6) * states)
+        self._reached = Visited(self.words, part.size, _spare(part, self.words))
         """The states that are expanded, and those to which they lead."""
         self._pool = ThreadPoolExecutor(1)
         self._crew = self._crew_over(self._reached)
@@ -92,6 +92,11 @@ class Compiled(Work):
         if self._tunings and self._expanded >= self._tunings[0]:
             self._tunings = [more for more in self._tunings if more > self._expanded]
             self.tables.tune(states[:: max(1, len(states) // SAMPLE)])
+
+
+def _spare(part: Part, words: int) -> Callable[[int], int]:
+    """What may still be taken if a level has so many states, which are written and sent."""
+    return lambda states: part.left - (8 * words + 6) * states
 
 
 def _nothing() -> None:

@@ -100,7 +100,7 @@ WORKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 def told(answer: Any) -> dict[str, Any]:
     """What an answer says, times aside."""
     found: dict[str, Any] = answer.to_json()
-    for timed in ("seconds", "states_per_second"):
+    for timed in ("seconds", "compile_seconds", "states_per_second"):
         del found[timed]
     found.get("simulation", {}).pop("steps_per_second", None)
     return found

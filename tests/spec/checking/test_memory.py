@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from spec.checking import Engine, check
+from spec.checking.local import LocalEngine
 from spec.checking.memory import MB, Budget, confined, of_process, of_tree, own, total
+from spec.checking.spark import SparkEngine
 from spec.language.errors import UsageError
+from tests.spec.toys import TOYS
 
 HUNGRY = "import sys; taken = b'1' * (int(sys.argv[1]) << 20); print('here', flush=True); sys.stdin.read()"
 GRANDPARENT = (
@@ -53,6 +58,27 @@ def test_what_is_taken_is_seen_at_once_and_what_is_only_reserved_is_not() -> Non
     assert 60 < taken < 80
     assert 60 < taken_private < 80
     assert left < 16
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+@pytest.mark.parametrize("engine", [LocalEngine(2), SparkEngine(driver_level=1000)], ids=["local", "Spark's driver"])
+def test_what_was_reserved_is_given_back_with_the_answer(engine: Engine) -> None:
+    """At once, not when garbage is collected: address space has its limits too, such as 65,530 pieces on Linux."""
+    check(TOYS["jugs"], engine=engine)
+    gc.collect()
+    gc.disable()
+    try:
+        before = address_space()
+        check(TOYS["jugs"], engine=engine)
+        assert address_space() - before < 64 * MB
+    finally:
+        gc.enable()
+
+
+def address_space() -> int:
+    """How much of it this process has mapped, in bytes."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmSize"].split()[0]) << 10
 
 
 # What there is.
