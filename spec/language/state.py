@@ -14,7 +14,7 @@ canonical form and its bits, is one look into a dictionary but for the first tim
 
 from __future__ import annotations
 
-from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
@@ -358,14 +358,6 @@ class _TotalMapping(MutableMapping[Any, Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._at)
-
-    def items(self) -> ItemsView[Any, Any]:
-        """Its keys with their values, in the order of the keys."""
-        return {key: self[key] for key in self}.items()
-
-    def values(self) -> ValuesView[Any]:
-        """Its values, in the order of the keys."""
-        return {key: self[key] for key in self}.values()
 
     def __len__(self) -> int:
         return len(self._at)

@@ -20,11 +20,14 @@ from spec.language import (
     ABSENT,
     LEFT_OUT,
     Domain,
+    MappingDomain,
     Specification,
     State,
     action,
     integers,
+    invariant,
     left_out,
+    mapping,
     record,
     require,
     sequence_of,
@@ -86,6 +89,33 @@ def test_the_parameters_of_a_property_are_told() -> None:
         {},
         "Some action is enabled.",
     )
+
+
+class Counting(Specification):
+    """Three counters, of which the one between counts."""
+
+    @variable
+    def counted(self) -> MappingDomain:
+        return mapping(("a", "b", "c"), integers(0, 1))
+
+    @action
+    def count(self, s: State) -> None:
+        s.counted["b"] = 1
+
+    @invariant
+    def none_by_value(self, s: State) -> bool:
+        return all(number < 1 for number in s.counted.values())
+
+    @invariant
+    def none_by_item(self, s: State) -> bool:
+        return not any(number for _, number in s.counted.items())
+
+
+@pytest.mark.parametrize("name", ["none_by_value", "none_by_item"])
+def test_values_that_nobody_came_to_were_not_looked_at(name: str) -> None:
+    """A loop over a mapping that is left early has read what it came to: engines learn no more than that."""
+    told = traces(Counting(), name)[name]
+    assert told.looked_at == {"counted[a]": 0, "counted[b]": 1}
 
 
 def test_a_step_that_changes_nothing_has_no_changes() -> None:
