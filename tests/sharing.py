@@ -30,11 +30,13 @@ LONGEST = (
     *SERVERS["Spark"],
     "tests/spec/test_instances.py",
     "tests/reliability/",
+    "tests/spec/test_world.py",
     *SERVERS["ZooKeeper"],
     "tests/spec/systems/test_controller.py",
     "tests/spec/test_cli.py",
     "tests/spec/checking/local/test_resume.py",
     "tests/test_packaging.py",
+    "tests/test_readme.py",
     "tests/spec/checking/local/",
 )
 """What begins first, so that no worker is left with one of them at the end while the other has nothing to do."""
