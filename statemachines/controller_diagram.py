@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
 from statemachines.controller_event import HANDLING, REGISTER
-from statemachines.controller_life import At, Move, moves
+from statemachines.controller_life import At, Move, moves_of
 from statemachines.drawing import (
     FONT_SIZE,
     FONTS,
@@ -101,7 +101,7 @@ def picture(release: str) -> Picture:
     Raises:
         ValueError: it is no release.
     """
-    return drawn(release, design_of(release), moves(design_of(release)))
+    return drawn(release, design_of(release), moves_of(release))
 
 
 def drawn(release: str, design: Design, found: Iterable[Move]) -> Picture:

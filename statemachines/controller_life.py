@@ -20,6 +20,7 @@ case. Left out: a client that begins anew although its session lives [KAFKA-1346
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
@@ -33,6 +34,7 @@ from statemachines.controller import (
     Election,
     PartitionState,
     Threads,
+    design_of,
 )
 from statemachines.controller_event import Queued
 from statemachines.kafka_controller import Answer, KafkaController
@@ -98,6 +100,16 @@ def moves(design: Design, controller: type[KafkaController] = KafkaController) -
         late = told < len(life.told)  # what was told at last may be handled where all else was seen
         todo = [now for now in seen if now.me.doing == IDLE] if late else []
     return life.moves
+
+
+@cache
+def moves_of(release: str) -> tuple[Move, ...]:
+    """Every move of a release's controller. It takes a second or two, once.
+
+    Raises:
+        UnknownRelease: it is no release.
+    """
+    return tuple(moves(design_of(release)))
 
 
 class _Life:

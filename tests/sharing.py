@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from xdist.scheduler import LoadScopeScheduling
 
-SERVERS: Mapping[str, tuple[str, ...]] = {
+TOGETHER: Mapping[str, tuple[str, ...]] = {
     "Spark": (
         "tests/spec/test_spark.py",
         "tests/spec/test_spark_instances.py",
@@ -20,18 +20,23 @@ SERVERS: Mapping[str, tuple[str, ...]] = {
         "tests/reliability/test_reliability.py::test_a_run_is_broken_off",
     ),
     "ZooKeeper": ("tests/zookeeper/",),
+    "controller's moves": (
+        "tests/statemachines/test_controller_diagram.py",
+        "tests/statemachines/test_controller_life.py",
+        "tests/statemachines/test_diagrams.py",
+    ),
 }
-"""What needs which server, by the beginning of its name."""
+"""What needs the same server, or what takes as long to be found, by the beginning of its name."""
 
 ONE_BY_ONE = ("tests/spec/test_instances.py",)
 """Files whose tests have nothing in common."""
 
 LONGEST = (
-    *SERVERS["Spark"],
+    *TOGETHER["Spark"],
     "tests/spec/test_instances.py",
     "tests/reliability/",
     "tests/spec/test_world.py",
-    *SERVERS["ZooKeeper"],
+    *TOGETHER["ZooKeeper"],
     "tests/spec/systems/test_controller.py",
     "tests/spec/test_cli.py",
     "tests/spec/checking/local/test_resume.py",
@@ -51,7 +56,7 @@ def scope(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
     if file in ONE_BY_ONE:
         return nodeid
-    return next((server for server, files in SERVERS.items() if nodeid.startswith(files)), file)
+    return next((server for server, files in TOGETHER.items() if nodeid.startswith(files)), file)
 
 
 def turn(nodeid: str) -> int:

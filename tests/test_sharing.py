@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_paths_are_there() -> None:
     """Of servers, of what comes first, and of what goes one by one."""
-    named = [*sharing.LONGEST, *sharing.ONE_BY_ONE, *(file for files in sharing.SERVERS.values() for file in files)]
+    named = [*sharing.LONGEST, *sharing.ONE_BY_ONE, *(file for files in sharing.TOGETHER.values() for file in files)]
     missing = []
     for name in named:
         path, _, test = name.partition("::")

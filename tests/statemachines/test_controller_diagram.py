@@ -8,10 +8,9 @@ import pytest
 from statemachines.agenda import IDLE, Do
 from statemachines.controller import Controller, design_of
 from statemachines.controller_diagram import FORMATS, GENERATIONS, Picture, drawn, mermaid, picture, svg
-from statemachines.controller_life import Move, moves
+from statemachines.controller_life import Move, moves, moves_of
 from statemachines.drawing import width_of
 from statemachines.kafka_controller import Answer, KafkaController
-from tests.statemachines.test_controller_life import found_in
 
 SVG = "{http://www.w3.org/2000/svg}"
 each_generation = pytest.mark.parametrize("release", GENERATIONS)
@@ -26,7 +25,7 @@ def said_of(shown: Picture, move: Move) -> list[str]:
 def test_every_move_is_shown(release: str) -> None:
     """But for an event that changes nothing."""
     shown = picture(release)
-    for move in found_in(release):
+    for move in moves_of(release):
         changes = move.source != move.target or move.source.doing != IDLE or move.source.beside
         if changes and move.said:
             plain = move.said.removesuffix(": it resigns")
@@ -41,7 +40,7 @@ def test_every_request_is_a_box_of_its_own(release: str) -> None:
     shown = picture(release)
     names = [each.name for each in shown.boxes]
     assert len(names) == len(set(names))
-    found = found_in(release)
+    found = moves_of(release)
     places = {at for move in found for at in (move.source, move.target)}
     assert len(places) == len([each for each in shown.boxes if not each.sign and each.name != "any"])
 
@@ -118,7 +117,7 @@ def test_another_step_is_another_picture() -> None:
             return Answer(me.to(Do.DeleteController), "whoever it is")
 
     its = design_of("3.9")
-    assert drawn("3.9", its, found_in("3.9")) == picture("3.9")
+    assert drawn("3.9", its, moves_of("3.9")) == picture("3.9")
     other = drawn("3.9", its, moves(its, Stubborn))
     assert 'MoveController -->|"whoever it is"| triggerControllerMove_DeleteController' in mermaid(other)
     assert mermaid(other) != mermaid(picture("3.9"))

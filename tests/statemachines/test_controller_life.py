@@ -1,6 +1,5 @@
 """What leads to what is found by the steps themselves, all of it, and changes as they do."""
 
-from functools import cache
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import STARTUP, Controller, Design, Threads, agendas, design_of, listening
 from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEvent
-from statemachines.controller_life import At, Move, moves
+from statemachines.controller_life import At, Move, moves, moves_of
 from statemachines.kafka_controller import NEW_SESSION, Answer, KafkaController
 
 GENERATIONS = ("0.10.1", "0.10.2", "1.0", "2.0", "3.9")
@@ -33,12 +32,6 @@ A broker deletes what an older session of its own left, which a process that sta
 """
 
 
-@cache
-def found_in(release: str) -> dict[Move, None]:
-    """The moves of a release as it is."""
-    return moves(design_of(release))
-
-
 def places(found: dict[Move, None]) -> set[Agenda]:
     """All agendas that these moves lead from or to."""
     return {at.doing for move in found for at in (move.source, move.target)}
@@ -56,14 +49,14 @@ def test_every_agenda_is_reached(release: str) -> None:
     """All that a thread can be about to do, but for what nobody ever is, and nothing else."""
     its = design_of(release)
     possible = {*agendas(its), *listening(its)}
-    assert possible - places(found_in(release)) == {Agenda((Do.Started,))} | NEVER[release]
-    assert places(found_in(release)) <= possible
+    assert possible - places(moves_of(release)) == {Agenda((Do.Started,))} | NEVER[release]
+    assert places(moves_of(release)) <= possible
 
 
 @each_generation
 def test_every_way_leads_on(release: str) -> None:
     """Nobody stays where he is: each request has an answer that leads elsewhere, and waiting ends with an event."""
-    found = found_in(release)
+    found = moves_of(release)
     for at in {move.source for move in found} | {move.target for move in found}:
         assert any(move.source == at and (move.target != at or at.beside) for move in found), at
 
@@ -79,7 +72,7 @@ def test_each_request_has_a_step() -> None:
 def test_what_is_known_of_the_newest() -> None:
     """The moves that make the bugs are among them: B22 takes office without a failover, B24 leaves it at that."""
     its = design_of("3.9")
-    found = found_in("3.9")
+    found = moves_of("3.9")
     idle, controller = At(IDLE), At(IDLE, active=True)
     election = Agenda((Do.ReadEpoch, Do.RegisterController, *its.failover))
     for move in (
@@ -96,7 +89,7 @@ def test_what_is_known_of_the_newest() -> None:
 @each_generation
 def test_no_number_is_left_in_what_is_said(release: str) -> None:
     """A broker is this one or another, whatever its id."""
-    assert not [move for move in found_in(release) if any(letter.isdigit() for letter in move.said)]
+    assert not [move for move in moves_of(release) if any(letter.isdigit() for letter in move.said)]
 
 
 @pytest.mark.parametrize(
@@ -119,19 +112,19 @@ def test_another_design_has_other_moves(release: str, changed: dict[str, Any]) -
     other: Design = design_of(release)._replace(**changed)
     if "failover" in changed:
         other = other._replace(failover=Agenda(changed["failover"]))
-    assert set(moves(other)) != set(found_in(release))
+    assert set(moves(other)) != set(moves_of(release))
 
 
 def test_another_table_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that is changed changes what leads to what."""
-    before = set(found_in("3.9"))
+    before = set(moves_of("3.9"))
     monkeypatch.setitem(HANDLING[Threads.barrier], ControllerEvent.Reelect, MAYBE_RESIGN)
     assert set(moves(design_of("3.9"))) != before
 
 
 def test_what_a_new_session_brings_is_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until 1.0 listeners are called, those that are told and no others."""
-    before = set(found_in("1.0"))
+    before = set(moves_of("1.0"))
     left = [queued for queued in NEW_SESSION if queued.event is not ControllerEvent.SessionExpirationListener]
     monkeypatch.setattr("statemachines.kafka_controller.NEW_SESSION", tuple(left))
     missing = before - set(moves(design_of("1.0")))
@@ -146,7 +139,7 @@ def test_another_step_has_other_moves() -> None:
             return Answer(me.to(Do.DeleteController), "whoever it is")
 
     its = design_of("3.9")
-    before, after = set(found_in("3.9")), set(moves(its, Stubborn))
+    before, after = set(moves_of("3.9")), set(moves(its, Stubborn))
     move = At(Agenda((Do.MoveController,)))
     assert {each.said for each in after - before} == {"whoever it is"}
     assert all(each.source == move for each in before - after)

@@ -24,6 +24,8 @@ from tests.zookeeper.watching import Client
 from tests.zookeeper.wire import Children, Close, Exists, Get
 
 WALKS, STEPS = 40, 60
+FARTHEST = 40_000
+"""Operations, after which what was not met will not be."""
 """In a round. Hypothesis varies what it has tried before, so many short rounds meet more than a long one."""
 
 NAMES = ("/a/c", "/a/c", "/a/c", "/a", "/a", "/b", "/b", "/b/e", "/a/c/d", "/a/s-", "/a/s-0000000003")
@@ -147,7 +149,7 @@ def run(
 
 
 def run_far(walk: type[Walk], server: Server, first: int, operations: int, wanted: Set[str]) -> Tally:
-    """Take rounds of walks for so many operations, and up to three times as far until all that is wanted was met."""
+    """Take rounds of walks for so many operations, and on to `FARTHEST` as long as not all that is wanted was met."""
     tally = Tally()
     for number in count(first):
         try:
@@ -155,6 +157,6 @@ def run_far(walk: type[Walk], server: Server, first: int, operations: int, wante
         except Mismatch as mismatch:
             mismatch.add_note(f"This is round {number}; with ZOOKEEPER_ROUND={number} the test begins with it.")
             raise
-        if tally.steps.total() >= (operations if wanted <= tally.met() else 3 * operations):
+        if tally.steps.total() >= (operations if wanted <= tally.met() else max(operations, FARTHEST)):
             break
     return tally
