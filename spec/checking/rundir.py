@@ -32,6 +32,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from spec.checking.interrupts import Held
 from spec.checking.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
 from spec.language.errors import UsageError
 
@@ -342,7 +343,7 @@ class RunDirectory:
     def _sync(self, *paths: Path) -> None:
         """See that these files and directories survive the machine; at once, for the disk takes them together."""
         if self.durable:
-            with ThreadPoolExecutor(len(paths)) as pool:
+            with Held(), ThreadPoolExecutor(len(paths)) as pool:
                 list(pool.map(_sync, paths))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any, Final
 
+from spec.checking.interrupts import Held
 from spec.checking.model import Model
 
 LONG: Final = 10.0
@@ -34,11 +35,17 @@ class Watchdog:
         self._thread = Thread(target=self._look, name="a watchdog", daemon=True)
 
     def __enter__(self) -> Watchdog:
-        self._thread.start()
+        try:
+            with Held():
+                self._thread.start()
+        except BaseException:  # Ctrl-C, as it has begun
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        with Held():
+            self._over.set()
 
     def __call__(self, figures: Any) -> None:
         """Hand on these figures."""

@@ -738,7 +738,7 @@ def begun(*arguments: str, stderr: int = subprocess.PIPE, command: str = "check"
 )
 def test_an_interrupted_run_says_so(number: signal.Signals, options: tuple[str, ...]) -> None:
     """After a line of progress it is interrupted: it exits 130, gives its figures, and says that nothing was kept."""
-    with begun(*options) as process:
+    with begun(*options, "--workers", "1") as process:
         assert process.stderr is not None
         progress = process.stderr.readline()
         process.send_signal(number)
@@ -898,7 +898,7 @@ def test_a_simulation_that_raises_says_in_which_run(ask: Ask) -> None:
 
 def test_an_interrupted_simulation_tells_what_it_has() -> None:
     """Ctrl-C ends it with the runs that were done; on stderr stood lines of progress."""
-    with begun("--runs", "1000000000", "--seed", "1", "--json", command="simulate") as process:
+    with begun("--runs", "1000000000", "--seed", "1", "--workers", "1", "--json", command="simulate") as process:
         assert process.stderr is not None
         process.stderr.readline()
         progress = process.stderr.readline()

@@ -1,5 +1,6 @@
 """What leads to what is found by the steps themselves, all of it, and changes as they do."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ A broker deletes what an older session of its own left, which a process that sta
 """
 
 
-def places(found: dict[Move, None]) -> set[Agenda]:
+def places(found: Iterable[Move]) -> set[Agenda]:
     """All agendas that these moves lead from or to."""
     return {at.doing for move in found for at in (move.source, move.target)}
 

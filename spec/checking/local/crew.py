@@ -15,12 +15,14 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from threading import Lock, get_ident
 from typing import Any, TypeVar
 
 import numpy as np
 
+from spec.checking.interrupts import Held
 from spec.checking.local import kernels
 from spec.checking.local.kernels import AT_ONCE, PARTITIONS, Marked, Notes, Outbox, Program, Scratch
 from spec.checking.local.tables import Tables
@@ -168,18 +170,21 @@ class Crew:
         """Have all parts worked at, on all cores. If it fails, nobody is at work any more."""
         self.at_work.clear()
         self.caller, self.errands = get_ident(), SimpleQueue()
-        wake = self.errands.put
-        try:
-            for part in parts:
-                self.at_work.append(self.pool.submit(work, part))
-                self.at_work[-1].add_done_callback(lambda done: wake(None))
-            while not all(part.done() for part in self.at_work):
-                if errand := self.errands.get():
-                    _run(*errand)
-            return [part.result() for part in self.at_work]
-        except BaseException:
-            self.stop()
-            raise
+        wake = partial(self.errands.put, None)
+        with Held(wake) as held:
+            try:
+                for part in parts:
+                    self.at_work.append(self.pool.submit(work, part))
+                    self.at_work[-1].add_done_callback(lambda done: wake())
+                while not all(part.done() for part in self.at_work):
+                    errand = self.errands.get()
+                    held.deliver()
+                    if errand:
+                        _run(*errand, held)
+                return [part.result() for part in self.at_work]
+            except BaseException:
+                self.stop()
+                raise
 
     def _by_caller(self, work: Callable[[], None]) -> None:
         """Have something done in the thread in which Ctrl-C arrives.
@@ -339,10 +344,11 @@ class Crew:
             self.each(deliver, range(parts))
 
 
-def _run(work: Callable[[], None], done: Future[None]) -> None:
+def _run(work: Callable[[], None], done: Future[None], held: Held) -> None:
     """Do what a worker wants; what goes wrong is for the worker, but for Ctrl-C."""
     try:
-        work()
+        with held.through():
+            work()
     except Exception as failure:
         done.set_exception(failure)
     else:

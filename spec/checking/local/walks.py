@@ -19,6 +19,7 @@ from numba import uint64
 
 from spec.checking import chance, splitmix
 from spec.checking.exploration import is_violation
+from spec.checking.interrupts import Held
 from spec.checking.local.compiling import Wide
 from spec.checking.local.jit import Array, compiled, mixed
 from spec.checking.local.kernels import Program, apply, ask, clear, follow, listed, mask, trailing_zeros
@@ -459,7 +460,8 @@ class CompiledWalker:
             if len(busy) == 1:
                 go_on(busy[0])
             else:
-                list(self.pool.map(go_on, busy))
+                with Held():  # a quota takes moments
+                    list(self.pool.map(go_on, busy))
             watch(*(int(sum(notes.figures[at] for notes in every)) for at in (0, 1)))
             busy = [part for part in busy if _unfinished(part[0])]
             if not busy:

@@ -16,13 +16,15 @@ import tempfile
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from spec.checking.interrupts import Held
 from spec.checking.memory import MB, OutOfMemory
 from spec.checking.source import HOME, PACKAGES
 from spec.checking.spark.allotment import Allotment
@@ -108,7 +110,7 @@ class Cluster:
             GaveWay: Java, a worker or a disk of theirs is no more.
             RuntimeError: Spark has given it up for another reason; the first line of it.
         """
-        session, outcome = self.session, Future[T]()
+        session, outcome, ended = self.session, Future[T](), SimpleQueue[None]()
         mark, cancel = _marking(session)
 
         def run() -> None:
@@ -118,15 +120,21 @@ class Cluster:
                 outcome.set_result(job(session))
             except BaseException as failure:
                 outcome.set_exception(failure)
+            ended.put(None)
 
-        Thread(target=run, name="a Spark job", daemon=True).start()
         try:
-            while not wait([outcome], TICK).done:
-                tick()
+            with Held(partial(ended.put, None)) as held:
+                Thread(target=run, name="a Spark job", daemon=True).start()
+                while not outcome.done():
+                    with suppress(Empty):
+                        ended.get(timeout=TICK)
+                    held.deliver()
+                    tick()
         except KeyboardInterrupt:
             with suppress(Exception):  # what goes on running only writes files that nobody reads
                 cancel(self._mark)
-                wait([outcome], PATIENCE)
+                while not outcome.done():
+                    ended.get(timeout=PATIENCE)
             raise
         try:
             return outcome.result()

@@ -1,0 +1,199 @@
+"""Ctrl-C at any moment: while locks are held it waits, and nobody waits for a lock that was lost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+
+import pytest
+
+from spec.checking.interrupts import Held
+from spec.language import Domain, Specification, State, action, initial, integers, require, variable
+
+
+class Rang(Exception):
+    """A handler was run, and raised this."""
+
+
+ONE, OTHER = signal.SIGUSR1, signal.SIGUSR2
+
+
+@pytest.fixture(autouse=True)
+def ringing() -> Iterator[None]:
+    """Two signals whose handlers raise, whatever the tests run in."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise Rang(number)
+
+    before = {each: signal.signal(each, ring) for each in (ONE, OTHER)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def come(*numbers: int) -> list[int]:
+    """Let signals come; which ones, if nothing is raised."""
+    for each in numbers:
+        signal.raise_signal(each)
+    return [*numbers]
+
+
+def test_what_comes_waits_until_it_is_let_go() -> None:
+    """Then it is raised, once; and signals come through again."""
+    done = []
+    with pytest.raises(Rang), Held():
+        done += come(ONE)
+    assert done == [ONE]
+    with pytest.raises(Rang):
+        come(ONE)
+
+
+def test_several_wait_and_are_told_apart() -> None:
+    """Each has its own handler, in the order in which they came."""
+    told = []
+    signal.signal(OTHER, lambda number, frame: told.append(number))
+    with pytest.raises(Rang, match=str(int(ONE))), Held():
+        come(OTHER, ONE)
+    assert told == [OTHER]
+
+
+def test_whoever_waits_is_woken() -> None:
+    """At once, and finds what came when it asks."""
+    woken = []
+    with Held(lambda: woken.append("awake")) as held:
+        held.deliver()
+        come(ONE)
+        assert woken == ["awake"]
+        with pytest.raises(Rang):
+            held.deliver()
+        held.deliver()
+
+
+def test_what_may_take_for_ever_is_interrupted() -> None:
+    """And what comes behind it waits again."""
+    done = []
+    with Held() as held:
+        with pytest.raises(Rang), held.through():
+            done += come(ONE)
+        done += come(OTHER)
+        with pytest.raises(Rang, match=str(int(OTHER))):
+            held.deliver()
+    assert done == [OTHER]
+
+
+def test_what_waited_comes_through_first() -> None:
+    """Nothing is begun that may take for ever."""
+    with Held() as held:
+        come(ONE)
+        with pytest.raises(Rang), held.through():
+            pytest.fail("it was begun")
+
+
+def test_one_in_another() -> None:
+    """The outer one has the last word."""
+    done = []
+    with pytest.raises(Rang), Held():
+        done += come_within()
+    assert done == [ONE]
+
+
+def come_within() -> list[int]:
+    with Held():
+        return come(ONE)
+
+
+def test_in_another_thread_nothing_is_held() -> None:
+    """Handlers run in the main thread alone."""
+    done = []
+
+    def work() -> None:
+        with Held() as held, held.through():
+            done.append(signal.getsignal(ONE))
+
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [signal.getsignal(ONE)]
+
+
+class Field(Specification):
+    """A few levels of some states."""
+
+    @variable
+    def column(self) -> Domain[int]:
+        return integers(0, 39)
+
+    @variable
+    def row(self) -> Domain[int]:
+        return integers(0, 1)
+
+    @initial(column=range(40))
+    def begin(self, s: State, column: int) -> None:
+        s.column = column
+
+    @action
+    def up(self, s: State) -> None:
+        require(s.row < 1)
+        s.row += 1
+
+
+AT_EVERY_LOCK = """
+import signal, sys
+from threading import Condition, enumerate as enumerate_threads, get_ident, main_thread
+from spec.checking import check, simulate
+from spec.checking.local import LocalEngine, crew
+from tests.spec.checking.test_interrupts import Field
+
+taking, here, count, at = Condition.__enter__, get_ident(), 0, 0
+
+def interrupted(self):
+    global count
+    taken = taking(self)
+    if get_ident() == here:
+        count += 1
+        if count == at:
+            signal.raise_signal(signal.SIGINT)
+    return taken
+
+def explore(directory):
+    return check(Field(), engine=LocalEngine(2, run_dir=directory))
+
+def walk(directory):
+    return simulate(Field(), runs=400, steps=20, seed=1, workers=2)
+
+crew.BLOCK = 4  # states, so that two workers have something to do
+work = globals()[sys.argv[1]]
+work(None)  # what is compiled is loaded
+Condition.__enter__ = interrupted
+ends = []
+while not ends or at <= count:
+    at, count = 1 + int(sys.argv[3]) * len(ends), 0
+    try:
+        ends.append(work(f"{sys.argv[2]}/{at}").verdict)
+    except KeyboardInterrupt:  # before there was anything to tell
+        ends.append("raised")
+others = [each for each in enumerate_threads() if each is not main_thread()]
+for each in others:
+    each.join(10)
+print(*ends, sum(each.is_alive() for each in others))
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "every", "whole"),
+    [("explore", 11, "holds"), pytest.param("explore", 1, "holds", marks=pytest.mark.long), ("walk", 1, "bounded")],
+)
+def test_no_lock_is_lost(work: str, every: int, whole: str, tmp_path: Path) -> None:
+    """Interrupted where it has just taken a lock, at each that it takes, it ends; and leaves no thread behind."""
+    command = [sys.executable, "-c", AT_EVERY_LOCK, work, str(tmp_path), str(every)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (0, "")
+    *ends, last, threads = done.stdout.split()
+    assert (last, threads) == (whole, "0")
+    assert ends.count("interrupted") >= 10
+    assert {*ends} <= {"interrupted", "raised", whole}
