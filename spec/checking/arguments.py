@@ -12,6 +12,7 @@ from operator import index
 from pathlib import Path
 from typing import Final, SupportsIndex
 
+from spec.checking.memory import size_of
 from spec.language.errors import UsageError
 from spec.language.specification import Specification
 
@@ -96,14 +97,20 @@ def workers(given: object) -> int | None:
 
 
 def memory(given: object) -> int | None:
-    """Bytes; None for what the engine takes by itself.
+    """Bytes, or a size as a person writes it; None for what the engine takes by itself.
 
     Raises:
-        UsageError: it is no number of bytes.
+        UsageError: it is neither.
+
+    >>> memory("512M"), memory(1 << 20), memory(None)
+    (536870912, 1048576, None)
     """
-    if isinstance(given, str):
-        raise UsageError(f"memory = {given!r}: it must be a number of bytes, as 512 << 20 for 512 MB")
-    return None if given is None else whole("memory", given)
+    if not isinstance(given, str):
+        return None if given is None else whole("memory", given)
+    size = size_of(given)
+    if not size:
+        raise UsageError(f"memory = {given!r}: it must be a number of bytes, or a size like '512M' or '8G'")
+    return size
 
 
 def place(of: str, given: object) -> Path | None:

@@ -32,7 +32,8 @@ class AutoEngine:
 
     Args:
         workers: cores to use; by default all.
-        memory: bytes that all processes may take together; see `spec.checking.memory` for the default.
+        memory: bytes, or a size like '512M', that all processes may take together; see
+            `spec.checking.memory` for the default.
         run_dir: where the run is kept, empty or not there. Without it nothing is kept, and what Spark has to have is
             put into a temporary directory.
         resume: go on with the run in `run_dir`.
@@ -44,7 +45,7 @@ class AutoEngine:
     def __init__(
         self,
         workers: SupportsIndex | None = None,
-        memory: int | None = None,
+        memory: int | str | None = None,
         run_dir: Place | None = None,
         *,
         resume: bool = False,

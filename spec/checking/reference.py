@@ -45,14 +45,14 @@ class ReferenceEngine:
     """Explores in this process.
 
     Args:
-        memory: bytes that this process may take; see `spec.checking.memory` for the default.
+        memory: bytes, or a size like '512M', that this process may take; see `spec.checking.memory` for the default.
 
     Exploring raises what every engine does, and UsageError: the memory is below the least, or beyond what there is.
     """
 
     name = "reference"
 
-    def __init__(self, memory: int | None = None):
+    def __init__(self, memory: int | str | None = None):
         self.memory = arguments.memory(memory)
 
     def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:

@@ -103,8 +103,8 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
         ("3.9", {"ghost_check": True}),
         ("3.9", {"failover": design_of("3.9").failover[1:]}),
         ("2.0", {"election": design_of("1.0").election}),
-        ("0.10.2", {"skip_if_self": False}),
-        ("0.10.2", {"listener_guard": False}),
+        pytest.param("0.10.2", {"skip_if_self": False}, marks=pytest.mark.long),
+        pytest.param("0.10.2", {"listener_guard": False}, marks=pytest.mark.long),
     ],
     ids=str,
 )

@@ -50,7 +50,8 @@ class LocalEngine:
 
     Args:
         workers: threads; by default as many as there are cores.
-        memory: bytes that this process may take, all in all; see `spec.checking.memory` for the default.
+        memory: bytes, or a size like '512M', that this process may take, all in all; see
+            `spec.checking.memory` for the default.
         run_dir: where the run is kept, empty or not there; without it, nothing is kept.
         resume: go on with the run in `run_dir`, whichever engine began it. Only the bounds and `keep_going` may
             differ from before.
@@ -67,7 +68,7 @@ class LocalEngine:
     def __init__(
         self,
         workers: SupportsIndex | None = None,
-        memory: int | None = None,
+        memory: int | str | None = None,
         run_dir: Place | None = None,
         *,
         resume: bool = False,

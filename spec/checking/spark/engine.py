@@ -68,8 +68,9 @@ class SparkEngine:
             the session are, they must see it under the same path.
         resume: go on with the run in `run_dir`. Only the bounds and `keep_going` may differ from before.
         workers: how many tasks run at once; by default as many as there are cores, or fewer if that many do not fit.
-        memory: bytes that this process, Java and the workers may take together; see `spec.checking.memory` for the
-            default. Of a session that was not started here it bounds this process alone.
+        memory: bytes, or a size like '512M', that this process, Java and the workers may take together; see
+            `spec.checking.memory` for the default. Of a session that was not started here it bounds this process
+            alone.
         session: the session to use; it is not stopped. Without one, the active session is used, or one is
             started on this machine when the first job needs it, and stopped.
         driver_level: up to how many states of a level are expanded without a job.
@@ -87,7 +88,7 @@ class SparkEngine:
         *,
         resume: bool = False,
         workers: SupportsIndex | None = None,
-        memory: int | None = None,
+        memory: int | str | None = None,
         session: SparkSession | None = None,
         driver_level: int = DRIVER_LEVEL,
         buckets: int = BUCKETS,

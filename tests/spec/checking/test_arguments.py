@@ -196,12 +196,12 @@ def test_a_run_is_kept_where_the_string_says(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("engine", [LocalEngine, AutoEngine])
-@pytest.mark.parametrize("memory", ["1G", 0, -1, 1.5e9, True])
-def test_memory_is_a_number_of_bytes(engine: Any, memory: Any) -> None:
+@pytest.mark.parametrize("memory", ["much", "", "0", "-1G", 0, -1, 1.5e9, True])
+def test_memory_is_a_number_of_bytes_or_a_size(engine: Any, memory: Any) -> None:
     """Zero is none, and does not mean as much as there is."""
     with pytest.raises(UsageError, match=f"^memory = {memory!r}: it must be "):
         engine(memory=memory)
-    assert engine(memory=np.int64(1 << 30)).memory == 1 << 30
+    assert engine(memory=np.int64(1 << 30)).memory == engine(memory="1G").memory == 1 << 30
 
 
 @pytest.mark.parametrize("engine", ENGINES)

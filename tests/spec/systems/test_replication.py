@@ -92,7 +92,13 @@ def test_bounds_that_make_no_sense_are_refused(constants: dict[str, int]) -> Non
         Replication.of(**constants)
 
 
-@pytest.mark.parametrize("truncation", VERSIONS)
+@pytest.mark.parametrize(
+    "truncation",
+    [
+        pytest.param(each, marks=() if each in {"truncate-to-high-watermark", "kip-320"} else pytest.mark.long)
+        for each in VERSIONS
+    ],
+)
 def test_under_the_smallest_bounds_nothing_is_missing(truncation: str) -> None:
     """An action or witness that the bounds rule out is absent: no run is called vacuous for it."""
     for brokers, records, epochs, history, adopt in product((1, 2), (1, 2), (0, 1), (False, True), (False, True)):

@@ -93,7 +93,9 @@ def test_societies_come_out_as_on_the_reference_engine(society: Society) -> None
         Votes(brokers=4),
         Replication.of(brokers=4, log_size=1, max_records=1, max_leader_epoch=0),
         Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
-        Replication.of(brokers=3, max_leader_epoch=1, log_size=1, max_records=1),
+        pytest.param(
+            Replication.of(brokers=3, max_leader_epoch=1, log_size=1, max_records=1), marks=pytest.mark.long
+        ),
         ControllerElection.of(brokers=2, elections=1, crashes=False, operator=False, fence_zk=False),
     ],
     ids=["votes", "four brokers", "two brokers", "three brokers", "election"],
