@@ -272,7 +272,8 @@ def _outcome(code: Array, at: int, registers: Array) -> int:
 
 
 @inlined
-def _hash(states: Array, at: int, words: int) -> Any:
+def hash_of(states: Array, at: int, words: int) -> Any:
+    """The number by which the partition, place and tag of a state are found."""
     mixed = uint64(0x9E3779B97F4A7C15)
     for k in range(words):
         mixed = (mixed ^ states[at + k]) * uint64(0xBF58476D1CE4E5B9)
@@ -582,7 +583,7 @@ def expand(
                         shaken = _bits_from(flat_affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
                         if by_orbits and represent(shape, program.orbits, after, base, scratch):
                             shaken = handed_on
-                        partition = np.int64(_hash(after, base, words) >> uint64(64 - PARTITION_BITS))
+                        partition = np.int64(hash_of(after, base, words) >> uint64(64 - PARTITION_BITS))
                         place = partition * room + outbox.count[partition]
                         for k in range(words):
                             outbox.states[place * words + k] = after[base + k]
@@ -612,7 +613,7 @@ def post(shape: Any, states: Array, marks: Array, start: int, outbox: Outbox) ->
     words = len(shape)
     room = outbox.marks.shape[0] // PARTITIONS
     for i in range(start, states.shape[0] // words):
-        partition = np.int64(_hash(states, i * words, words) >> uint64(64 - PARTITION_BITS))
+        partition = np.int64(hash_of(states, i * words, words) >> uint64(64 - PARTITION_BITS))
         place = partition * room + outbox.count[partition]
         for k in range(words):
             outbox.states[place * words + k] = states[i * words + k]
@@ -624,7 +625,8 @@ def post(shape: Any, states: Array, marks: Array, start: int, outbox: Outbox) ->
 
 
 @inlined
-def _same(states: Array, one: int, others: Array, other: int, words: int) -> bool:
+def are_same(states: Array, one: int, others: Array, other: int, words: int) -> bool:
+    """Whether two states are the same, word by word."""
     same = True
     for k in range(words):
         same &= states[one + k] == others[other + k]
@@ -632,13 +634,14 @@ def _same(states: Array, one: int, others: Array, other: int, words: int) -> boo
 
 
 @inlined
-def _start(mixed: Any, capacity: int) -> Any:
+def place_of(mixed: Any, capacity: int) -> Any:
     """Where in an index of any length a state is looked for first."""
     return np.int64(((mixed & uint64(0xFFFFFFFF)) * uint64(capacity)) >> uint64(32))
 
 
 @inlined
-def _tag(mixed: Any) -> Any:
+def tag_of(mixed: Any) -> Any:
+    """What an index remembers of a hash beside where the state lies."""
     return ((mixed >> uint64(40)) & uint64(0xFF)) << uint64(TAG_SHIFT)
 
 
@@ -652,13 +655,13 @@ def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> 
         index[place] = 0
     storage.capacity[partition] = capacity
     for number in range(storage.size[partition]):
-        mixed = _hash(storage.states, (base + number) * words, words)
-        place = _start(mixed, capacity)
+        mixed = hash_of(storage.states, (base + number) * words, words)
+        place = place_of(mixed, capacity)
         while index[first + place] != 0:
             place += 1
             if place == capacity:
                 place = 0
-        index[first + place] = np.uint32(_tag(mixed) | uint64(number + 1))
+        index[first + place] = np.uint32(tag_of(mixed) | uint64(number + 1))
 
 
 @compiled
@@ -695,12 +698,12 @@ def insert(
                     capacity = min(storage.room[1], max(np.int64(128), capacity + capacity // 2))
                     _index_anew(shape, storage, partition, capacity)
                 for i in range(begin, end):
-                    mixed = _hash(states, i * words, words)
-                    place = _start(mixed, capacity)
+                    mixed = hash_of(states, i * words, words)
+                    place = place_of(mixed, capacity)
                     mixes[i - begin], places[i - begin] = mixed, place
                     _prefetch(index, first + place)
                 for i in range(begin, end):
-                    tag, place = _tag(mixes[i - begin]), places[i - begin]
+                    tag, place = tag_of(mixes[i - begin]), places[i - begin]
                     entry = index[first + place]
                     while entry != 0 and (entry & np.uint32(0xFF000000)) != tag:
                         place += 1
@@ -714,7 +717,7 @@ def insert(
                         if number >= level:
                             _prefetch(newest, mark + number)
                 for i in range(begin, end):
-                    tag, place = _tag(mixes[i - begin]), places[i - begin]
+                    tag, place = tag_of(mixes[i - begin]), places[i - begin]
                     while True:
                         entry = index[first + place]
                         if entry == 0:
@@ -726,7 +729,7 @@ def insert(
                             break
                         if (entry & np.uint32(0xFF000000)) == tag:
                             number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                            if _same(visited, (base + number) * words, states, i * words, words):
+                            if are_same(visited, (base + number) * words, states, i * words, words):
                                 if number >= level:
                                     one, other = newest[mark + number], marks[i]
                                     action = min(one & actions, other & actions)
@@ -846,7 +849,7 @@ def seek(
     room = missing.shape[0] // (reach + 1)
     hashes = uint64(0)
     for t in range(n_targets):
-        hashes |= uint64(1) << (_hash(targets, t * words, words) & uint64(63))
+        hashes |= uint64(1) << (hash_of(targets, t * words, words) & uint64(63))
     n_missing = done = 0
     first_range = first_at = np.int64(-1)
     r, at = cursor[0], cursor[1]
@@ -900,7 +903,7 @@ def seek(
                             if what == TO_STATE:
                                 if by_orbits:
                                     represent(shape, program.orbits, after, 0, scratch)
-                                if (hashes >> (_hash(after, 0, words) & uint64(63))) & uint64(1) != uint64(0):
+                                if (hashes >> (hash_of(after, 0, words) & uint64(63))) & uint64(1) != uint64(0):
                                     for t in range(n_targets):
                                         if _before(after, 0, targets, t * words, words) == 0:
                                             _lowest(found, best, t, after, registers, words, table, words)

@@ -20,11 +20,11 @@ from spec.checking.local.kernels import (
     Outbox,
     Scratch,
     Storage,
-    _hash,
-    _same,
-    _start,
-    _tag,
+    are_same,
+    hash_of,
+    place_of,
     post,
+    tag_of,
 )
 from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
@@ -217,19 +217,19 @@ def strike(shape: Any, storage: Storage, states: Array) -> None:
     words = len(shape)
     index = storage.index
     for i in range(states.shape[0] // words):
-        mixed = _hash(states, i * words, words)
+        mixed = hash_of(states, i * words, words)
         partition = np.int64(mixed >> uint64(64 - PARTITION_BITS))
         capacity = storage.capacity[partition]
         if capacity == 0:
             continue
         base, first = storage.begin[0, partition], storage.begin[1, partition]
         mark = storage.begin[2, partition] - storage.level[partition]
-        tag, place = _tag(mixed), _start(mixed, capacity)
+        tag, place = tag_of(mixed), place_of(mixed, capacity)
         while index[first + place] != 0:
             entry = index[first + place]
             if (entry & np.uint32(0xFF000000)) == tag:
                 number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                if _same(storage.states, (base + number) * words, states, i * words, words):
+                if are_same(storage.states, (base + number) * words, states, i * words, words):
                     storage.marks[mark + number] |= uint64(STRUCK)
                     break
             place += 1

@@ -394,7 +394,7 @@ def in_kernel(name: str, right: str, wrong: str, within: str = "") -> Fault:
 FAULTS |= {
     "a tag is all that is compared": (
         "a large crowd",
-        in_kernel("insert", "states[one + k] == others[other + k]", "True", within="_same"),
+        in_kernel("insert", "states[one + k] == others[other + k]", "True", within="are_same"),
     ),
 }
 
@@ -409,7 +409,7 @@ DEAR: dict[str, tuple[str, Fault]] = {
     ),
     "only the first word is compared": (
         "a large crowd",
-        in_kernel("insert", "range(words)", "range(1)", within="_same"),
+        in_kernel("insert", "range(words)", "range(1)", within="are_same"),
     ),
     "one state is forgotten when an index grows": (
         "a large crowd",
