@@ -10,7 +10,7 @@ import gc
 import os
 import shutil
 import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import SupportsIndex
@@ -88,25 +88,16 @@ class AutoEngine:
 
         self.name = "local"
         with ExitStack() as until_done:
-            budget, fits, overflow = Budget(self.memory), False, None
-            if _may_have_java():
-                from spec.checking.spark.allotment import least
-
-                smallest = least(self.workers or 1)
-                fits = smallest <= budget.size
-            if fits and self.run_dir is None:
-                with suppress(OSError):  # where nothing temporary can be written, the memory is the end
-                    folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
-                    overflow = Path(until_done.enter_context(folder)) / "run"
+            path, too_little = self._place_for_spark(until_done)
+            overflow = path if self.run_dir is None else None
             local = LocalEngine(self.workers, self.memory, self.run_dir, resume=self.resume, overflow=overflow)
             found = local.explore(model, question, watch)
-            path = self.run_dir or overflow
             no_room = self.run_dir is None and found.kept
-            if found.ended != "memory" or no_room or (fits and path is None) or not _can_hand_over():
+            if found.ended != "memory" or no_room or not (path or too_little) or not _can_hand_over():
                 return found
-            if not fits:
-                more = f"--memory {written(smallest)} is the least with which Spark goes on"
-                return replace(found, kept=more if self.run_dir is None else f"{more}, with --resume {self.run_dir}")
+            if path is None:
+                resuming = "" if self.run_dir is None else f", with --resume {self.run_dir}"
+                return replace(found, kept=too_little + resuming)
             from spec.checking.spark.engine import MORE, SparkEngine
 
             gc.collect()  # all that the local engine has
@@ -121,6 +112,23 @@ class AutoEngine:
                 raise EnvironmentFailed(failure.wrong, failure.kept if self.run_dir else NOT_KEPT) from failure
             found = replace(found, compile_seconds=compile_seconds + found.compile_seconds)
             return found if self.run_dir else replace(found, kept=MORE if found.ended == "memory" else "")
+
+    def _place_for_spark(self, until_done: ExitStack) -> tuple[Path | None, str]:
+        """The run that Spark takes up where memory is reached, if it may; else what it takes, if that is known."""
+        if not _may_have_java():
+            return None, ""
+        from spec.checking.spark.allotment import least
+
+        smallest = least(self.workers or 1)
+        if smallest > Budget(self.memory).size:
+            return None, f"--memory {written(smallest)} is the least with which Spark goes on"
+        if self.run_dir is not None:
+            return self.run_dir, ""
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
+        except OSError:  # where nothing temporary can be written, the memory is the end
+            return None, ""
+        return Path(until_done.enter_context(folder)) / "run", ""
 
 
 def _may_have_java() -> bool:
