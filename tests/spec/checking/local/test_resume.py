@@ -285,7 +285,10 @@ def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
         signal.signal(signal.SIGALRM, handler)
     if found.ended == "interrupted" and found.figures.depth:
         bounded = answer(LocalEngine(), MANY, keep_going=True, max_depth=found.figures.depth)
-        assert outcome(found) == {**outcome(bounded), "ended": "interrupted"}
+        whole = answer(
+            LocalEngine(), MANY, keep_going=True
+        )  # of the last level the steps may be known, which lead back
+        assert outcome(found) in [{**outcome(each), "ended": "interrupted"} for each in (bounded, whole)]
     resumed = explored(LocalEngine(run_dir=tmp_path / "run", resume=True), MANY, keep_going=True)
     assert resumed == explored(LocalEngine(), MANY, keep_going=True)
 
