@@ -36,10 +36,10 @@ $(COMPILED): $(STAMP) $(addprefix spec/checking/local/,compact.py jit.py kernels
 quick: $(COMPILED)  ## what every change needs, in a minute: no server, no Spark, no installation
 	$(TEST) -m 'not long and not spark' $(QUICK)
 
-test: $(COMPILED)  ## all that guards a promise, in four minutes: every engine, a real ZooKeeper, a real Spark
+test: $(COMPILED)  ## all that guards a promise, in less than five minutes: every engine, a real ZooKeeper, a real Spark
 	$(TEST) -m 'not long'
 
-long: $(COMPILED)  ## every instance on every engine that its size allows, in an hour
+long: $(COMPILED)  ## every instance on every engine that its size allows; about an hour
 	$(LONG)
 
 $(PARTS): $(COMPILED)

@@ -27,8 +27,8 @@ class Held:
     """While this is open, in a `with` statement, signals wait for their handlers. In other threads there are none.
 
     Args:
-        wake: called when the first one waits, in the midst of whatever the main thread is at: to end a call in which
-            it waits itself. It must not take a lock.
+        wake: called when one begins to wait, in the midst of whatever the main thread is at: to end a call in which
+            that waits itself. It must not take a lock.
     """
 
     def __init__(self, wake: Callable[[], None] = _nobody):
