@@ -221,11 +221,8 @@ class RunDirectory:
         content = sink.getvalue()
         attempt = f"_{uuid.uuid4().hex}.parquet"
         folder = self._bucket(level, bucket)
-        for each in (
-            folder.parent,
-            folder,
-        ):  # and not what lies above: a run that was removed must not seem to be there
-            each.mkdir(exist_ok=True)
+        folder.parent.mkdir(exist_ok=True)  # not what lies above: a run that was removed must not seem to be there
+        folder.mkdir(exist_ok=True)
         try:
             (folder / attempt).write_bytes(content)
         except OSError:
