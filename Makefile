@@ -11,6 +11,9 @@ QUICK := tests/test_rows.py tests/test_sharing.py tests/election tests/statemach
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
 	tests/spec/systems/test_replication.py \
 	$(addprefix tests/spec/test_,anomalies.py catalogue.py loading.py progress.py rundir.py)
+# Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 PARTS := long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants
 
 .DEFAULT_GOAL := help

@@ -77,7 +77,7 @@ def test_commands_are_light(command: str) -> None:
     assert not HEAVY & found
 
 
-# Layers.
+# Layers. That they are kept is for `make lint` to say; here, that it would.
 
 
 def lint_imports(directory: Path) -> subprocess.CompletedProcess[str]:
@@ -93,12 +93,6 @@ def copied(tmp_path: Path) -> Path:
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
-
-
-def test_nothing_imports_upward(copied: Path) -> None:
-    """The layers are kept, and every module has its place in them."""
-    run = lint_imports(copied)
-    assert run.returncode == 0, run.stdout
 
 
 PLANTED = (
