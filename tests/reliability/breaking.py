@@ -25,18 +25,19 @@ from tests.reliability.outage import SUBJECT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DRIVER_LEVEL = 60_000
-"""Larger levels are jobs: about twenty of them."""
+DRIVER_LEVEL = {False: 120_000, True: 20_000}
+"""Larger levels are jobs, six of them: of states, and of orbits."""
 PATIENCE = 120
 """Seconds in which Spark has a worker."""
 
 
-def engine(name: str, path: Path | None, session: SparkSession | None = None) -> Engine:
-    """Begin the run in a directory, or go on with the one that is there."""
+def engine(name: str, path: Path | None, *, symmetry: bool, session: SparkSession | None = None) -> Engine:
+    """What begins the run in a directory, or goes on with the one that is there."""
     resume = path is not None and (path / "_run.json").exists()
     if name == "local":
         return LocalEngine(run_dir=path, resume=resume)
-    return SparkEngine(path, resume=resume, workers=2, session=session, driver_level=DRIVER_LEVEL, buckets=4)
+    large = DRIVER_LEVEL[symmetry]
+    return SparkEngine(path, resume=resume, workers=2, session=session, driver_level=large, buckets=4)
 
 
 def explored(by: Engine, *, symmetry: bool, max_depth: int | None = None, watch: Callable[[Figures], None]) -> Result:
@@ -105,10 +106,9 @@ class Breaker:
 def broken_off(moment: Moment, path: Path | None, session: SparkSession | None = None) -> Result:
     """What comes of a run that is broken off, if this process outlives that."""
     breaker = Breaker(moment)
+    by = engine(moment.engine, path, symmetry=moment.symmetry, session=session)
     with breaker.at_work():
-        return explored(
-            engine(moment.engine, path, session), symmetry=moment.symmetry, max_depth=moment.bound, watch=breaker
-        )
+        return explored(by, symmetry=moment.symmetry, max_depth=moment.bound, watch=breaker)
 
 
 def descendants(pid: int) -> Iterator[int]:

@@ -1,7 +1,8 @@
 """Moments: where a run is broken off, and how; drawn by lot from a seed.
 
 A moment is a level and a share of the time that a level takes, so it is the same part of the work on every machine.
-Ways of breaking take turns, and so do symmetry, bounds and run directories: what is drawn is where.
+Ways of breaking take turns, and so do symmetry, bounds and run directories: what is drawn is where, and which way
+comes first.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import NamedTuple
 
 DEPTH = 43
 """Levels of the system that is explored."""
+JOBS = (23, 30)
+"""From before the first level that is a job of Spark's until after the last."""
 
 
 class Moment(NamedTuple):
@@ -45,9 +48,9 @@ def moments(seed: int, engine: str) -> Iterator[Moment]:
     """Moments without end, the same for the same seed."""
     chance = random.Random(f"{seed} {engine}")
     kinds = LOCAL if engine == "local" else SPARK
-    for number in count():
+    for number in count(chance.randrange(len(kinds))):
         breaking, round_ = kinds[number % len(kinds)], number // len(kinds)
-        level = chance.randint(2, DEPTH - 3)
+        level = chance.randint(*(JOBS if engine == "spark" and round_ % 4 < 3 else (2, DEPTH - 3)))
         kept = breaking != "interrupt" or engine == "spark" or round_ % 2 == 0
         bounded = kept and round_ % 3 == 1 and breaking != "kill-worker"
         yield Moment(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = seed_of_this_run()
-SOME = drawn(SEED, local=8, spark=4)
+SOME = drawn(SEED, local=9, spark=3)
 MANY = drawn(SEED + 1, local=60, spark=40)
 
 
@@ -98,8 +98,8 @@ def go_through(moment: Moment, path: Path, session: SparkSession | None) -> None
     else:
         dies(moment, path)
     if moment.kept:
-        resumed = explored(engine(moment.engine, path, session), symmetry=moment.symmetry, watch=lambda _: None)
-        assert outcome(resumed) == whole
+        by = engine(moment.engine, path, symmetry=moment.symmetry, session=session)
+        assert outcome(explored(by, symmetry=moment.symmetry, watch=lambda _: None)) == whole
 
 
 @pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "local"], ids=str)
