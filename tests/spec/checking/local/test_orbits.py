@@ -41,7 +41,7 @@ def graphs() -> st.SearchStrategy[tuple[Model, Values]]:
     return hard | states_of(FIVE).map(lambda state: (FIVE, state))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(symmetric_states())
 def test_compiled_code_finds_the_least_of_an_orbit(drawn: tuple[Model, Values]) -> None:
     """Wherever brokers stand in a state, and however many permutations come to the same."""
@@ -60,7 +60,7 @@ def represented(its: Orbits, model: Model, packed: int) -> tuple[bool, int]:
     return changed, int.from_bytes(registers.astype(">u8").tobytes(), "big")
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(symmetric_states() | graphs())
 def test_compiled_code_finds_the_canonical_form(drawn: tuple[Model, Values]) -> None:
     """The very state that plain Python finds."""
