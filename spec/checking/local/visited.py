@@ -163,6 +163,9 @@ class Visited:
         level[:] = self.storage.size
         number = int((ranges[:, 1] - ranges[:, 0]).sum())
         self._largest = max(self._largest, number)
+        if 8 * self.words * int(level.max()) > SMALL // 4:
+            for region in self._regions:
+                region.prepare_tails()
         return number
 
     def empty(self) -> None:
@@ -248,10 +251,18 @@ class _Region:
         begin = [aligned + partition * stride for partition in range(PARTITIONS)]
         self.begin = np.array([-(-place // (size * unit)) * unit for place in begin], np.int64)
         """Where each partition begins, a multiple of the unit."""
+        self._tails = [(place + SMALL, stride - SMALL) for place in begin] if stride > SMALL else []
         if hasattr(mmap, "MADV_HUGEPAGE"):
             pages.madvise(mmap.MADV_NOHUGEPAGE)
-            for place in begin if stride > SMALL else ():
-                pages.madvise(mmap.MADV_HUGEPAGE, place + SMALL, stride - SMALL)
+
+    def prepare_tails(self) -> None:
+        """Have huge pages beyond the small ones, from now on.
+
+        Before that the mapping is in one piece, not in one for each partition, which costs milliseconds to make.
+        """
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            while self._tails:
+                self._pages.madvise(mmap.MADV_HUGEPAGE, *self._tails.pop())
 
     def give_back(self) -> None:
         """Take no memory any more; what was written is lost."""
