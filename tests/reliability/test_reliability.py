@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = seed_of_this_run()
-SOME = drawn(SEED, local=9, spark=3)
+SOME = drawn(SEED, local=10, spark=2)
 MANY = drawn(SEED + 1, local=60, spark=40)
 
 

@@ -28,12 +28,10 @@ WIDE = {"controller, 1.0"}
 """Only in `make long`: states of five words, for which a fresh clone compiles for 20 seconds."""
 ON_THE_DRIVER = {
     "controller-election, 1.1",
-    "controller, 3.9, one broker to the end",
-    "replication, kip-320, 2-2-2-2",
     "replication, truncate-to-high-watermark with a history, 2-2-2-2",
 }
 """Those that Spark's driver explores in every run of the tests."""
-FEW = ON_THE_DRIVER | {each.name for each in instances() if each.distinct_states <= 2000}
+FEW = ON_THE_DRIVER | {each.name for each in instances() if each.distinct_states <= 1000}
 """Those that the reference engine explores in every run, and the local one by orbits; some of every system."""
 
 

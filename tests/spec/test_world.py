@@ -531,6 +531,7 @@ JAVA_DIES = """
 import os, signal, subprocess, sys
 from pathlib import Path
 from spec.checking import check
+from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
 from spec.language.errors import EnvironmentFailed
 from tests.spec.toys import Walkers
@@ -545,16 +546,21 @@ try:
     check(Walkers(), engine=SparkEngine(Path("run"), driver_level=4, workers=1), watch=watch)
 except EnvironmentFailed as failure:
     print(failure)
-print(check(Walkers(), engine=SparkEngine(Path("run"), resume=True)).distinct_states)
+then = {"local": LocalEngine, "spark": SparkEngine}[sys.argv[1]]
+print(check(Walkers(), engine=then(run_dir=Path("run"), resume=True)).distinct_states)
 """
 
 
 @pytest.mark.spark
-def test_a_java_that_dies_is_told_in_a_line(tmp_path: Path) -> None:
-    """Nothing else is printed, and the levels that are whole are kept."""
+@pytest.mark.parametrize("then", ["local", pytest.param("spark", marks=pytest.mark.long)])
+def test_a_java_that_dies_is_told_in_a_line(then: str, tmp_path: Path) -> None:
+    """Nothing else is printed, and the levels that are whole are kept; the same process goes on with them."""
     here = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", JAVA_DIES], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(here)}
+        [sys.executable, "-c", JAVA_DIES, then],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(here)},
     )
     assert done.stdout.splitlines() == [
         "Java, on which Spark runs, has died; 6 levels are kept, and --resume run goes on from there",
