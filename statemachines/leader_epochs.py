@@ -28,9 +28,22 @@ noun. Left out: the old message formats, whose records have no epoch. (Only with
 """
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
-__all__ = ["UNDEFINED", "UNDEFINED_EPOCH", "UNDEFINED_EPOCH_OFFSET", "EpochEndOffset", "EpochEntry", "LeaderEpochs"]
+from election.ids import LeaderEpoch
+
+__all__ = [
+    "UNDEFINED",
+    "UNDEFINED_EPOCH",
+    "UNDEFINED_EPOCH_OFFSET",
+    "EpochEndOffset",
+    "EpochEntry",
+    "LeaderEpochs",
+    "Offset",
+]
+
+Offset = Annotated[int, "an offset"]
+"""A place in a log; an integer from 0 on."""
 
 UNDEFINED_EPOCH: Final = -1
 """Kafka's number for no epoch."""
@@ -42,15 +55,15 @@ UNDEFINED_EPOCH_OFFSET: Final = -1
 class EpochEntry(NamedTuple):
     """A leader epoch, and the offset of the first record that was, or will be, written in it."""
 
-    epoch: int
-    start_offset: int
+    epoch: LeaderEpoch
+    start_offset: Offset
 
 
 class EpochEndOffset(NamedTuple):
     """A leader epoch, and the offset after the last record written in it: the answer to whoever asks for its end."""
 
-    epoch: int
-    end_offset: int
+    epoch: LeaderEpoch
+    end_offset: Offset
 
 
 UNDEFINED: Final = EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
@@ -85,7 +98,7 @@ class LeaderEpochs(NamedTuple):
         """The epoch of the last entry, -1 if there is none."""
         return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
 
-    def epoch_at(self, offset: int) -> int:
+    def epoch_at(self, offset: Offset) -> int:
         """The epoch that a record at `offset` has, -1 below the first entry [epochForOffset, 3.5].
 
         The cache does not know where the log ends: beyond it, the answer is the latest epoch.
@@ -95,7 +108,7 @@ class LeaderEpochs(NamedTuple):
                 return entry.epoch
         return UNDEFINED_EPOCH
 
-    def assign(self, epoch: int, start_offset: int) -> "LeaderEpochs":
+    def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> "LeaderEpochs":
         """Note that `epoch` has a record at `start_offset`, or will [assign, 2.0.1; KAFKA-7415].
 
         Nothing is new if it is the latest epoch and began no later. Otherwise the newcomer is believed: entries
@@ -114,7 +127,7 @@ class LeaderEpochs(NamedTuple):
         below = tuple(entry for entry in self.entries if entry.epoch < epoch and entry.start_offset < start_offset)
         return LeaderEpochs(below + (EpochEntry(epoch, start_offset),))
 
-    def assign_kip_101(self, epoch: int, start_offset: int) -> "LeaderEpochs":
+    def assign_kip_101(self, epoch: LeaderEpoch, start_offset: Offset) -> "LeaderEpochs":
         """Note that `epoch` has a record at `start_offset`, as before 2.0.1 [assign, 0.11.0.0].
 
         Here the cache is believed: a newcomer that contradicts it leaves a warning in the broker's log and
@@ -127,7 +140,7 @@ class LeaderEpochs(NamedTuple):
             return self
         return LeaderEpochs(self.entries + (EpochEntry(epoch, start_offset),))
 
-    def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
+    def end_offset_for(self, epoch: LeaderEpoch, log_end_offset: Offset) -> EpochEndOffset:
         """Where `epoch` ended in a log that ends at `log_end_offset` [endOffsetFor, 2.0.1 to 3.9; KAFKA-7415].
 
         The answer names an epoch too, because the log may have nothing of the one asked for. Then it is the last
@@ -150,13 +163,13 @@ class LeaderEpochs(NamedTuple):
             found = entry.epoch
         return UNDEFINED
 
-    def end_offset_for_kip_279(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
+    def end_offset_for_kip_279(self, epoch: LeaderEpoch, log_end_offset: Offset) -> EpochEndOffset:
         """Where `epoch` ended, as in 2.0.0: UNDEFINED if all known epochs are higher [endOffsetFor, 2.0.0]."""
         if self.entries and epoch < self.entries[0].epoch:
             return UNDEFINED
         return self.end_offset_for(epoch, log_end_offset)
 
-    def end_offset_for_kip_101(self, epoch: int, log_end_offset: int) -> int:
+    def end_offset_for_kip_101(self, epoch: LeaderEpoch, log_end_offset: Offset) -> int:
         """Where `epoch` ended, as from 0.11 to 1.1: the offset alone, -1 if undefined [endOffsetFor, 0.11.0.0].
 
         It does not say which epoch ended there. A follower with records that the leader never had may take the
@@ -164,7 +177,7 @@ class LeaderEpochs(NamedTuple):
         """
         return self.end_offset_for_kip_279(epoch, log_end_offset).end_offset
 
-    def truncate_from_end(self, end_offset: int) -> "LeaderEpochs":
+    def truncate_from_end(self, end_offset: Offset) -> "LeaderEpochs":
         """What stays when the log is cut to end at `end_offset`: the entries that start before it.
 
         An entry that starts right there has no record left. A negative offset changes nothing
@@ -174,7 +187,7 @@ class LeaderEpochs(NamedTuple):
             return self
         return LeaderEpochs(tuple(entry for entry in self.entries if entry.start_offset < end_offset))
 
-    def truncate_from_start(self, start_offset: int) -> "LeaderEpochs":
+    def truncate_from_start(self, start_offset: Offset) -> "LeaderEpochs":
         """What stays when the log is made to start at `start_offset`.
 
         The epoch in force there now begins there, also if all of its records are gone; those before it are
@@ -191,6 +204,6 @@ class LeaderEpochs(NamedTuple):
         return LeaderEpochs((EpochEntry(epoch, start_offset),) + later)
 
 
-def _refuse_negative(epoch: int, start_offset: int) -> None:
+def _refuse_negative(epoch: LeaderEpoch, start_offset: Offset) -> None:
     if epoch < 0 or start_offset < 0:
         raise ValueError(f"leader epoch {epoch} from offset {start_offset}: neither may be negative")

@@ -10,18 +10,22 @@ offset 0, and what of a log is flushed to disk.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from statemachines.leader_epochs import LeaderEpochs
+from election.ids import LeaderEpoch
+from statemachines.leader_epochs import LeaderEpochs, Offset
 
-__all__ = ["Record", "ReplicaLog"]
+__all__ = ["Record", "RecordId", "ReplicaLog"]
+
+RecordId = Annotated[int, "the id of a record"]
+"""Which record; in Kafka it has none."""
 
 
 class Record(NamedTuple):
     """A record, and under which leader epoch it was appended: the stamp of message format 2 (0.11, KIP-101)."""
 
-    id: int
-    leader_epoch: int
+    id: RecordId
+    leader_epoch: LeaderEpoch
 
     def __str__(self) -> str:
         return f"m{self.id}@{self.leader_epoch}"
@@ -31,15 +35,15 @@ class ReplicaLog(NamedTuple):
     """A log with its high watermark, which is at most its end."""
 
     records: tuple[Record, ...] = ()
-    high_watermark: int = 0
+    high_watermark: Offset = 0
 
     @property
-    def end_offset(self) -> int:
+    def end_offset(self) -> Offset:
         """The LEO: the offset that the next record will have."""
         return len(self.records)
 
     @property
-    def latest_epoch(self) -> int | None:
+    def latest_epoch(self) -> LeaderEpoch | None:
         """The epoch of the last record; none if there is no record."""
         return self.records[-1].leader_epoch if self.records else None
 
@@ -48,7 +52,7 @@ class ReplicaLog(NamedTuple):
         """The leader-epoch cache that its records amount to."""
         return LeaderEpochs.of(record.leader_epoch for record in self.records)
 
-    def at(self, offset: int) -> Record | None:
+    def at(self, offset: Offset) -> Record | None:
         """The record at an offset, or none if the log does not reach so far.
 
         >>> ReplicaLog((Record(7, 0),)).at(0), ReplicaLog().at(0)
@@ -60,7 +64,7 @@ class ReplicaLog(NamedTuple):
         """The log with one more record at its end."""
         return self._replace(records=(*self.records, record))
 
-    def truncate_to(self, offset: int) -> ReplicaLog:
+    def truncate_to(self, offset: Offset) -> ReplicaLog:
         """The log without the records from an offset on; its high watermark is lowered to its end if need be.
 
         Truncating beyond the end changes nothing. [UnifiedLog.truncateTo, 3.9]
@@ -74,11 +78,11 @@ class ReplicaLog(NamedTuple):
             return self
         return ReplicaLog(self.records[:offset], min(self.high_watermark, offset))
 
-    def with_high_watermark(self, offset: int) -> ReplicaLog:
+    def with_high_watermark(self, offset: Offset) -> ReplicaLog:
         """The log with its high watermark there, or at its end if that is lower. [maybeUpdateHighWatermark, 3.9]"""
         return self._replace(high_watermark=max(0, min(offset, len(self.records))))
 
-    def common_prefix(self, other: ReplicaLog) -> int:
+    def common_prefix(self, other: ReplicaLog) -> Offset:
         """The first offset at which two logs differ, or one of them ends.
 
         >>> ReplicaLog((Record(0, 0), Record(1, 1))).common_prefix(ReplicaLog((Record(0, 0), Record(2, 1))))

@@ -91,7 +91,7 @@ class Model:
 
     def __init__(self, specification: Given):
         self.specification = specification = arguments.specification(specification)
-        self.layout = Layout(specification.variables)
+        self.layout = Layout(specification.variables, specification.states)
         self.actions = specification.actions
         if not self.actions:
             raise SpecificationError(f"{specification.name}: it has no action")

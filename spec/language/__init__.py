@@ -49,6 +49,7 @@ from spec.language.errors import (
     SpecificationError,
     UsageError,
 )
+from spec.language.sizes import Partial, Size, Total, at_most
 from spec.language.specification import Specification
 from spec.language.state import State
 from spec.language.symmetry import either, every, interchangeable, part_of
@@ -79,13 +80,17 @@ __all__ = [
     "LEFT_OUT",
     "MappingDomain",
     "OutOfDomain",
+    "Partial",
+    "Size",
     "Specification",
     "SpecificationError",
     "State",
     "Step",
+    "Total",
     "UsageError",
     "action",
     "assumption",
+    "at_most",
     "booleans",
     "bound",
     "constant",

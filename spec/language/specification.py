@@ -16,11 +16,23 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Self
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, get_args
 
 from spec.language.domains import Domain, MappingDomain, as_domain, choices_of
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
-from spec.language.words import MARK, Constant, Mark, Step, plain
+from spec.language.sizes import Size, Sizes, types_in
+from spec.language.state import State
+from spec.language.words import MARK, Constant, Declared, Mark, Step, plain
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    S = TypeVar("S", bound=State, covariant=True, default=State)
+else:
+    from typing import TypeVar
+
+    S = TypeVar("S", bound=State, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -65,8 +77,12 @@ class View:
     instances: tuple[Instance, ...]
 
 
-class Specification:
-    """A system, to be subclassed. Its docstring says what is modelled, what is left out, and why that is safe."""
+class Specification(Generic[S]):
+    """A system, to be subclassed. Its docstring says what is modelled, what is left out, and why that is safe.
+
+    `class Lease(Specification[Leases])` is one whose variables are those of the class of states `Leases`; rules that
+    variants with more variables share are generic in their states.
+    """
 
     name: ClassVar[str] = ""
     """What the system is called, and its variants; without one, the class's name in small letters."""
@@ -77,12 +93,16 @@ class Specification:
     releases: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Each release in order, oldest first, with the constants that it had. The last one is the default."""
 
+    states: ClassVar[type[State]] = State
+    """The class of its states: what is given to actions and properties as `s`."""
+
     _head: ClassVar[Mapping[str, Any]] = {}
     _fixed: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, **fixed: Any) -> None:
         super().__init_subclass__()
         _check_names(cls)
+        cls.states = _states_of(cls)
         if not (cls.__dict__.get("name") or (fixed and cls.name)):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
         cls._head = fixed
@@ -96,7 +116,7 @@ class Specification:
                     f"class {cls.__name__} fixes {name} = {value!r}: it must be {known[name].allowed}"
                 )
         for name, (function, mark) in cls._marked().items():
-            _check_parameters(cls.__name__, name, function, mark)
+            _check_parameters(cls.__name__, name, function, mark, cls._where_marked(name).__annotations__)
 
     def __init__(self, **constants: Any) -> None:
         known = self.constants()
@@ -208,6 +228,27 @@ class Specification:
             if not getattr(self, name)():
                 raise AssumptionViolated(f"{name}: {sentence_of(function)}")
 
+    # Sizes.
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """How large each type is here that is not made of others, and each place that is narrower than its type.
+
+        To be overridden: `return {BrokerId: range(self.brokers), Node.version: integers(0, 3)}`.
+        """
+        return {}
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        return Sizes(self.sizes())
+
+    def domain_of(self, type_: Any, **narrowed: Size) -> Domain[Any]:
+        """The values of a type, by `sizes`; if it is a record, with these of its fields narrowed.
+
+        Raises:
+            SpecificationError: something that it is made of has no size, or is narrowed beyond its type.
+        """
+        return self._sizes.domain(type_, **narrowed)
+
     # What the marks say.
 
     @classmethod
@@ -226,12 +267,25 @@ class Specification:
             if mark.kind in kinds and (mark.when is None or mark.when(self)):
                 yield name, function, mark
 
+    @classmethod
+    def _where_marked(cls, name: str) -> Callable[..., Any]:
+        """The method that has the mark; one that overrides it needs neither mark nor types."""
+        found: Callable[..., Any] = next(vars(it)[name] for it in cls.__mro__ if hasattr(vars(it).get(name), MARK))
+        return found
+
     def _domains(self, name: str, mark: Mark) -> dict[str, Domain[Any]]:
+        """Of each parameter: what it ranges over, or else its type."""
+        method = self._where_marked(name)
+        parameters = _parameters_of(method, mark.kind)
         domains = {}
-        for parameter, given in mark.parameters.items():
+        for parameter in mark.parameters if {*parameters} <= {*mark.parameters} else parameters:
             try:
-                ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
-                domains[parameter] = as_domain(ranged)
+                if parameter in mark.parameters:
+                    given = mark.parameters[parameter]
+                    ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
+                    domains[parameter] = as_domain(ranged)
+                else:
+                    domains[parameter] = self.domain_of(_type_of(method, parameter))
             except SpecificationError as wrong:
                 raise SpecificationError(f"{mark.kind} {name}: parameter {parameter}: {wrong}") from None
         return domains
@@ -245,11 +299,29 @@ class Specification:
 
     @cached_property
     def variables(self) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
-        """Each variable's docstring and domain."""
-        return {
+        """Each variable's sentence and domain."""
+        declared = {
+            name: (each.doc, self._laid_out(name, each))
+            for name, each in self.states.declared().items()
+            if each.when is None or each.when(self)
+        }
+        return declared | {
             name: (inspect.getdoc(function) or "", self._domain_of(name))
             for name, function, _ in self._of_kind("variable")
         }
+
+    def _laid_out(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
+        """As its type has it, or what is said there of the whole or, key by key, of a mapping's values."""
+        try:
+            type_, of = types_in(self.states)[name], declared.of
+            if of is None:
+                return self._sizes.layout(type_)
+            if len(inspect.signature(of).parameters) == 1:
+                domain = of(self)
+                return domain if isinstance(domain, MappingDomain) else as_domain(domain)
+            return self._sizes.layout(type_, lambda key: of(self, key))
+        except SpecificationError as wrong:
+            raise SpecificationError(f"variable {name}: {wrong}") from None
 
     def _domain_of(self, name: str) -> Domain[Any] | MappingDomain:
         try:
@@ -327,7 +399,7 @@ def _head_of(base: type) -> Mapping[str, Any]:
     return head
 
 
-_TO_SAY = {"name", "leaves_out", "deadlock", "releases"}
+_TO_SAY = {"name", "leaves_out", "deadlock", "releases", "sizes"}
 _TAKEN = {name for name in vars(Specification) if not name.startswith("__")} | {"type_ok"}
 _TAKEN_BY_THE_STATE = {"_layout", "_row"}
 _PYTHONS_OWN = {"__annotations__", "__annotations_cache__"}
@@ -342,6 +414,8 @@ def _check_names(cls: type[Specification]) -> None:
             raise SpecificationError(f"{kind} {cls.__name__}.{name}: the name is taken by the language".lstrip())
         if name == "releases" and not _is_by_release(value):
             raise SpecificationError(f"{cls.__name__}.releases: for each release a mapping of constants to values")
+        if name == "sizes" and not inspect.isfunction(value):
+            raise SpecificationError(f"{cls.__name__}.sizes: a method that gives the size of each type")
         if name == "__init__":
             raise SpecificationError(f"{cls.__name__}.__init__: a specification is made of its constants alone")
         if isinstance(value, list | dict | set) and name not in _TO_SAY | _PYTHONS_OWN:
@@ -366,8 +440,35 @@ _GIVEN = {
 }
 
 
-def _check_parameters(cls: str, name: str, function: Callable[..., Any], mark: Mark) -> None:
-    """A method's parameters are what its word gives it, and then those that have a range."""
+def _parameters_of(function: Callable[..., Any], kind: str) -> tuple[str, ...]:
+    """The parameters behind those that the word gives."""
+    asked = tuple(inspect.signature(function).parameters)
+    return next(asked[len(given) :] for given in _GIVEN[kind] if asked[: len(given)] == given)
+
+
+def _type_of(function: Callable[..., Any], parameter: str) -> Any:
+    """What a parameter is annotated with."""
+    names = getattr(inspect.unwrap(function), "__globals__", {})
+    alone = SimpleNamespace(
+        __annotations__={parameter: function.__annotations__[parameter]}, __qualname__=function.__qualname__
+    )
+    return types_in(alone, names)[parameter]
+
+
+def _states_of(cls: type[Specification[Any]]) -> type[State]:
+    """The class of states that a class names, `Specification[Leases]`, or its bases do."""
+    for base in vars(cls).get("__orig_bases__", ()):
+        for given in get_args(base):
+            named = getattr(given, "__bound__", None) or given
+            if isinstance(named, type) and issubclass(named, State):
+                return named
+    return cls.states
+
+
+def _check_parameters(
+    cls: str, name: str, function: Callable[..., Any], mark: Mark, types: Mapping[str, Any]
+) -> None:
+    """A method's parameters are what its word gives it, and then those that have a range or a type."""
     asked = tuple(inspect.signature(function).parameters)
     for given in _GIVEN[mark.kind]:
         if asked[: len(given)] == given:
@@ -377,7 +478,7 @@ def _check_parameters(cls: str, name: str, function: Callable[..., Any], mark: M
         forms = " or ".join(f"({', '.join(given)}, ...)" for given in _GIVEN[mark.kind])
         raise SpecificationError(f"{mark.kind} {cls}.{name}: it must begin {forms}")
     for parameter in rest:
-        if parameter not in mark.parameters:
+        if parameter not in mark.parameters and parameter not in types:
             raise SpecificationError(f"{mark.kind} {cls}.{name}: parameter {parameter} has no domain")
     for parameter in mark.parameters:
         if parameter not in rest:

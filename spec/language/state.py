@@ -14,12 +14,14 @@ canonical form and its bits, is one look into a dictionary but for the first tim
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
 from spec.language.errors import OutOfDomain, SpecificationError, shown
 from spec.language.listing import counted, within
+from spec.language.words import Declared
 
 Values = tuple[Any, ...]
 """A state: the value of every cell, in the order of the layout."""
@@ -129,9 +131,17 @@ class Variable(NamedTuple):
 
 
 class Layout:
-    """The cells of a specification's state, in the order in which its variables are declared, and their slots."""
+    """The cells of a specification's state, in the order in which its variables are declared, and their slots.
 
-    def __init__(self, domains: Mapping[str, tuple[str, Domain[Any] | MappingDomain]]):
+    Args:
+        domains: of each variable, with what it means.
+        states: the class of what actions and properties are given.
+    """
+
+    def __init__(
+        self, domains: Mapping[str, tuple[str, Domain[Any] | MappingDomain]], states: type[State] | None = None
+    ):
+        self.states = State if states is None else states
         self.variables: dict[str, Variable] = {}
         cells: list[tuple[str, Domain[Any]]] = []
         for name, (doc, domain) in domains.items():
@@ -224,14 +234,35 @@ class Row:
 
 
 class State:
-    """The variables of a specification, as attributes of the `s` that actions and properties are given."""
+    """The variables of a specification, as attributes of the `s` that actions and properties are given.
+
+    To be subclassed: each variable is a line, `holder: ClientId | None = variable("Who has it.")`. What is said of
+    several of them is a method.
+    """
 
     _layout: Layout
     _row: Row
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, value in vars(cls).items():
+            if isinstance(value, Declared) and name not in inspect.get_annotations(cls):
+                raise SpecificationError(f"variable {cls.__name__}.{name}: its type does not stand before it")
+            if isinstance(value, Declared) and hasattr(State, name):
+                raise SpecificationError(f"variable {cls.__name__}.{name}: the name is taken by the language")
+
+    @classmethod
+    def declared(cls) -> dict[str, Declared]:
+        """The variables, in the order of their declaration."""
+        found: dict[str, Declared] = {}
+        for base in reversed(cls.__mro__):
+            found |= {name: value for name, value in vars(base).items() if isinstance(value, Declared)}
+        return found
+
     def __new__(cls, layout: Layout, row: Row | None = None) -> State:  # noqa: D102
         # Reading is what happens most: a mapping is an attribute as it stands, a plain variable a property.
         plain = {v.name: _plain(v.name, v.at) for v in layout.variables.values() if isinstance(v.at, int)}
+        plain |= {name: _missing(name) for name in cls.declared() if name not in layout.variables}
         self: State = object.__new__(type("State", (cls,), plain))
         row = Row() if row is None else row
         self.__dict__.update(_layout=layout, _row=row)
@@ -266,7 +297,7 @@ class Window:
 
     def __init__(self, layout: Layout):
         self.layout = layout
-        self.s = State(layout)
+        self.s = layout.states(layout)
         self._row = self.s._row
         self._base: Values = ()
 
@@ -322,6 +353,15 @@ def _plain(name: str, at: int) -> property:
         return row.values[at]
 
     return property(get, doc=f"The variable {name}.")
+
+
+def _missing(name: str) -> property:
+    """What is declared, and does not exist under these constants."""
+
+    def get(self: State) -> Any:
+        raise SpecificationError(self._unknown(name))
+
+    return property(get)
 
 
 class _TotalMapping(MutableMapping[Any, Any]):

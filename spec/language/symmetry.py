@@ -91,7 +91,8 @@ def either(*choices: Domain[Any] | Iterable[Any]) -> Domain[Any]:
     domains = [as_domain(choice) for choice in choices]
     both = EnumerationDomain(chain.from_iterable(domains))
     home = {value: domain for domain in domains for value in domain}
-    both.moving = Moving(_united(domains), lambda value, permutation: moved(home[value], value, permutation))
+    if sorts := _united(domains):
+        both.moving = Moving(sorts, lambda value, permutation: moved(home[value], value, permutation))
     return both
 
 

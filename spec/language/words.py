@@ -165,10 +165,55 @@ def _is_of_the_specification(given: Any) -> bool:
     return True
 
 
-variable = _Word(
-    "variable",
-    """A variable: a method without parameters that gives its domain, or `mapping(...)`. Its docstring says what
-    it stands for and what the model ignores about it.""",
+@dataclass(frozen=True)
+class Declared:
+    """A variable as it stands in a class of states: what it means, and where it is narrower than its type."""
+
+    doc: str
+    of: Callable[..., Any] | None
+    when: Callable[[Any], object] | None
+
+
+class _Variable:
+    """`variable`: what declares a variable in a class of states, and a word before a method."""
+
+    def __init__(self, doc: str):
+        self.__doc__ = doc
+        self._word = _Word("variable", doc)
+
+    @overload
+    def __call__(self, function: F, /) -> F: ...
+
+    @overload
+    def __call__(self, /, *, when: Callable[[Any], object] | None = None) -> Callable[[F], F]: ...
+
+    @overload
+    def __call__(
+        self, doc: str, /, *, of: Callable[..., Any] | None = None, when: Callable[[Any], object] | None = None
+    ) -> Any: ...
+
+    def __call__(self, given: Any = None, /, *, of: Any = None, when: Any = None, **parameters: Any) -> Any:
+        if not isinstance(given, str):
+            marked = self._word(when=when, **parameters)
+            return marked if given is None else marked(given)
+        what = f"variable({shown(given)})"
+        if of is not None and not callable(of):
+            raise SpecificationError(f"{what}: of= is a function of the specification, lambda self: ...")
+        if when is not None and not _is_of_the_specification(when):
+            raise SpecificationError(f"{what}: when= is a function of the specification, lambda self: ...")
+        return Declared(inspect.cleandoc(given), of, when)
+
+    def __repr__(self) -> str:
+        return "variable"
+
+
+variable = _Variable(
+    """A variable. In a class of states it is declared in a line, `holder: ClientId | None = variable("Who has it.")`:
+    its domain is that of its type, or what `of=` makes of the specification, and of the key where it is a mapping.
+    `when=` says whether it exists under these constants at all.
+
+    In a specification it is a method without parameters that gives its domain, or `mapping(...)`; its docstring says
+    what it stands for.""",
 )
 initial = _Word(
     "initial",

@@ -2,70 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, Literal, NamedTuple
 
+from election.ids import BrokerId, LeaderEpoch
 from spec.language import (
-    Domain,
-    MappingDomain,
+    Partial,
+    Size,
     Specification,
     State,
     Step,
+    Total,
     action,
     assumption,
+    at_most,
     bound,
     constant,
     initial,
     integers,
     interchangeable,
     invariant,
-    mapping,
-    one_of,
-    optional,
-    partial_mapping,
-    record,
     require,
     say,
-    sequence_of,
     sometimes,
-    subset_of,
     switch,
     transition_invariant,
     variable,
 )
 from spec.releases import since
 from statemachines import truncation
-from statemachines.leader_epochs import EpochEndOffset
-from statemachines.replica_log import Record, ReplicaLog
+from statemachines.leader_epochs import EpochEndOffset, Offset
+from statemachines.replica_log import Record, RecordId, ReplicaLog
 
 
 class LeaderAndIsr(NamedTuple):
     """Who leads, under which leader epoch, and who is in sync: in ZooKeeper, in a request, or as a broker has it."""
 
-    leader_epoch: int = -1
+    leader_epoch: Literal[-1] | LeaderEpoch = -1
     """-1 before the first election, whose epoch is 0."""
-    leader: int | None = None
-    isr: frozenset[int] = frozenset()
+    leader: BrokerId | None = None
+    isr: frozenset[BrokerId] = frozenset()
 
 
 class Committed(NamedTuple):
     """A record that lay below the high watermark of a leader once, and where."""
 
-    offset: int
+    offset: Offset
     record: Record
 
     def __str__(self) -> str:
         return f"{self.record} at {self.offset}"
 
 
-def each_broker(self: Replication) -> Domain[int]:
-    """The brokers, each of which has a replica. None is special."""
-    return interchangeable("broker", range(self.brokers))
+class Partition(State):
+    """One partition: its replicas, ZooKeeper, the requests."""
 
-
-def each_leader_epoch(self: Replication) -> range:
-    """The epochs that elections have."""
-    return range(self.max_leader_epoch + 1)
+    log: Total[BrokerId, ReplicaLog] = variable("The log of each replica, with its high watermark.")
+    replica: Total[BrokerId, LeaderAndIsr] = variable(
+        "What each broker goes by: the last LeaderAndIsr request that it accepted, and as leader its ISR since."
+    )
+    partition_state: LeaderAndIsr = variable(
+        "The partition's state node in ZooKeeper. Left out: its version; whoever writes has read it in that step."
+    )
+    leader_and_isr: Partial[LeaderEpoch, LeaderAndIsr] = variable(
+        "The LeaderAndIsr request of each epoch, from when it is sent on: each is delivered late, twice or never.",
+        of=lambda self, epoch: self.domain_of(LeaderAndIsr, leader_epoch=[epoch]),
+    )
+    next_record_id: RecordId = variable("What the next record is called, so that no two are the same.")
+    committed: frozenset[Committed] = variable(
+        "What lay below the high watermark of a broker that presumed leadership: a history, which no broker has.",
+        when=lambda self: self.history,
+    )
 
 
 def several_brokers(self: Replication) -> bool:
@@ -78,7 +85,7 @@ def several_epochs(self: Replication) -> bool:
     return self.brokers > 1 and self.max_leader_epoch > 0
 
 
-class Replication(Specification):
+class Replication(Specification[Partition]):
     """The replicas of one partition, under a controller that may elect any member of the ISR at any time.
 
     At the abstraction of Jason Gustafson's TLA+ models of this protocol, and with `history` off in the very same
@@ -126,65 +133,33 @@ class Replication(Specification):
         """Replication itself is only what the versions share: `Replication.of(truncation=...)` is one of them."""
         return type(self) is not Replication
 
-    # Variables: the replicas, ZooKeeper, the requests.
-
-    @variable
-    def log(self) -> MappingDomain:
-        """The log of each replica, with its high watermark."""
-        records = sequence_of(self.any_record(), longest=self.log_size)
-        high_watermark = integers(0, self.log_size)
-        return mapping(each_broker(self), record(ReplicaLog, records=records, high_watermark=high_watermark))
-
-    @variable
-    def replica(self) -> MappingDomain:
-        """What each broker goes by: the last LeaderAndIsr request that it accepted, and as leader its ISR since."""
-        return mapping(each_broker(self), self.leader_and_isr_with(integers(-1, self.max_leader_epoch)))
-
-    @variable
-    def partition_state(self) -> Domain[LeaderAndIsr]:
-        """The partition's state node in ZooKeeper. Left out: its version; whoever writes has read it in that step."""
-        return self.leader_and_isr_with(integers(-1, self.max_leader_epoch))
-
-    @variable
-    def leader_and_isr(self) -> MappingDomain:
-        """The LeaderAndIsr request of each epoch, from when it is sent on: each is delivered late, twice or never."""
-        return partial_mapping(each_leader_epoch(self), lambda epoch: self.leader_and_isr_with(one_of(epoch)))
-
-    @variable
-    def next_record_id(self) -> Domain[int]:
-        """What the next record is called, so that no two are the same."""
-        return integers(0, self.max_records)
-
-    @variable(when=lambda self: self.history)
-    def committed(self) -> Domain[frozenset[Committed]]:
-        """What lay below the high watermark of a broker that presumed leadership: a history, which no broker has."""
-        return subset_of(record(Committed, offset=integers(0, self.log_size - 1), record=self.any_record()))
-
-    def any_record(self) -> Domain[Record]:
-        """A record under any epoch."""
-        epochs = integers(0, self.max_leader_epoch)
-        return record(Record, id=integers(0, self.max_records - 1), leader_epoch=epochs)
-
-    def leader_and_isr_with(self, leader_epoch: Domain[int]) -> Domain[LeaderAndIsr]:
-        """A leadership under one of these epochs."""
-        leader, isr = optional(each_broker(self)), subset_of(each_broker(self))
-        return record(LeaderAndIsr, leader_epoch=leader_epoch, leader=leader, isr=isr)
+    def sizes(self) -> Mapping[Any, Size]:
+        """Offsets and ids of records as far as there are records."""
+        return {
+            BrokerId: interchangeable("broker", range(self.brokers)),
+            LeaderEpoch: range(self.max_leader_epoch + 1),
+            Offset: integers(0, self.log_size),
+            RecordId: integers(0, self.max_records),
+            ReplicaLog.records: at_most(self.log_size),
+            Record.id: range(self.max_records),
+            Committed.offset: range(self.log_size),
+        }
 
     @initial
-    def a_partition_without_leader(self, s: State) -> None:
+    def a_partition_without_leader(self, s: Partition) -> None:
         """Nothing is written, nobody leads, and everybody is in sync."""
-        s.partition_state = LeaderAndIsr(isr=frozenset(each_broker(self)))
+        s.partition_state = LeaderAndIsr(isr=frozenset(self.domain_of(BrokerId)))
 
     # The controller.
 
-    def send(self, s: State, leader: int | None, isr: frozenset[int]) -> None:
+    def send(self, s: Partition, leader: BrokerId | None, isr: frozenset[BrokerId]) -> None:
         """The controller writes a leadership under the next epoch to ZooKeeper, and sends it to every replica."""
         epoch = s.partition_state.leader_epoch + 1
         bound(epoch <= self.max_leader_epoch)
         s.partition_state = s.leader_and_isr[epoch] = LeaderAndIsr(epoch, leader, isr)
 
-    @action(broker=each_broker)
-    def controller_shrink_isr(self, s: State, broker: int) -> None:
+    @action
+    def controller_shrink_isr(self, s: Partition, broker: BrokerId) -> None:
         """The controller takes a broker out of the ISR, but for the last one, and its leadership from a leader.
 
         [ReplicaStateMachine.removeReplicasFromIsr, 3.9]
@@ -196,8 +171,8 @@ class Replication(Specification):
         else:
             self.send(s, None, state.isr - {broker} or state.isr)
 
-    @action(broker=each_broker)
-    def controller_elect_leader(self, s: State, broker: int) -> None:
+    @action
+    def controller_elect_leader(self, s: Partition, broker: BrokerId) -> None:
         """The controller elects a member of the ISR.
 
         Any member, at any time: a coarse rule, which covers every clean strategy of `election`. What some of these
@@ -209,9 +184,11 @@ class Replication(Specification):
 
     # Whoever is sent a request.
 
-    def later_request(self, s: State, broker: int, epoch: int, leaders: Collection[int | None]) -> LeaderAndIsr:
+    def later_request(
+        self, s: Partition, broker: BrokerId, epoch: LeaderEpoch, leaders: Collection[BrokerId | None]
+    ) -> LeaderAndIsr:
         """The request of an epoch that names one of these leaders, and is later than what the broker goes by."""
-        request: LeaderAndIsr | None = s.leader_and_isr.get(epoch)
+        request = s.leader_and_isr.get(epoch)
         require(request is not None and request.leader in leaders)
         require(epoch > s.replica[broker].leader_epoch)
         assert request is not None
@@ -219,17 +196,17 @@ class Replication(Specification):
 
     # Whoever presumes to lead.
 
-    def presumes_leadership(self, s: State, broker: int) -> bool:
+    def presumes_leadership(self, s: Partition, broker: BrokerId) -> bool:
         """Whether a broker believes that it leads, rightly or not."""
-        return bool(s.replica[broker].leader == broker)
+        return s.replica[broker].leader == broker
 
-    def is_true_leader(self, s: State, broker: int) -> bool:
+    def is_true_leader(self, s: Partition, broker: BrokerId) -> bool:
         """Whether it believes so, and ZooKeeper has it under the same epoch."""
         mine, state = s.replica[broker], s.partition_state
-        return bool(mine.leader == broker == state.leader and mine.leader_epoch == state.leader_epoch)
+        return mine.leader == broker == state.leader and mine.leader_epoch == state.leader_epoch
 
-    @action(broker=each_broker, epoch=each_leader_epoch)
-    def become_leader(self, s: State, broker: int, epoch: int) -> None:
+    @action
+    def become_leader(self, s: Partition, broker: BrokerId, epoch: LeaderEpoch) -> None:
         """A broker accepts a request of a later epoch that makes it leader. Its log stays.
 
         [Partition.makeLeader, 3.9]
@@ -237,8 +214,8 @@ class Replication(Specification):
         s.replica[broker] = self.later_request(s, broker, epoch, {broker})
         self.remember_committed(s, broker)
 
-    @action(leader=each_broker)
-    def leader_write(self, s: State, leader: int) -> None:
+    @action
+    def leader_write(self, s: Partition, leader: BrokerId) -> None:
         """A leader appends a record under its epoch. [Partition.appendRecordsToLeader, 3.9]"""
         require(self.presumes_leadership(s, leader))
         bound(s.next_record_id < self.max_records)
@@ -247,8 +224,8 @@ class Replication(Specification):
         s.log[leader] = log.append(Record(s.next_record_id, s.replica[leader].leader_epoch))
         s.next_record_id += 1
 
-    @action(leader=each_broker)
-    def leader_increment_high_watermark(self, s: State, leader: int) -> None:
+    @action
+    def leader_increment_high_watermark(self, s: Partition, leader: BrokerId) -> None:
         """A leader commits its next record, which its whole ISR has. [Partition.maybeIncrementLeaderHW, 3.9]"""
         require(self.presumes_leadership(s, leader))
         log = s.log[leader]
@@ -258,8 +235,8 @@ class Replication(Specification):
         s.log[leader] = log.with_high_watermark(offset)
         self.remember_committed(s, leader)
 
-    @action(leader=each_broker, replica=each_broker, when=several_brokers)
-    def leader_shrink_isr(self, s: State, leader: int, replica: int) -> None:
+    @action(when=several_brokers)
+    def leader_shrink_isr(self, s: Partition, leader: BrokerId, replica: BrokerId) -> None:
         """The true leader takes a replica that is behind out of the ISR. [Partition.maybeShrinkIsr, 3.9]"""
         require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
@@ -267,8 +244,8 @@ class Replication(Specification):
         require(not self.is_caught_up(s, replica, leader))
         self.write_isr(s, leader, mine.isr - {replica})
 
-    @action(leader=each_broker, replica=each_broker, when=several_brokers)
-    def leader_expand_isr(self, s: State, leader: int, replica: int) -> None:
+    @action(when=several_brokers)
+    def leader_expand_isr(self, s: Partition, leader: BrokerId, replica: BrokerId) -> None:
         """The true leader takes a replica that has caught up into the ISR. [Partition.maybeExpandIsr, 3.9]"""
         require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
@@ -276,12 +253,12 @@ class Replication(Specification):
         require(self.may_join(s, replica, leader))
         self.write_isr(s, leader, mine.isr | {replica})
 
-    def write_isr(self, s: State, leader: int, isr: frozenset[int]) -> None:
+    def write_isr(self, s: Partition, leader: BrokerId, isr: frozenset[BrokerId]) -> None:
         """The true leader writes its ISR to ZooKeeper, under the same epoch; nobody is sent anything."""
         s.partition_state = s.partition_state._replace(isr=isr)
         s.replica[leader] = s.replica[leader]._replace(isr=isr)
 
-    def remember_committed(self, s: State, leader: int) -> None:
+    def remember_committed(self, s: Partition, leader: BrokerId) -> None:
         """What is below the high watermark of a leader is committed."""
         if self.history:
             log = s.log[leader]
@@ -289,21 +266,21 @@ class Replication(Specification):
 
     # Whoever follows.
 
-    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+    def truncation_offset(self, s: Partition, follower: BrokerId, leader: BrokerId) -> Offset:
         """To where a follower truncates its log before it fetches from a leader."""
         raise NotImplementedError
 
-    @action(broker=each_broker, epoch=each_leader_epoch, when=several_brokers)
-    def become_follower(self, s: State, broker: int, epoch: int) -> None:
+    @action(when=several_brokers)
+    def become_follower(self, s: Partition, broker: BrokerId, epoch: LeaderEpoch) -> None:
         """A broker accepts a request of a later epoch that names another leader, and truncates its log.
 
         [ReplicaManager.makeFollowers, Partition.makeFollower, 3.9]
         """
-        request = self.later_request(s, broker, epoch, {*each_broker(self)} - {broker})
+        request = self.later_request(s, broker, epoch, {*self.domain_of(BrokerId)} - {broker})
         self.truncate(s, broker, request)
         s.replica[broker] = request
 
-    def truncate(self, s: State, follower: int, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Partition, follower: BrokerId, request: LeaderAndIsr) -> None:
         """A broker that is about to follow the leader of a request truncates its log."""
         log, leader = s.log[follower], request.leader
         assert leader is not None
@@ -313,13 +290,13 @@ class Replication(Specification):
             say("it truncates its log")
         s.log[follower] = log.truncate_to(offset)
 
-    @action(broker=each_broker, epoch=each_leader_epoch, when=lambda self: self.adopt_leaderless)
-    def become_leaderless(self, s: State, broker: int, epoch: int) -> None:
+    @action(when=lambda self: self.adopt_leaderless)
+    def become_leaderless(self, s: Partition, broker: BrokerId, epoch: LeaderEpoch) -> None:
         """A broker accepts a request of a later epoch that names no leader."""
         s.replica[broker] = self.later_request(s, broker, epoch, {None})
 
-    @action(follower=each_broker, leader=each_broker, when=several_brokers)
-    def follower_fetch(self, s: State, follower: int, leader: int) -> None:
+    @action(when=several_brokers)
+    def follower_fetch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> None:
         """A follower fetches the next record, and the high watermark with it. [ReplicaFetcherThread, 3.9]"""
         require(follower != leader and self.presumes_leadership(s, leader))
         require(self.may_fetch(s, follower, leader))
@@ -330,27 +307,27 @@ class Replication(Specification):
 
     # What one broker knows of another; here the versions differ.
 
-    def follows(self, s: State, follower: int, leader: int) -> bool:
+    def follows(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether a replica takes this broker for the leader."""
-        return bool(s.replica[follower].leader == leader)
+        return s.replica[follower].leader == leader
 
-    def has_reached(self, s: State, follower: int, leader: int, offset: int) -> bool:
+    def has_reached(self, s: Partition, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Whether both logs reach up to an offset, as far as the leader can tell from a fetch."""
-        return bool(s.log[follower].end_offset >= offset and s.log[leader].end_offset >= offset)
+        return s.log[follower].end_offset >= offset and s.log[leader].end_offset >= offset
 
-    def may_fetch(self, s: State, follower: int, leader: int) -> bool:
+    def may_fetch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether the leader answers a fetch at the end of the follower's log."""
         return self.follows(s, follower, leader)
 
-    def is_caught_up(self, s: State, follower: int, leader: int) -> bool:
+    def is_caught_up(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether a member of the ISR may stay there."""
         return self.follows(s, follower, leader) and self.has_reached(s, follower, leader, s.log[leader].end_offset)
 
-    def has_acknowledged(self, s: State, follower: int, leader: int, offset: int) -> bool:
+    def has_acknowledged(self, s: Partition, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Whether a member of the ISR, the leader among them, lets the high watermark move up to an offset."""
         return self.follows(s, follower, leader) and self.has_reached(s, follower, leader, offset)
 
-    def may_join(self, s: State, follower: int, leader: int) -> bool:
+    def may_join(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether a replica that is not in the ISR has all that the leader has committed."""
         return self.follows(s, follower, leader) and self.has_reached(
             s, follower, leader, s.log[leader].high_watermark
@@ -358,79 +335,81 @@ class Replication(Specification):
 
     # Properties.
 
-    def has_the_same_committed(self, s: State, leader: int, replica: int) -> bool:
+    def has_the_same_committed(self, s: Partition, leader: BrokerId, replica: BrokerId) -> bool:
         """Whether a replica has what the leader has at every offset below the leader's high watermark."""
         mine, offset = s.log[leader], s.log[leader].high_watermark
-        return bool(offset <= mine.end_offset and mine.records[:offset] == s.log[replica].records[:offset])
+        return offset <= mine.end_offset and mine.records[:offset] == s.log[replica].records[:offset]
 
-    @invariant(leader=each_broker, member=each_broker)
-    def weak_isr(self, s: State, leader: int, member: int) -> bool:
+    @invariant
+    def weak_isr(self, s: Partition, leader: BrokerId, member: BrokerId) -> bool:
         """D4: each member of the ISR that a leader believes in has what this leader has committed."""
         mine = s.replica[leader]
         if mine.leader != leader or member not in mine.isr:
             return True
         return self.has_the_same_committed(s, leader, member)
 
-    @invariant(leader=each_broker, member=each_broker)
-    def strong_isr(self, s: State, leader: int, member: int) -> bool:
+    @invariant
+    def strong_isr(self, s: Partition, leader: BrokerId, member: BrokerId) -> bool:
         """D3: each member of the ISR in ZooKeeper, any of whom may be elected, has what any leader has committed."""
         if member not in s.partition_state.isr or not self.presumes_leadership(s, leader):
             return True
         return self.has_the_same_committed(s, leader, member)
 
     @invariant
-    def leader_in_isr(self, s: State) -> bool:
+    def leader_in_isr(self, s: Partition) -> bool:
         """P1: in ZooKeeper there is no leader, or the leader is in the ISR."""
         return s.partition_state.leader is None or s.partition_state.leader in s.partition_state.isr
 
-    @invariant(leader=each_broker, when=lambda self: self.history)
-    def leader_completeness(self, s: State, leader: int) -> bool:
+    @invariant(when=lambda self: self.history)
+    def leader_completeness(self, s: Partition, leader: BrokerId) -> bool:
         """D5: a true leader has every record that was ever committed, where it was."""
         if not self.is_true_leader(s, leader):
             return True
         return all(s.log[leader].at(each.offset) == each.record for each in s.committed)
 
     @invariant(when=lambda self: self.history)
-    def committed_once(self, s: State) -> bool:
+    def committed_once(self, s: Partition) -> bool:
         """D6: no two records were ever committed at one offset."""
         return len({each.offset for each in s.committed}) == len(s.committed)
 
-    @transition_invariant(leader=each_broker)
-    def high_watermark_monotone(self, before: State, step: Step, after: State, leader: int) -> bool:
+    @transition_invariant
+    def high_watermark_monotone(self, before: Partition, step: Step, after: Partition, leader: BrokerId) -> bool:
         """D9: the high watermark of a leader never goes back within its epoch."""
         then, now = before.replica[leader], after.replica[leader]
         if not (then.leader == now.leader == leader and then.leader_epoch == now.leader_epoch):
             return True
-        return bool(before.log[leader].high_watermark <= after.log[leader].high_watermark)
+        return before.log[leader].high_watermark <= after.log[leader].high_watermark
 
     # What must be able to happen.
 
     @sometimes
-    def a_record_is_committed(self, s: State) -> bool:
+    def a_record_is_committed(self, s: Partition) -> bool:
         """A leader has moved its high watermark over a record."""
         return any(
-            self.presumes_leadership(s, broker) and s.log[broker].high_watermark > 0 for broker in each_broker(self)
+            self.presumes_leadership(s, broker) and s.log[broker].high_watermark > 0
+            for broker in self.domain_of(BrokerId)
         )
 
     @sometimes(when=several_brokers)
-    def an_isr_shrinks_and_grows_back(self, before: State, step: Step, after: State) -> bool:
+    def an_isr_shrinks_and_grows_back(self, before: Partition, step: Step, after: Partition) -> bool:
         """The ISR in ZooKeeper grows; everybody was in it at first, so it has shrunk before."""
-        return bool(before.partition_state.isr < after.partition_state.isr)
+        return before.partition_state.isr < after.partition_state.isr
 
     @sometimes(when=several_epochs)
-    def a_leader_changes_with_records_in_flight(self, before: State, step: Step, after: State) -> bool:
+    def a_leader_changes_with_records_in_flight(self, before: Partition, step: Step, after: Partition) -> bool:
         """Another leader is elected while the one before has records that are not committed."""
         old, new = before.partition_state, after.partition_state
         if old.leader is None or new.leader in (None, old.leader):
             return False
-        return self.is_true_leader(before, old.leader) and bool(
-            before.log[old.leader].high_watermark < before.log[old.leader].end_offset
-        )
+        log = before.log[old.leader]
+        return self.is_true_leader(before, old.leader) and log.high_watermark < log.end_offset
 
     @sometimes(when=several_epochs)
-    def a_truncation_cuts_something(self, before: State, step: Step, after: State) -> bool:
+    def a_truncation_cuts_something(self, before: Partition, step: Step, after: Partition) -> bool:
         """A replica loses a record."""
-        return any(after.log[broker].end_offset < before.log[broker].end_offset for broker in each_broker(self))
+        return any(
+            after.log[broker].end_offset < before.log[broker].end_offset for broker in self.domain_of(BrokerId)
+        )
 
 
 class TruncateToHighWatermark(Replication, truncation="truncate-to-high-watermark"):
@@ -439,7 +418,7 @@ class TruncateToHighWatermark(Replication, truncation="truncate-to-high-watermar
     It may be behind the leader's, so that committed records go, and come back only if the leader lives. T1, T2.
     """
 
-    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+    def truncation_offset(self, s: Partition, follower: BrokerId, leader: BrokerId) -> Offset:
         """The follower's own high watermark."""
         return truncation.to_high_watermark(s.log[follower])
 
@@ -457,7 +436,7 @@ class Kip101(TruncateToHighWatermark, truncation="kip-101"):
         among=["published", "kafka"],
     )
 
-    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+    def truncation_offset(self, s: Partition, follower: BrokerId, leader: BrokerId) -> Offset:
         """Where the follower's latest epoch ends at the leader."""
         log, its = s.log[follower], s.log[leader]
         if self.answers == "published":
@@ -472,20 +451,20 @@ class Kip279(Kip101, truncation="kip-279"):
     Whoever is asked answers, even if leader and follower go by different leader epochs. T4, T5.
     """
 
-    def truncation_offset(self, s: State, follower: int, leader: int) -> int:
+    def truncation_offset(self, s: Partition, follower: BrokerId, leader: BrokerId) -> Offset:
         """Where the latest epoch that both have ends, all rounds in one step."""
         log, its = s.log[follower], s.log[leader]
         if self.answers == "published":
             return truncation.published_kip_279(log, its)
         return truncation.in_rounds(log, lambda epoch: self.end_offset_for(s, leader, epoch)).end_offset
 
-    def end_offset_for(self, s: State, leader: int, epoch: int) -> EpochEndOffset:
+    def end_offset_for(self, s: Partition, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
         """What a leader answers to the question where an epoch ends."""
-        its: ReplicaLog = s.log[leader]
+        its = s.log[leader]
         return its.epochs.end_offset_for_kip_279(epoch, its.end_offset)
 
 
-def has_committed_in_its_epoch(s: State, leader: int) -> bool:
+def has_committed_in_its_epoch(s: Partition, leader: BrokerId) -> bool:
     """Whether the leader's high watermark has come to the first record of its epoch, or to the end of its log."""
     log = s.log[leader]
     here = log.at(log.high_watermark)
@@ -500,27 +479,27 @@ class Kip320FirstTry(Kip279, truncation="kip-320-first-try"):
     follower goes by now: strong_isr breaks at three brokers and three epochs.
     """
 
-    def has_reached(self, s: State, follower: int, leader: int, offset: int) -> bool:
+    def has_reached(self, s: Partition, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Whether both have a record of one epoch before an offset."""
         if offset == 0:
             return True
         mine, its = s.log[follower].at(offset - 1), s.log[leader].at(offset - 1)
         return mine is not None and its is not None and mine.leader_epoch == its.leader_epoch
 
-    def may_fetch(self, s: State, follower: int, leader: int) -> bool:
+    def may_fetch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Only if the follower's last record has the epoch of the leader's there."""
         end_offset = s.log[follower].end_offset
         return super().may_fetch(s, follower, leader) and self.has_reached(s, follower, leader, end_offset)
 
-    def may_join(self, s: State, follower: int, leader: int) -> bool:
+    def may_join(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Only when something of the leader's epoch can be compared."""
         return super().may_join(s, follower, leader) and has_committed_in_its_epoch(s, leader)
 
-    def truncate(self, s: State, follower: int, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Partition, follower: BrokerId, request: LeaderAndIsr) -> None:
         """Not yet."""
 
-    @action(follower=each_broker, leader=each_broker, when=several_epochs)
-    def follower_truncate(self, s: State, follower: int, leader: int) -> None:
+    @action(when=several_epochs)
+    def follower_truncate(self, s: Partition, follower: BrokerId, leader: BrokerId) -> None:
         """A follower whose last record has another epoch than the leader's there truncates its log."""
         require(self.follows(s, follower, leader) and self.presumes_leadership(s, leader))
         log, its = s.log[follower], s.log[leader]
@@ -554,18 +533,18 @@ class Kip320(Kip279, truncation="kip-320"):
         True, "A leader can answer for its epoch before it has a record of it (KAFKA-7415); with Kafka's answers."
     )
 
-    def same_epoch(self, s: State, follower: int, leader: int) -> bool:
+    def same_epoch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether both go by one leader epoch, of which this broker is the leader."""
         return self.may_ask(s, s.replica[follower], leader)
 
-    def may_ask(self, s: State, mine: LeaderAndIsr, leader: int) -> bool:
+    def may_ask(self, s: Partition, mine: LeaderAndIsr, leader: BrokerId) -> bool:
         """Whether this broker leads, and under the very leader epoch that the asker goes by."""
         its = s.replica[leader]
         if its.leader != leader:
             return False
         return truncation.check_leader_epoch(mine.leader_epoch, its.leader_epoch) is None
 
-    def truncate(self, s: State, follower: int, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Partition, follower: BrokerId, request: LeaderAndIsr) -> None:
         """Only when the leader has accepted the same request."""
         leader = request.leader
         if self.fence_truncation:
@@ -574,29 +553,29 @@ class Kip320(Kip279, truncation="kip-320"):
         if self.truncate_every_epoch or s.replica[follower].leader != leader:
             super().truncate(s, follower, request)
 
-    def end_offset_for(self, s: State, leader: int, epoch: int) -> EpochEndOffset:
+    def end_offset_for(self, s: Partition, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
         """The answer of a leader that knows where its own epoch began."""
-        its: ReplicaLog = s.log[leader]
+        its = s.log[leader]
         epochs = its.epochs
         if self.persist_epoch_on_lead and self.presumes_leadership(s, leader):
             epochs = epochs.assign(s.replica[leader].leader_epoch, its.end_offset)
         return epochs.end_offset_for(epoch, its.end_offset)
 
-    def may_fetch(self, s: State, follower: int, leader: int) -> bool:
+    def may_fetch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Only under the leader's own epoch."""
         fenced_off = self.fence_fetch and not self.same_epoch(s, follower, leader)
         return not fenced_off and super().may_fetch(s, follower, leader)
 
-    def is_caught_up(self, s: State, follower: int, leader: int) -> bool:
+    def is_caught_up(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Only under the leader's own epoch."""
         return self.same_epoch(s, follower, leader) and super().is_caught_up(s, follower, leader)
 
-    def has_acknowledged(self, s: State, follower: int, leader: int, offset: int) -> bool:
+    def has_acknowledged(self, s: Partition, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Only under the leader's own epoch."""
         fenced_off = self.fence_high_watermark and not self.same_epoch(s, follower, leader)
         return not fenced_off and super().has_acknowledged(s, follower, leader, offset)
 
-    def may_join(self, s: State, follower: int, leader: int) -> bool:
+    def may_join(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
         """Only under the leader's own epoch, and not before that epoch can be told from the records."""
         if self.fence_join and not self.same_epoch(s, follower, leader):
             return False

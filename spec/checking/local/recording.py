@@ -20,7 +20,7 @@ from spec.checking.local.lenses import Lens, Lenses, Record, Unlike
 from spec.checking.model import EvaluationFailed, Model
 from spec.language.errors import Bounded, Disabled, OutOfDomain, SpecificationError
 from spec.language.specification import Action, Instance
-from spec.language.state import Cell, Misplaced, Row, State
+from spec.language.state import Cell, Misplaced, Row
 from spec.language.words import Step
 
 USUAL = 0
@@ -313,7 +313,8 @@ class _View:
     def __init__(self, recorder: Recorder, here: _Cells, before: _Cells):
         self.model, self.first_step_slot = recorder.model, 2 * recorder.n_slots
         self.here.values, self.before.values = here, before
-        self.s, self.then = State(self.model.layout, self.here), State(self.model.layout, self.before)
+        layout = self.model.layout
+        self.s, self.then = layout.states(layout, self.here), layout.states(layout, self.before)
         self.writes: Writes = {}
         self.seen: Seen
 

@@ -21,7 +21,7 @@ class Lease(Specification):
     eager = switch(True, "It is taken at once.")
     form = switch("old", "How it is done.", among=["old", "new"])
     names = constant(("a", "b"), "Names.")
-    sizes = constant(frozenset({1, 2}), "Sizes.")
+    widths = constant(frozenset({1, 2}), "Widths.")
     label = constant("", "What it is called.")
 
     @assumption

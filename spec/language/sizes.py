@@ -1,0 +1,217 @@
+"""Sizes: how large each type is in a specification, and the domain that follows for whatever is annotated with it.
+
+A type says what values mean: a broker's id, a leader epoch. How many of them there are is for a specification to say,
+once for each type (Alloy calls it the scope), and a place may be narrower than its type. Everything that is made of
+sized types has its domain by that: a record field by field, a set, an optional value, a mapping of the state.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from spec.language.domains import (
+    Domain,
+    LeftOutDomain,
+    MappingDomain,
+    as_domain,
+    booleans,
+    mapping,
+    one_of,
+    optional,
+    partial_mapping,
+    record,
+    sequence_of,
+    subset_of,
+    tuple_of,
+)
+from spec.language.errors import SpecificationError, shown
+from spec.language.listing import LISTED
+from spec.language.symmetry import either, sorts_of
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Total(MutableMapping[K, V]):
+    """The type of a variable that is a mapping in which every key is always there (a total function)."""
+
+
+class Partial(MutableMapping[K, V]):
+    """The type of a variable that is a mapping in which each key is there or not (a partial function)."""
+
+
+class AtMost(NamedTuple):
+    """See `at_most`."""
+
+    length: int
+
+
+def at_most(length: int) -> AtMost:
+    """The size of a type `tuple[X, ...]`: every tuple of so many elements or fewer."""
+    return AtMost(length)
+
+
+Size = Domain[Any] | Iterable[Any] | AtMost
+"""How large a type is, or a place: a domain, what can be made one, or the greatest length of a tuple."""
+
+UNIONS: Final = (Union, types.UnionType)
+
+
+class Sizes:
+    """The domains of types.
+
+    Args:
+        given: the size of each type that is not made of others: an alias, `Annotated[int, "a broker's id"]`, a class;
+            and of places that are narrower than their type: a field of a record, `Record.id`.
+    """
+
+    def __init__(self, given: Mapping[Any, Size]):
+        self._given = dict(given)
+        self._found: dict[Any, Domain[Any]] = {}
+
+    def domain(self, type_: Any, **narrowed: Size) -> Domain[Any]:
+        """The domain of a type; if it is a record, with these of its fields narrowed.
+
+        Raises:
+            SpecificationError: something that it is made of has no size, or is narrowed beyond its type.
+        """
+        if narrowed:
+            return self._record(type_, narrowed)
+        if type_ not in self._found:
+            self._found[type_] = self._domain(type_)
+        return self._found[type_]
+
+    def layout(self, type_: Any, of_key: Callable[[Any], Size] | None = None) -> Domain[Any] | MappingDomain:
+        """How a variable is laid out.
+
+        Args:
+            type_: of the variable; `Total` or `Partial` if it is a mapping.
+            of_key: how large the value of a key is, if keys differ.
+        """
+        kind = get_origin(type_)
+        if kind not in (Total, Partial):
+            return self.domain(type_)
+        keys, values = get_args(type_)
+        laid_out = mapping if kind is Total else partial_mapping
+        if of_key is None:
+            return laid_out(self.domain(keys), self.domain(values))
+        return laid_out(self.domain(keys), lambda key: self._narrowed(values, of_key(key)))
+
+    def _domain(self, type_: Any) -> Domain[Any]:
+        if type_ in self._given:
+            return self._sized(type_, self._given[type_])
+        kind, parts = get_origin(type_), get_args(type_)
+        if kind is Annotated:
+            plain, *said = parts
+            with _in(said[-1]):
+                return self.domain(Annotated[(plain, *said[:-1])] if len(said) > 1 else plain)
+        if kind in UNIONS:
+            return self._union(parts)
+        if kind is Literal:
+            return one_of(*parts)
+        if kind is frozenset or kind is AbstractSet:
+            return subset_of(self.domain(parts[0]))
+        if kind is tuple and parts[-1:] != (...,):
+            return tuple_of(*map(self.domain, parts))
+        if kind in (Total, Partial):
+            raise SpecificationError("a mapping is a variable by itself, and is no part of another type")
+        if type_ is bool:
+            return booleans()
+        if type_ is None or type_ is types.NoneType:
+            return one_of(None)
+        if isinstance(type_, type) and issubclass(type_, Enum):
+            return one_of(*type_)
+        if _is_record(type_):
+            return self._record(type_, {})
+        raise SpecificationError(f"{name_of(type_)} has no size: sizes() says how many values a type has")
+
+    def _union(self, parts: tuple[Any, ...]) -> Domain[Any]:
+        some = [self.domain(part) for part in parts if part is not types.NoneType]
+        domain = some[0] if len(some) == 1 else either(*some)
+        return optional(domain) if len(some) < len(parts) else domain
+
+    def _record(self, cls: Any, narrowed: Mapping[str, Size]) -> Domain[Any]:
+        """A record, field by field: as it is narrowed here, or everywhere, or as large as its type."""
+        if not _is_record(cls):
+            raise SpecificationError(f"{name_of(cls)} is no NamedTuple, so it has no fields that could be narrowed")
+        for name in narrowed:
+            if name not in cls._fields:
+                raise SpecificationError(f"{cls.__name__} has no field {name}; it has {', '.join(cls._fields)}")
+        hints = types_in(cls)
+        fields = {}
+        for name in cls._fields:
+            with _in(f"{cls.__name__}.{name}"):
+                place = getattr(cls, name)
+                if name in narrowed:
+                    fields[name] = self._narrowed(hints[name], narrowed[name])
+                elif place in self._given:
+                    fields[name] = self._narrowed(hints[name], self._given[place])
+                else:
+                    fields[name] = self.domain(hints[name])
+        return record(cls, **fields)
+
+    def _sized(self, type_: Any, size: Size) -> Domain[Any]:
+        """A domain of this size, which says how long tuples get, or is a domain already."""
+        if not isinstance(size, AtMost):
+            return as_domain(size)
+        plain = get_args(type_)[0] if get_origin(type_) is Annotated else type_
+        if get_origin(plain) is not tuple or get_args(plain)[-1:] != (...,):
+            raise SpecificationError(
+                f"at_most({size.length}) is the size of a tuple[X, ...], not of {name_of(type_)}"
+            )
+        return sequence_of(self.domain(get_args(plain)[0]), longest=size.length)
+
+    def _narrowed(self, type_: Any, size: Size) -> Domain[Any]:
+        """A place of a type, of this size: it holds nothing that the type does not, as far as that can be seen."""
+        domain = self._sized(type_, size)
+        if type_ in self._given and not isinstance(domain, LeftOutDomain) and domain.size <= LISTED:
+            whole = self.domain(type_)
+            for value in () if sorts_of(whole) else domain:
+                if value not in whole:
+                    raise SpecificationError(f"{shown(value)} is not {whole}, which is all of {name_of(type_)}")
+        return domain
+
+
+# What stands in annotations.
+
+
+def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The types with which the fields of a class, or the parameters of a function, are annotated.
+
+    Raises:
+        SpecificationError: a name that is not known where they are defined.
+    """
+    try:
+        return get_type_hints(annotated, names, include_extras=True)
+    except (NameError, TypeError, SyntaxError) as wrong:
+        raise SpecificationError(f"what {annotated.__qualname__} is annotated with: {wrong}") from None
+
+
+def name_of(type_: Any) -> str:
+    """A type as a message names it: `Record`, or `int, a broker's id`."""
+    if get_origin(type_) is Annotated:
+        plain, said, *_ = get_args(type_)
+        return f"{name_of(plain)}, {said}"
+    return type_.__name__ if isinstance(type_, type) and not get_args(type_) else str(type_)
+
+
+def _is_record(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, tuple) and hasattr(type_, "_fields")
+
+
+class _in:  # noqa: N801 - reads as the word it is
+    """While it is open, an error says where it is."""
+
+    def __init__(self, where: object):
+        self.where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, SpecificationError):
+            raise SpecificationError(f"{self.where}: {error}") from None

@@ -1,0 +1,359 @@
+"""A type has a size, and whatever is made of sized types has its domain by that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+import pytest
+
+from spec.checking import check
+from spec.checking.model import Model
+from spec.language import (
+    LEFT_OUT,
+    Partial,
+    Size,
+    Specification,
+    SpecificationError,
+    State,
+    Step,
+    Total,
+    action,
+    at_most,
+    initial,
+    integers,
+    interchangeable,
+    invariant,
+    left_out,
+    mapping,
+    require,
+    transition_invariant,
+    variable,
+)
+from spec.language.sizes import Sizes
+from tests.rows import rows
+
+Number = Annotated[int, "a plot's number"]
+Litres = Annotated[int, "litres"]
+Notes = Annotated[tuple[Litres, ...], "what was noted"]
+
+
+class Plant(Enum):
+    """What grows."""
+
+    FIG = 1
+    PEAR = 2
+
+
+class Bed(NamedTuple):
+    """Where something grows."""
+
+    plant: Plant | None
+    water: Litres
+    watched: bool
+
+
+class Gap(NamedTuple):
+    """Which beds have nothing between them."""
+
+    between: tuple[Number, Number]
+    why: Literal["dry", "cold"]
+
+
+GARDEN: Mapping[Any, Size] = {Number: range(2), Litres: integers(0, 3), Notes: at_most(2)}
+
+
+@rows(
+    "type_, values",
+    [
+        (bool, [False, True]),
+        (None, [None]),
+        (Plant, [Plant.FIG, Plant.PEAR]),
+        (Number, [0, 1]),
+        (Number | None, [None, 0, 1]),
+        (Literal["dry", "cold"], ["dry", "cold"]),
+        (Literal[-1] | Number, [-1, 0, 1]),
+        (Literal[-1] | Number | None, [None, -1, 0, 1]),
+        (frozenset[Number], [frozenset(), {0}, {1}, {0, 1}]),
+        (tuple[Number, bool], [(0, False), (0, True), (1, False), (1, True)]),
+        (tuple[()], [()]),
+        (Annotated[Number, "another's"], [0, 1]),
+    ],
+)
+def test_a_type_has_the_domain_of_what_it_is_made_of(type_: Any, values: list[Any]) -> None:
+    """In the order of its parts."""
+    assert list(Sizes(GARDEN).domain(type_)) == values
+
+
+def test_a_tuple_is_as_long_as_its_size_says() -> None:
+    """And no longer."""
+    notes = Sizes(GARDEN).domain(Notes)
+    assert (notes.size, (0, 3) in notes, (0, 3, 1) in notes) == (1 + 4 + 16, True, False)
+
+
+def test_a_record_is_sized_field_by_field() -> None:
+    """By the types of its fields, or where one is narrower, by that: everywhere, or here."""
+    everywhere = Sizes({**GARDEN, Bed.water: [1], Bed.plant: [None, Plant.PEAR]})
+    assert Sizes(GARDEN).domain(Bed).size == 3 * 4 * 2
+    assert everywhere.domain(Bed).size == 2 * 1 * 2
+    assert everywhere.domain(Bed, water=[2, 3]).size == 2 * 2 * 2
+    assert Sizes(GARDEN).domain(Gap).size == 2 * 2 * 2
+
+
+def test_what_no_rule_reads_is_left_out() -> None:
+    """A type, or one place of it."""
+    assert list(Sizes({Litres: left_out()}).domain(Bed, plant=[None], watched=[True])) == [(None, LEFT_OUT, True)]
+    assert Sizes({**GARDEN, Bed.water: left_out()}).domain(Bed).size == 3 * 1 * 2
+
+
+def test_a_type_is_made_once() -> None:
+    """However many variables are of it: who permutes or learns compares domains."""
+    sizes = Sizes(GARDEN)
+    assert sizes.domain(Bed) is sizes.domain(Bed)
+
+
+Plain = Annotated[int, "a number of something"]
+
+
+@rows(
+    "given, type_, said",
+    [
+        ({}, Number, "a plot's number: int has no size: sizes() says how many values a type has"),
+        ({}, Bed, "Bed.water: litres: int has no size: sizes() says how many values a type has"),
+        ({}, str, "str has no size: sizes() says how many values a type has"),
+        (
+            {Number: range(2)},
+            tuple[Number, ...],
+            'tuple[typing.Annotated[int, "a plot\'s number"], ...] has no size: ',
+        ),
+        ({Number: at_most(2)}, Number, "at_most(2) is the size of a tuple[X, ...], not of int, a plot's number"),
+        ({**GARDEN, Bed.water: [3, 4]}, Bed, "Bed.water: 4 is not an integer of 0..3, which is all of int, litres"),
+        (GARDEN, Total[Number, Litres], "a mapping is a variable by itself, and is no part of another type"),
+    ],
+)
+def test_what_has_no_size_is_told_by_its_place(given: Mapping[Any, Size], type_: Any, said: str) -> None:
+    """In one line."""
+    with pytest.raises(SpecificationError) as wrong:
+        Sizes(given).domain(type_)
+    assert said in str(wrong.value)
+    assert "\n" not in str(wrong.value)
+
+
+@rows(
+    "type_, narrowed, said",
+    [
+        (Bed, {"colour": ["red"]}, "Bed has no field colour; it has plant, water, watched"),
+        (Number, {"water": [1]}, "int, a plot's number is no NamedTuple, so it has no fields that could be narrowed"),
+        (Bed, {"water": [9]}, "Bed.water: 9 is not an integer of 0..3, which is all of int, litres"),
+    ],
+)
+def test_what_cannot_be_narrowed_is_told(type_: Any, narrowed: dict[str, Size], said: str) -> None:
+    """By the field."""
+    with pytest.raises(SpecificationError) as wrong:
+        Sizes(GARDEN).domain(type_, **narrowed)
+    assert str(wrong.value) == said
+
+
+# In a specification.
+
+
+class Plots(State):
+    """A garden."""
+
+    beds: Total[Number, Bed] = variable("What grows where.")
+    cans: Partial[Number, Litres] = variable(
+        "Who has a can, and what is in it.", of=lambda self, plot: range(plot + 1)
+    )
+    best: Number | None = variable("Which won the prize.")
+    rain: bool = variable("Whether it rains.", when=lambda self: self.wet)
+    paths: Any = variable("Between beds.", of=lambda self: mapping("ab", self.domain_of(bool)))
+
+    def dry(self) -> list[Number]:
+        """The beds without water."""
+        return [number for number, bed in self.beds.items() if not bed.water]
+
+
+P = TypeVar("P", bound=Plots)
+
+
+class Rules(Specification[P]):
+    """What all gardens have in common."""
+
+    wet = False
+
+    def sizes(self) -> Mapping[Any, Size]:
+        return GARDEN
+
+    @initial
+    def planted(self, s: P, plant: Plant) -> None:
+        """One of each."""
+        s.beds[0] = Bed(plant, 0, True)
+
+    @action
+    def pour(self, s: P, number: Number, litres: Litres) -> None:
+        """Water a bed."""
+        require(s.beds[number].water + litres < 4)
+        s.beds[number] = s.beds[number]._replace(water=s.beds[number].water + litres)
+
+    @action(number=(1,))
+    def open_a_path(self, s: P, which: Literal["a", "b"], number: Number) -> None:
+        """A path to the last bed."""
+        s.paths[which] = number in s.dry()
+
+    @invariant
+    def watered(self, s: P, number: Number) -> bool:
+        """Always."""
+        return s.beds[number].water >= 0
+
+    @transition_invariant
+    def stays(self, before: P, step: Step, after: P, number: Number) -> bool:
+        """A plant."""
+        return before.beds[number].plant == after.beds[number].plant
+
+
+class Garden(Rules[Plots]):
+    """A plain one."""
+
+
+class Sheds(Plots):
+    """A garden with sheds."""
+
+    keys: frozenset[Number] = variable("Who has a key.")
+
+
+class WithSheds(Rules[Sheds]):
+    """A variant with more variables, and a rule that is not marked again."""
+
+    wet = True
+
+    def pour(self, s: Sheds, number: int, litres: int) -> None:
+        super().pour(s, number, litres)
+        s.keys |= {number}
+
+
+def cells(specification: Specification) -> list[str]:
+    """Where its values lie."""
+    return [cell.name for cell in Model(specification).layout.cells]
+
+
+def test_variables_are_lines_in_a_class_of_states() -> None:
+    """In their order, with those of a variant behind; each with its sentence, its domain and its condition."""
+    common = ["beds[0]", "beds[1]", "cans[0]", "cans[1]", "best"]
+    assert cells(Garden()) == [*common, "paths[a]", "paths[b]"]
+    assert cells(WithSheds()) == [*common, "rain", "paths[a]", "paths[b]", "keys"]
+    assert Garden().variables["best"][0] == "Which won the prize."
+    sizes = {cell.name: cell.domain.size for cell in Model(Garden()).layout.cells}
+    assert (sizes["cans[0]"], sizes["cans[1]"], sizes["best"]) == (2, 3, 3)
+
+
+def test_parameters_range_over_their_types() -> None:
+    """Those that have no range of their own, in the order in which they stand."""
+    pour, path = Garden().actions
+    assert [dict(each.parameters) for each in pour.instances[:5]] == [
+        {"number": number, "litres": litres} for number, litres in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0))
+    ]
+    assert [[*each.parameters.values()] for each in path.instances] == [["a", 1], ["b", 1]]
+    assert len(Garden().initials) == 2
+    assert [len(each.instances) for each in Garden().properties] == [2, 2]
+
+
+def test_a_method_that_overrides_needs_no_mark_and_no_types() -> None:
+    """Its parameters range over what they did."""
+    pour = WithSheds().actions[0]
+    assert [*pour.domains] == ["number", "litres"]
+    assert len(pour.instances) == 2 * 4
+
+
+def test_what_is_said_of_states_is_a_method_of_theirs() -> None:
+    """And every engine has it."""
+    local = check(Garden(), engine="local")
+    assert local.verdict == "holds"
+    assert local.distinct_states == check(Garden(), engine="reference").distinct_states == 2 * 4 * 4 * 4
+
+
+def test_what_does_not_exist_under_these_constants_cannot_be_read() -> None:
+    """As if it were not declared."""
+
+    class Reads(Garden):
+        @action
+        def look(self, s: Plots) -> None:
+            require(s.rain)
+
+    with pytest.raises(Exception, match="there is no variable rain; there are beds, cans, best, paths"):
+        check(Reads())
+
+
+def test_interchangeable_values_are_those_of_a_type() -> None:
+    """Wherever it stands."""
+
+    class Alike(Garden):
+        def sizes(self) -> Mapping[Any, Size]:
+            return {**GARDEN, Number: interchangeable("plot", range(2))}
+
+        open_a_path = None  # type: ignore[assignment]  # it singles out the last one
+
+    with pytest.raises(Exception, match="cans"):  # each of these holds as many litres as its number says
+        check(Alike(), symmetry=True)
+
+
+# Mistakes.
+
+
+def test_a_variable_without_a_type_is_refused() -> None:
+    with pytest.raises(SpecificationError, match=r"variable Bare\.x: its type does not stand before it"):
+
+        class Bare(State):
+            x = variable("What it is.")
+
+
+def test_a_variable_does_not_take_the_name_of_something_else() -> None:
+    with pytest.raises(SpecificationError, match=r"variable Taken\.declared: the name is taken by the language"):
+
+        class Taken(State):
+            declared: bool = variable("Whether.")  # type: ignore[assignment]
+
+
+def test_sizes_is_a_method() -> None:
+    with pytest.raises(SpecificationError, match=r"Given\.sizes: a method that gives the size of each type"):
+
+        class Given(Specification):
+            sizes = {Number: range(2)}  # type: ignore[assignment]
+
+
+class Unsized(Specification[Plots]):
+    """It says nothing of sizes."""
+
+    wet = False
+
+    @action
+    def nothing(self, s: Plots) -> None:
+        """Nothing."""
+
+
+def test_a_type_without_a_size_is_told_with_its_variable() -> None:
+    with pytest.raises(SpecificationError, match=r"^variable beds: a plot's number: int has no size"):
+        Model(Unsized())
+
+
+def test_a_name_that_is_not_known_is_told() -> None:
+    class Strange(State):
+        x: Unknown = variable("What it is.")  # type: ignore[name-defined]  # noqa: F821
+
+    class OfThem(Specification[Strange]):
+        @action
+        def nothing(self, s: Strange) -> None:
+            """Nothing."""
+
+    with pytest.raises(SpecificationError, match=r"variable x: what .*Strange is annotated with: name 'Unknown'"):
+        Model(OfThem())
+
+
+@rows(
+    "of, when, said",
+    [(range(3), None, "of= is a function"), (None, 3, "when= is a function")],
+)
+def test_what_a_variable_is_given_are_functions(of: Any, when: Any, said: str) -> None:
+    """Of the specification."""
+    with pytest.raises(SpecificationError, match=rf"variable\('What it is.'\): {said} of the specification"):
+        variable("What it is.", of=of, when=when)
