@@ -38,7 +38,10 @@ def sorts_in(model: Model) -> Sorts:
     except SpecificationError as wrong:
         raise UsageError(f"--symmetry: {wrong}") from None
     if not found:
-        raise UsageError(f"--symmetry: {model.specification.name} has no interchangeable values")
+        raise UsageError(
+            f"--symmetry: {model.specification.name} has no interchangeable values; a domain of them is"
+            ' interchangeable("server", ...)'
+        )
     return found
 
 

@@ -96,7 +96,7 @@ class Model:
         if not self.actions:
             raise SpecificationError(f"{specification.name}: it has no action")
         type_ok = Property(TYPE_OK, "invariant", "Every variable holds a value of its domain.", False, ())
-        deadlock = Property(DEADLOCK, "invariant", "Some action is enabled.", False, ())
+        deadlock = Property(DEADLOCK, "invariant", "In every state some action is enabled.", False, ())
         self.properties: tuple[Property, ...] = (type_ok, *specification.properties, deadlock)
         """Every property, `type_ok` first and `deadlock` last; these two have no instances of their own."""
         self.views = specification.views

@@ -82,7 +82,9 @@ class Trace(Shown):
     def __str__(self) -> str:
         if not self.broken:
             return "\n".join(self._told())
-        return "\n".join([f"{self.broken}: {self.sentence}", "", *self._told(), *self._why()])
+        return "\n".join(
+            [f"{self.broken}: {self.sentence}" if self.sentence else self.broken, "", *self._told(), *self._why()]
+        )
 
     def _told(self) -> Iterator[str]:
         """The initial state and the steps, each with what was said, what the views say now, and only what changed."""
@@ -109,7 +111,7 @@ class Trace(Shown):
         yield ""
         where = f" for {self.failing}" if self.failing else ""
         if self.broken == DEADLOCK:
-            yield "  here no action is enabled"
+            yield "  here no action is enabled; if it may end so, an action that only has a guard says it"
         elif self.looked_at:
             yield f"  {self.broken} does not hold{where}, which looked at"
             for place, value in self.looked_at.items():

@@ -118,7 +118,7 @@ class Sizes:
         if kind is tuple and parts[-1:] != (...,):
             return tuple_of(*map(self.domain, parts))
         if kind in (Total, Partial):
-            raise SpecificationError("a mapping is a variable by itself, and is no part of another type")
+            raise SpecificationError("a mapping is a variable by itself, no part of a type: its keys may be pairs")
         if type_ is bool:
             return booleans()
         if type_ is None or type_ is types.NoneType:
@@ -157,7 +157,8 @@ class Sizes:
     def _sized(self, type_: Any, size: Size) -> Domain[Any]:
         """A domain of this size, which says how long tuples get, or is a domain already."""
         if not isinstance(size, AtMost):
-            return as_domain(size)
+            with _in(f"the size of {name_of(type_)}"):
+                return as_domain(size)
         plain = get_args(type_)[0] if get_origin(type_) is Annotated else type_
         if get_origin(plain) is not tuple or get_args(plain)[-1:] != (...,):
             raise SpecificationError(

@@ -15,15 +15,15 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, get_args
 
-from spec.language.domains import Domain, MappingDomain, as_domain, choices_of
+from spec.language.domains import Domain, MappingDomain, SubsetDomain, as_domain, choices_of
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
 from spec.language.sizes import Size, Sizes, types_in
 from spec.language.state import State
-from spec.language.words import MARK, Constant, Declared, Mark, Step, plain
+from spec.language.words import MARK, Constant, Declared, Mark, OfState, Step, kind_of, plain, require
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -77,7 +77,25 @@ class View:
     instances: tuple[Instance, ...]
 
 
-class Specification(Generic[S]):
+class _Names(dict[str, Any]):
+    """The names of a class body, none of which stands for two things in it."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        kind, before = (kind_of(each) for each in (value, self.get(name)))
+        if kind and before:
+            raise SpecificationError(f"{kind} {name}: {'an' if before[0] in 'aio' else 'a'} {before} has that name")
+        super().__setitem__(name, value)
+
+
+class _Body(type):
+    """The class of specifications, which sees a name that stands twice."""
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> _Names:
+        return _Names()
+
+
+class Specification(Generic[S], metaclass=_Body):
     """A system, to be subclassed. Its docstring says what is modelled, what is left out, and why that is safe.
 
     `class Lease(Specification[Leases])` is one whose variables are those of the class of states `Leases`; rules that
@@ -226,7 +244,7 @@ class Specification(Generic[S]):
                 raise AssumptionViolated(f"{name} = {value}: it must be at most {constant.at_most}")
         for name, function, _ in self._of_kind("assumption"):
             if not getattr(self, name)():
-                raise AssumptionViolated(f"{name}: {sentence_of(function)}")
+                raise AssumptionViolated(f"{name}: {sentence_of(function) or 'it does not hold of these constants'}")
 
     # Sizes.
 
@@ -239,7 +257,10 @@ class Specification(Generic[S]):
 
     @cached_property
     def _sizes(self) -> Sizes:
-        return Sizes(self.sizes())
+        try:
+            return Sizes(self.sizes())
+        except SpecificationError as wrong:
+            raise SpecificationError(f"sizes(): {wrong}") from None
 
     def domain_of(self, type_: Any, **narrowed: Size) -> Domain[Any]:
         """The values of a type, by `sizes`; if it is a record, with these of its fields narrowed.
@@ -280,22 +301,50 @@ class Specification(Generic[S]):
         domains = {}
         for parameter in mark.parameters if {*parameters} <= {*mark.parameters} else parameters:
             try:
-                if parameter in mark.parameters:
-                    given = mark.parameters[parameter]
+                if parameter not in mark.parameters:
+                    domains[parameter] = self.domain_of(_type_of(method, parameter))
+                    continue
+                given = mark.parameters[parameter]
+                if isinstance(given, OfState):
+                    domains[parameter] = self._members(given) or self.domain_of(_type_of(method, parameter))
+                else:
                     ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
                     domains[parameter] = as_domain(ranged)
-                else:
-                    domains[parameter] = self.domain_of(_type_of(method, parameter))
             except SpecificationError as wrong:
                 raise SpecificationError(f"{mark.kind} {name}: parameter {parameter}: {wrong}") from None
         return domains
 
+    def _members(self, given: OfState) -> Domain[Any] | None:
+        """What may be in a set of the state, or a key of a mapping, if that is what a parameter ranges over."""
+        try:
+            found = given.given(self, _Members(self.variables))
+        except Exception:
+            return None
+        return found if isinstance(found, Domain) else None
+
     def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
         method = getattr(self, name)
+        there = {each: given.given for each, given in mark.parameters.items() if isinstance(given, OfState)}
+        if there:
+            method = self._only_there(mark.kind, method, there)
         try:
             return tuple(Instance(choice, method) for choice in choices_of(domains))
         except SpecificationError as wrong:
             raise SpecificationError(f"{mark.kind} {name}: parameters {wrong}") from None
+
+    def _only_there(
+        self, kind: str, method: Callable[..., Any], there: Mapping[str, Callable[[Any, Any], Any]]
+    ) -> Callable[..., Any]:
+        """A method that has something to say only of values that are there in the state."""
+
+        @wraps(method)
+        def of_those(s: State, **parameters: Any) -> Any:
+            if all(parameters[each] in given(self, s) for each, given in there.items()):
+                return method(s, **parameters)
+            require(kind != "action")
+            return {"invariant": True, "sometimes": False, "view": ""}[kind]
+
+        return of_those
 
     @cached_property
     def variables(self) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
@@ -408,8 +457,7 @@ _PYTHONS_OWN = {"__annotations__", "__annotations_cache__"}
 def _check_names(cls: type[Specification]) -> None:
     """What stands in a class has a name of its own, and cannot be changed in place."""
     for name, value in vars(cls).items():
-        mark = getattr(value, MARK, None)
-        kind = mark.kind if mark else "constant" if isinstance(value, Constant) else ""
+        kind = kind_of(value)
         if (name in _TAKEN and (kind or name not in _TO_SAY)) or (kind == "variable" and name in _TAKEN_BY_THE_STATE):
             raise SpecificationError(f"{kind} {cls.__name__}.{name}: the name is taken by the language".lstrip())
         if name == "releases" and not _is_by_release(value):
@@ -440,6 +488,21 @@ _GIVEN = {
 }
 
 
+class _Members:
+    """A state in which a set or a mapping is the domain of what may be in it."""
+
+    def __init__(self, variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]]):
+        self._variables = variables
+
+    def __getattr__(self, name: str) -> Domain[Any]:
+        match self._variables[name][1]:
+            case MappingDomain(keys=keys):
+                return keys
+            case SubsetDomain(elements=elements):
+                return elements
+        raise AttributeError(name)
+
+
 def _parameters_of(function: Callable[..., Any], kind: str) -> tuple[str, ...]:
     """The parameters behind those that the word gives."""
     asked = tuple(inspect.signature(function).parameters)
@@ -449,6 +512,8 @@ def _parameters_of(function: Callable[..., Any], kind: str) -> tuple[str, ...]:
 def _type_of(function: Callable[..., Any], parameter: str) -> Any:
     """What a parameter is annotated with."""
     names = getattr(inspect.unwrap(function), "__globals__", {})
+    if parameter not in function.__annotations__:
+        raise SpecificationError("it ranges over part of the state: annotate it with its type, which has a size")
     alone = SimpleNamespace(
         __annotations__={parameter: function.__annotations__[parameter]}, __qualname__=function.__qualname__
     )
@@ -480,6 +545,10 @@ def _check_parameters(
     for parameter in rest:
         if parameter not in mark.parameters and parameter not in types:
             raise SpecificationError(f"{mark.kind} {cls}.{name}: parameter {parameter} has no domain")
-    for parameter in mark.parameters:
+    for parameter, ranged in mark.parameters.items():
         if parameter not in rest:
             raise SpecificationError(f"{mark.kind} {cls}.{name}: it does not take {parameter}, which has a domain")
+        if isinstance(ranged, OfState) and (mark.kind == "initial" or "before" in asked):
+            raise SpecificationError(
+                f"{mark.kind} {cls}.{name}: {parameter} ranges over a state, and there is not one state"
+            )

@@ -10,15 +10,16 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import index
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
-from spec.language.domains import Domain
+from spec.language.domains import Domain, MappingDomain
 from spec.language.errors import Bounded, Disabled, SpecificationError, shown
 from spec.language.listing import listed
 
 F = TypeVar("F", bound=Callable[..., Any])
-Range = Domain[Any] | Iterable[Any] | Callable[[Any], Domain[Any] | Iterable[Any]]
-"""Where a parameter ranges: a domain, what can be made one, or a function of the specification that gives it."""
+Range = Domain[Any] | Iterable[Any] | Callable[..., Any]
+"""Where a parameter ranges: a domain, what can be made one, or a function of the specification that gives it; or of
+the specification and a state, `lambda self, s: s.messages`: then it ranges over what is there just now."""
 
 # What is said inside an action.
 
@@ -100,11 +101,18 @@ class Mark:
     """What a word says of the method behind it."""
 
     kind: str
-    parameters: Mapping[str, Range] = field(default_factory=dict)
+    parameters: Mapping[str, Range | OfState] = field(default_factory=dict)
     when: Callable[[Any], object] | None = None
 
 
 MARK = "__specification_mark__"
+
+
+@dataclass(frozen=True)
+class OfState:
+    """What a parameter ranges over in a state."""
+
+    given: Callable[[Any, Any], Any]
 
 
 class _Word:
@@ -137,16 +145,24 @@ class _Word:
             return function
 
         ranges = {name: self._range(name, given) for name, given in parameters.items()}
-        if when is not None and not _is_of_the_specification(when):
+        if when is not None and not _takes(when, 1):
             raise SpecificationError(f"@{self.kind}: when= is a function of the specification, lambda self: ...")
         return mark if function is None else mark(function)
 
-    def _range(self, name: str, given: Range) -> Range:
+    def _range(self, name: str, given: Any) -> Range | OfState:
         """As it is given; what can be gone through only once is listed, for it is asked for more often."""
-        if callable(given) and not isinstance(given, type) and not _is_of_the_specification(given):
-            raise SpecificationError(f"@{self.kind}: {name}= is a domain, or a function of the specification")
+        if callable(given) and not isinstance(given, type):
+            if _takes(given, 1):
+                return cast("Range", given)
+            if _takes(given, 2):
+                return OfState(given)
+            if _takes(given, 0):
+                return lambda self: given()
+            raise SpecificationError(
+                f"@{self.kind}: {name}= is a domain, or a function, lambda self: ... or lambda self, s: ..."
+            )
         try:
-            return listed(given) if isinstance(given, Iterator) else given
+            return listed(given) if isinstance(given, Iterator) else cast("Range", given)
         except SpecificationError as wrong:
             raise SpecificationError(f"@{self.kind}: parameter {name}: {wrong}") from None
 
@@ -154,14 +170,14 @@ class _Word:
         return self.kind
 
 
-def _is_of_the_specification(given: Any) -> bool:
-    """Whether it can be called with the specification alone."""
+def _takes(given: Any, arguments: int) -> bool:
+    """Whether it can be called with so many: the specification, and a state."""
     try:
-        inspect.signature(given).bind(None)
+        inspect.signature(given).bind(*[None] * arguments)
     except TypeError:
         return False
     except ValueError:  # it does not say what it takes
-        return True
+        return arguments == 1
     return True
 
 
@@ -193,13 +209,17 @@ class _Variable:
     ) -> Any: ...
 
     def __call__(self, given: Any = None, /, *, of: Any = None, when: Any = None, **parameters: Any) -> Any:
+        if isinstance(given, Domain | MappingDomain):
+            raise SpecificationError(
+                f"variable({given}): it is declared in a class of states, `name: Type = variable(what it means)`"
+            )
         if not isinstance(given, str):
             marked = self._word(when=when, **parameters)
             return marked if given is None else marked(given)
         what = f"variable({shown(given)})"
         if of is not None and not callable(of):
             raise SpecificationError(f"{what}: of= is a function of the specification, lambda self: ...")
-        if when is not None and not _is_of_the_specification(when):
+        if when is not None and not _takes(when, 1):
             raise SpecificationError(f"{what}: when= is a function of the specification, lambda self: ...")
         return Declared(inspect.cleandoc(given), of, when)
 
@@ -223,8 +243,9 @@ initial = _Word(
 action = _Word(
     "action",
     """What may happen, `(self, s, **parameters)`: guard, then effect. For given parameters it must do the same
-    in the same state; all choice is in the parameters, each with its range: `@action(broker=BROKERS)`. With
-    `when=` a function of the specification says whether it exists under these constants at all.""",
+    in the same state; all choice is in the parameters, each of which takes every value of its type, or of a range,
+    `@action(broker=BROKERS)`, or of what there is in the state, `@action(m=lambda self, s: s.messages)`. With `when=`
+    a function of the specification says whether it exists under these constants at all.""",
 )
 invariant = _Word(
     "invariant",
@@ -264,6 +285,11 @@ class Constant:
     at_most: int | None
 
     @property
+    def kind(self) -> str:
+        """Which of the two words declared it."""
+        return "switch" if self.switch else "constant"
+
+    @property
     def type(self) -> type:
         """The type of its values: that of the default."""
         return type(self.default)
@@ -282,6 +308,12 @@ class Constant:
         if self.among is not None:
             return any(type(value) is type(form) and value == form for form in self.among)
         return type(value) is self.type and _is_immutable(value)
+
+
+def kind_of(value: object) -> str:
+    """What a value in the body of a class is: by its mark, or as a constant or switch; empty for anything else."""
+    mark = getattr(value, MARK, None)
+    return mark.kind if mark else value.kind if isinstance(value, Constant) else ""
 
 
 def plain(value: Any) -> Any:

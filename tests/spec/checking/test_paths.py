@@ -87,7 +87,7 @@ def test_the_parameters_of_a_property_are_told() -> None:
     assert (told["deadlock"].failing, told["deadlock"].looked_at, told["deadlock"].sentence) == (
         "",
         {},
-        "Some action is enabled.",
+        "In every state some action is enabled.",
     )
 
 

@@ -129,7 +129,12 @@ Plain = Annotated[int, "a number of something"]
         ),
         ({Number: at_most(2)}, Number, "at_most(2) is the size of a tuple[X, ...], not of int, a plot's number"),
         ({**GARDEN, Bed.water: [3, 4]}, Bed, "Bed.water: 4 is not an integer of 0..3, which is all of int, litres"),
-        (GARDEN, Total[Number, Litres], "a mapping is a variable by itself, and is no part of another type"),
+        ({Number: 7}, Number, "the size of int, a plot's number: 7 is not a domain: give a domain, a range, a "),
+        (
+            GARDEN,
+            Total[Number, Litres],
+            "a mapping is a variable by itself, no part of a type: its keys",
+        ),
     ],
 )
 def test_what_has_no_size_is_told_by_its_place(given: Mapping[Any, Size], type_: Any, said: str) -> None:

@@ -905,7 +905,7 @@ ENDLESS: list[tuple[str, Callable[..., Any], dict[str, Any], str]] = [
         "view act: parameter it: count(0): more than 100,000",
     ),
     ("an iterator", invariant, {"it": itertools.count()}, "@invariant: parameter it: count(0): more than 100,000"),
-    ("a function of nothing", action, {"it": lambda: range(2)}, "@action: it= is a domain, or a function of the"),
+    ("a function of three", action, {"it": lambda *, x: x}, "@action: it= is a domain, or a function, lambda self: "),
     ("a condition that is none", action, {"when": True}, "@action: when= is a function of the specification"),
 ]
 

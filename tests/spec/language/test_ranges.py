@@ -1,0 +1,203 @@
+"""A parameter may range over what there is in the state just now: a set, the keys of a mapping; or what they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+import pytest
+
+from spec.checking import Result, check
+from spec.language import (
+    Partial,
+    Size,
+    Specification,
+    SpecificationError,
+    State,
+    Step,
+    action,
+    bound,
+    integers,
+    invariant,
+    require,
+    sometimes,
+    subset_of,
+    transition_invariant,
+    variable,
+    view,
+)
+
+Place = Annotated[int, "a place"]
+
+
+class Letter(NamedTuple):
+    """From where to where."""
+
+    sender: Place
+    receiver: Place
+
+
+class Post(State):
+    """Letters on their way, and how many have come."""
+
+    letters: frozenset[Letter] = variable("What is on its way.")
+    boxes: Partial[Place, int] = variable("Who has a box, and how many are in it.", of=lambda self, at: range(3))
+
+
+class ByDomain(Specification[Post]):
+    """Every letter that may be, and a guard."""
+
+    def sizes(self) -> Mapping[Any, Size]:
+        return {Place: range(3)}
+
+    @action
+    def put_up(self, s: Post, place: Place) -> None:
+        """A box."""
+        require(place not in s.boxes)
+        s.boxes[place] = 0
+
+    @action
+    def send(self, s: Post, letter: Letter) -> None:
+        """A letter."""
+        require(letter.sender != letter.receiver)
+        s.letters |= {letter}
+
+    @action
+    def deliver(self, s: Post, letter: Letter, box: Place) -> None:
+        """A letter to a box."""
+        require(letter in s.letters and box in s.boxes)
+        require(letter.receiver == box)
+        bound(s.boxes[box] < 2)
+        s.letters -= {letter}
+        s.boxes[box] += 1
+
+    @action
+    def take_down(self, s: Post, box: Place) -> None:
+        """A box that is not the first one."""
+        require(box in [place for place in s.boxes if place > 0])
+        del s.boxes[box]
+
+
+class ByState(ByDomain):
+    """What is there."""
+
+    @action(letter=lambda self, s: s.letters, box=lambda self, s: s.boxes)
+    def deliver(self, s: Post, letter: Letter, box: Place) -> None:
+        """A letter to a box."""
+        require(letter.receiver == box)
+        bound(s.boxes[box] < 2)
+        s.letters -= {letter}
+        s.boxes[box] += 1
+
+    @action(box=lambda self, s: [place for place in s.boxes if place > 0])
+    def take_down(self, s: Post, box: Place) -> None:
+        """A box that is not the first one."""
+        del s.boxes[box]
+
+
+def figures(result: Result) -> tuple[Any, ...]:
+    """What is found, and how often each action was taken."""
+    taken = [(each.name, each.taken, each.enabled) for each in result.actions]
+    return result.verdict, result.distinct_states, result.generated_states, result.depth, taken
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_it_is_taken_for_what_is_there(engine: str) -> None:
+    """As if the guard said so, on every engine."""
+    asked: dict[str, Any] = {"engine": engine, "max_depth": 8}
+    assert figures(check(ByState(), **asked)) == figures(check(ByDomain(), **asked))
+    assert check(ByState(), **asked).distinct_states > 1000
+
+
+class Untyped(Specification):
+    """Two letters, of no type."""
+
+    @variable
+    def letters(self) -> Any:
+        """What is on its way."""
+        return subset_of(("a", "b"))
+
+    @action
+    def send(self, s: State) -> None:
+        """The first."""
+        s.letters |= {"a"}
+
+    @action(letter=lambda self, s: s.letters)
+    def receive(self, s: State, letter: str) -> None:
+        """One."""
+        s.letters -= {letter}
+
+    @invariant(letter=lambda self, s: s.letters)
+    def only_the_first(self, s: State, letter: str) -> bool:
+        """Of what is there."""
+        return letter == "a"
+
+    @sometimes(letter=lambda self, s: s.letters)
+    def something(self, s: State, letter: str) -> bool:
+        """There is something."""
+        return True
+
+    @view(letter=lambda self, s: s.letters)
+    def under_way(self, s: State, letter: str) -> str:
+        """Where it is."""
+        return f"{letter} is on its way"
+
+
+def test_the_domain_is_that_of_the_set() -> None:
+    """Where the range is a set of the state, or a mapping, nothing else need be said."""
+    result = check(Untyped())
+    assert (result.verdict, result.distinct_states) == ("holds", 2)
+    assert [len(each.instances) for each in Untyped().actions] == [1, 2]
+
+
+def test_properties_and_views_are_about_what_is_there() -> None:
+    """Of what is not there an invariant says nothing, a witness is none, and a view is silent."""
+
+    class Second(Untyped):
+        @action
+        def send(self, s: State) -> None:
+            """The other."""
+            s.letters |= {"b"}
+
+    result = check(Second())
+    assert result.verdict == "violated"
+    assert result.counterexample is not None
+    assert [*result.counterexample.steps[-1].views] == ["b is on its way"]
+    assert {each.name: each.verdict for each in result.properties}["something"] == "witnessed"
+
+
+def test_what_is_made_of_the_state_needs_a_type() -> None:
+    """Which values there may ever be cannot be seen."""
+
+    class Computed(Untyped):
+        @action(letter=lambda self, s: [each for each in s.letters if each != "b"])
+        def receive(self, s: State, letter) -> None:  # type: ignore[no-untyped-def]
+            """One."""
+
+    with pytest.raises(SpecificationError, match="parameter letter: it ranges over part of the state"):
+        check(Computed())
+
+
+def test_a_step_has_two_states() -> None:
+    """So what it is about ranges over a domain."""
+    with pytest.raises(SpecificationError, match="letter ranges over a state, and there is not one state"):
+
+        class OfSteps(Untyped):
+            @transition_invariant(letter=lambda self, s: s.letters)
+            def stays(self, before: State, step: Step, after: State, letter: str) -> bool:
+                """It does."""
+                return True
+
+
+def test_no_name_stands_for_two_things_in_one_class() -> None:
+    """The second would be all that there is."""
+    with pytest.raises(SpecificationError, match=r"^action x: a variable has that name$"):
+
+        class Twice(Specification):
+            @variable
+            def x(self) -> Any:
+                return integers(0, 1)
+
+            @action  # type: ignore[no-redef]
+            def x(self, s: State) -> None:  # noqa: F811
+                """It."""
