@@ -1,23 +1,24 @@
 """The language: what a specification is written in.
 
-    from spec.language import Specification, action, constant, integers, invariant, require, variable
+    from spec.language import Specification, State, action, constant, invariant, require, variable
 
-    class Counter(Specification):
+    class Counts(State):
+        count: int = variable("How often it was pressed.")
+
+    class Counter(Specification[Counts]):
         top: int = constant(3, "where it stops", at_least=1)
 
-        @variable
-        def count(self):
-            "How often it was pressed."
-            return integers(0, self.top)
+        def sizes(self):
+            return {int: range(self.top + 1)}
 
         @action
-        def press(self, s):
+        def press(self, s: Counts):
             "Somebody presses it."
             require(s.count < self.top)
             s.count += 1
 
         @invariant
-        def never_beyond_the_top(self, s):
+        def never_beyond_the_top(self, s: Counts):
             return s.count <= self.top
 
 `docs/tutorial.md` writes one from nothing. Nothing in this package knows how a specification is explored, and
