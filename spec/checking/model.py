@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spec.checking import arguments
 from spec.checking.arguments import Given
 from spec.language.errors import Bounded, Disabled, SpecificationError, shown, told
-from spec.language.specification import Action, Instance, Property
+from spec.language.part import Action, Instance, Property
 from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from spec.checking.model import Model
 from spec.language.errors import Disabled
-from spec.language.specification import Instance
+from spec.language.part import Instance
 from spec.language.state import State, Values
 from spec.language.words import Step
 

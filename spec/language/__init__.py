@@ -50,6 +50,7 @@ from spec.language.errors import (
     SpecificationError,
     UsageError,
 )
+from spec.language.part import Part, part
 from spec.language.sizes import Partial, Size, Total, at_most
 from spec.language.specification import Specification
 from spec.language.state import State
@@ -81,6 +82,7 @@ __all__ = [
     "LEFT_OUT",
     "MappingDomain",
     "OutOfDomain",
+    "Part",
     "Partial",
     "Size",
     "Specification",
@@ -105,6 +107,7 @@ __all__ = [
     "mapping",
     "one_of",
     "optional",
+    "part",
     "part_of",
     "partial_mapping",
     "record",

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
 from spec.language.errors import OutOfDomain, SpecificationError, shown
 from spec.language.listing import counted, within
+from spec.language.sizes import types_in
 from spec.language.words import Declared
 
 Values = tuple[Any, ...]
@@ -242,6 +243,8 @@ class State:
 
     _layout: Layout
     _row: Row
+    _own: Mapping[str, Variable]
+    """Its variables; those of parts are theirs."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -252,42 +255,59 @@ class State:
                 raise SpecificationError(f"variable {cls.__name__}.{name}: the name is taken by the language")
 
     @classmethod
-    def declared(cls) -> dict[str, Declared]:
-        """The variables, in the order of their declaration."""
-        found: dict[str, Declared] = {}
+    def members(cls) -> dict[str, Declared | type[State]]:
+        """The variables, and the parts with the classes of their states, in the order of their declaration."""
+        found: dict[str, Declared | type[State]] = {}
         for base in reversed(cls.__mro__):
-            found |= {name: value for name, value in vars(base).items() if isinstance(value, Declared)}
+            of_parts = [name for name in inspect.get_annotations(base) if name not in vars(base)]
+            types = types_in(cls) if of_parts and base is not State else {}
+            for name in inspect.get_annotations(base):
+                declared = vars(base).get(name)
+                if isinstance(declared, Declared):
+                    found[name] = declared
+                elif isinstance(types.get(name), type) and issubclass(types[name], State):
+                    found[name] = types[name]
         return found
 
-    def __new__(cls, layout: Layout, row: Row | None = None) -> State:  # noqa: D102
+    def __new__(cls, layout: Layout, row: Row | None = None, prefix: str = "") -> State:  # noqa: D102
         # Reading is what happens most: a mapping is an attribute as it stands, a plain variable a property.
-        plain = {v.name: _plain(v.name, v.at) for v in layout.variables.values() if isinstance(v.at, int)}
-        plain |= {name: _missing(name) for name in cls.declared() if name not in layout.variables}
+        own = {name.removeprefix(prefix): of for name, of in layout.variables.items() if name.startswith(prefix)}
+        own = {name: of for name, of in own.items() if "." not in name}
+        members = cls.members()
+        plain = {name: _plain(of.name, of.at) for name, of in own.items() if isinstance(of.at, int)}
+        plain |= {
+            name: _missing(name) for name, each in members.items() if isinstance(each, Declared) and name not in own
+        }
         self: State = object.__new__(type("State", (cls,), plain))
         row = Row() if row is None else row
-        self.__dict__.update(_layout=layout, _row=row)
-        for name, variable in layout.variables.items():
+        self.__dict__.update(_layout=layout, _row=row, _own=own)
+        for name, variable in own.items():
             if isinstance(variable.at, dict):
                 view = _PartialMapping if variable.partial else _TotalMapping
-                self.__dict__[name] = view(name, variable.at, row)
+                self.__dict__[name] = view(variable.name, variable.at, row)
+        for name, states in members.items():
+            if not isinstance(states, Declared):
+                self.__dict__[name] = states(layout, row, f"{prefix}{name}.")
         return self
 
     def __getattr__(self, name: str) -> Any:
         raise SpecificationError(self._unknown(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        variable = self._layout.variables.get(name)
+        variable = self._own.get(name)
         if variable is None:
             raise SpecificationError(self._unknown(name))
         if isinstance(variable.at, int):
-            self._row.write(variable.at, value, name)
+            self._row.write(variable.at, value, variable.name)
         elif not isinstance(value, Mapping):
             raise SpecificationError(f"{name} = {shown(value)}: it is a mapping, and is assigned a mapping")
         elif value is not self.__dict__[name]:
             self.__dict__[name].assign_all(dict(value))
 
     def _unknown(self, name: str) -> str:
-        return f"there is no variable {name}; there are {', '.join(self._layout.variables)}"
+        if name in self.__dict__:
+            return f"{name} is a part, and is changed by its variables"
+        return f"there is no variable {name}; there are {', '.join(self._own)}"
 
 
 class Window:

@@ -203,7 +203,7 @@ def machine_class(
     docs = {action.name: action.doc for action in ground.model.actions}
     docs |= {beginning.name: "Begin." for beginning in ground.beginnings}
     for said, doc in docs.items():
-        method = free_name(said, taken)
+        method = free_name(said.replace(".", "_"), taken)
         taken.add(method)
         rule_for[said] = method
         rules[method] = rule()(_step_taker(said, method, f"{recipe.name}.{method}", doc))

@@ -19,7 +19,7 @@ from spec.checking.local.lazy import Copy, Elsewhere, Seen, Writes
 from spec.checking.local.lenses import Lens, Lenses, Record, Unlike
 from spec.checking.model import EvaluationFailed, Model
 from spec.language.errors import Bounded, Disabled, OutOfDomain, SpecificationError
-from spec.language.specification import Action, Instance
+from spec.language.part import Action, Instance
 from spec.language.state import Cell, Misplaced, Row
 from spec.language.words import Step
 

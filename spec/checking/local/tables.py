@@ -25,7 +25,7 @@ from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
 from spec.checking.symmetry import Symmetry
-from spec.language.specification import Instance
+from spec.language.part import Instance
 
 
 @dataclass(frozen=True)

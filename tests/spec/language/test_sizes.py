@@ -313,10 +313,10 @@ def test_a_variable_without_a_type_is_refused() -> None:
 
 
 def test_a_variable_does_not_take_the_name_of_something_else() -> None:
-    with pytest.raises(SpecificationError, match=r"variable Taken\.declared: the name is taken by the language"):
+    with pytest.raises(SpecificationError, match=r"variable Taken\.members: the name is taken by the language"):
 
         class Taken(State):
-            declared: bool = variable("Whether.")  # type: ignore[assignment]
+            members: bool = variable("Whether.")  # type: ignore[assignment]
 
 
 def test_sizes_is_a_method() -> None:

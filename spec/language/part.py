@@ -1,0 +1,457 @@
+"""`Part`: a class of rules over variables of its own, of which a system may hold several.
+
+A part says what its states are, how large types are in it, and what may happen and must hold there; it sees nothing
+else than what it was given when it was made. A system names it in its class of states and makes it:
+
+    class Cluster(State):
+        zk: Servers
+        ...
+
+    class Election(Specification[Cluster]):
+        @part
+        def zk(self) -> ZooKeeper:
+            return ZooKeeper(brokers=self.brokers)
+
+Then its variables are `s.zk.nodes`, its actions and properties `zk.expire`, and `self.zk` is the part itself. In TLA+
+that is an `INSTANCE ... WITH`. A specification is the part that is the whole system.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from itertools import product
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
+
+from spec.language.domains import Domain, MappingDomain, SubsetDomain, as_domain, choices_of
+from spec.language.errors import SpecificationError, shown
+from spec.language.sizes import Size, Sizes, types_in
+from spec.language.state import State
+from spec.language.words import MARK, Declared, Mark, OfState, Step, kind_of, require
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    S = TypeVar("S", bound=State, covariant=True, default=State)
+else:
+    from typing import TypeVar
+
+    S = TypeVar("S", bound=State, covariant=True)
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A marked method with values for its parameters."""
+
+    parameters: Mapping[str, Any]
+    run: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action with all its instances, in the order of its parameters' domains."""
+
+    name: str
+    doc: str
+    domains: Mapping[str, Domain[Any]]
+    instances: tuple[Instance, ...]
+
+    def step(self, number: int) -> Step:
+        """The step that its instance of this number takes."""
+        return Step(self.name, self.instances[number].parameters)
+
+
+@dataclass(frozen=True)
+class Property:
+    """An invariant, transition invariant or witness, with all its instances."""
+
+    name: str
+    kind: str
+    doc: str
+    over_steps: bool
+    instances: tuple[Instance, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """What is said of a state in words, with all its instances."""
+
+    name: str
+    doc: str
+    instances: tuple[Instance, ...]
+
+
+class part(cached_property[P]):  # noqa: N801 - it is a word
+    """A part that a system holds: a method without parameters that makes it, with the name that its states have."""
+
+
+class _Names(dict[str, Any]):
+    """The names of a class body, none of which stands for two things in it."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        kind, before = ("part" if isinstance(each, part) else kind_of(each) for each in (value, self.get(name)))
+        if kind and before:
+            raise SpecificationError(f"{kind} {name}: {'an' if before[0] in 'aio' else 'a'} {before} has that name")
+        super().__setitem__(name, value)
+
+
+class _Body(type):
+    """The class of parts, which sees a name that stands twice."""
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> _Names:
+        return _Names()
+
+
+class Part(Generic[S], metaclass=_Body):
+    """Rules over some variables, to be subclassed; what it is given when it is made is its own affair."""
+
+    states: ClassVar[type[State]] = State
+    """The class of its states: what is given to actions and properties as `s`."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.states = _states_of(cls)
+        for name, (function, mark) in cls._marked().items():
+            _check_parameters(cls.__name__, name, function, mark, cls._where_marked(name).__annotations__)
+
+    # Sizes.
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """How large each type is here that is not made of others, and each place that is narrower than its type.
+
+        To be overridden: `return {BrokerId: range(self.brokers), Node.version: integers(0, 3)}`.
+        """
+        return {}
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        try:
+            return Sizes(self.sizes())
+        except SpecificationError as wrong:
+            raise SpecificationError(f"sizes(): {wrong}") from None
+
+    def domain_of(self, type_: Any, **narrowed: Size) -> Domain[Any]:
+        """The values of a type, by `sizes`; if it is a record, with these of its fields narrowed.
+
+        Raises:
+            SpecificationError: something that it is made of has no size, or is narrowed beyond its type.
+        """
+        return self._sizes.domain(type_, **narrowed)
+
+    # What the marks say.
+
+    @classmethod
+    def _marked(cls) -> dict[str, tuple[Callable[..., Any], Mark]]:
+        """Each marked method by name, in the order in which the names were first declared."""
+        marks: dict[str, Mark] = {}
+        for base in reversed(cls.__mro__):
+            for name, value in vars(base).items():
+                if hasattr(value, MARK):
+                    marks[name] = getattr(value, MARK)
+        methods = {name: getattr(cls, name) for name in marks}
+        return {name: (method, marks[name]) for name, method in methods.items() if method is not None}
+
+    def _of_kind(self, *kinds: str) -> Iterator[tuple[str, Callable[..., Any], Mark]]:
+        for name, (function, mark) in self._marked().items():
+            if mark.kind in kinds and (mark.when is None or mark.when(self)):
+                yield name, function, mark
+
+    @classmethod
+    def _where_marked(cls, name: str) -> Callable[..., Any]:
+        """The method that has the mark; one that overrides it needs neither mark nor types."""
+        found: Callable[..., Any] = next(vars(it)[name] for it in cls.__mro__ if hasattr(vars(it).get(name), MARK))
+        return found
+
+    def _domains(self, name: str, mark: Mark) -> dict[str, Domain[Any]]:
+        """Of each parameter: what it ranges over, or else its type."""
+        method = self._where_marked(name)
+        parameters = _parameters_of(method, mark.kind)
+        domains = {}
+        for parameter in mark.parameters if {*parameters} <= {*mark.parameters} else parameters:
+            try:
+                if parameter not in mark.parameters:
+                    domains[parameter] = self.domain_of(_type_of(method, parameter))
+                    continue
+                given = mark.parameters[parameter]
+                if isinstance(given, OfState):
+                    domains[parameter] = self._members(given) or self.domain_of(_type_of(method, parameter))
+                else:
+                    ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
+                    domains[parameter] = as_domain(ranged)
+            except SpecificationError as wrong:
+                raise SpecificationError(f"{mark.kind} {name}: parameter {parameter}: {wrong}") from None
+        return domains
+
+    def _members(self, given: OfState) -> Domain[Any] | None:
+        """What may be in a set of the state, or a key of a mapping, if that is what a parameter ranges over."""
+        try:
+            found = given.given(self, _Members(self.variables))
+        except Exception:
+            return None
+        return found if isinstance(found, Domain) else None
+
+    def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
+        method = getattr(self, name)
+        there = {each: given.given for each, given in mark.parameters.items() if isinstance(given, OfState)}
+        if there:
+            method = self._only_there(mark.kind, method, there)
+        try:
+            return tuple(Instance(choice, method) for choice in choices_of(domains))
+        except SpecificationError as wrong:
+            raise SpecificationError(f"{mark.kind} {name}: parameters {wrong}") from None
+
+    def _only_there(
+        self, kind: str, method: Callable[..., Any], there: Mapping[str, Callable[[Any, Any], Any]]
+    ) -> Callable[..., Any]:
+        """A method that has something to say only of values that are there in the state."""
+
+        @wraps(method)
+        def of_those(s: State, **parameters: Any) -> Any:
+            if all(parameters[each] in given(self, s) for each, given in there.items()):
+                return method(s, **parameters)
+            require(kind != "action")
+            return {"invariant": True, "sometimes": False, "view": ""}[kind]
+
+        return of_those
+
+    @cached_property
+    def parts(self) -> dict[str, Part[Any]]:
+        """The parts by name, in the order in which the class of states names them."""
+        named = {name: each for name, each in self.states.members().items() if not isinstance(each, Declared)}
+        made = {name for base in type(self).__mro__ for name, value in vars(base).items() if isinstance(value, part)}
+        cls, states = type(self).__name__, self.states.__name__
+        for name in made - {*named}:
+            raise SpecificationError(f"part {cls}.{name}: {states} names none so")
+        found = {}
+        for name, its_states in named.items():
+            if name not in made:
+                raise SpecificationError(f"part {states}.{name}: nothing makes it, @part def {name}(self) in {cls}")
+            one = getattr(self, name)
+            if not isinstance(one, Part) or not issubclass(its_states, one.states):
+                raise SpecificationError(
+                    f"part {cls}.{name}: it gives {shown(one)}, which is no part with states {its_states.__name__}"
+                )
+            found[name] = one
+        return found
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
+        """Each variable's sentence and domain, those of parts as `zk.nodes`."""
+        found: dict[str, tuple[str, Domain[Any] | MappingDomain]] = {}
+        for name, member in self.states.members().items():
+            if not isinstance(member, Declared):
+                found |= {f"{name}.{each}": of for each, of in self.parts[name].variables.items()}
+            elif member.when is None or member.when(self):
+                found[name] = member.doc, self._laid_out(name, member)
+        for name, function, _ in self._of_kind("variable"):
+            found[name] = inspect.getdoc(function) or "", self._domain_of(name)
+        return found
+
+    def _laid_out(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
+        """As its type has it, or what is said there of the whole or, key by key, of a mapping's values."""
+        try:
+            type_, of = types_in(self.states)[name], declared.of
+            if of is None:
+                return self._sizes.layout(type_)
+            if len(inspect.signature(of).parameters) == 1:
+                domain = of(self)
+                return domain if isinstance(domain, MappingDomain) else as_domain(domain)
+            return self._sizes.layout(type_, lambda key: of(self, key))
+        except SpecificationError as wrong:
+            raise SpecificationError(f"variable {name}: {wrong}") from None
+
+    def _domain_of(self, name: str) -> Domain[Any] | MappingDomain:
+        try:
+            domain = getattr(self, name)()
+            return domain if isinstance(domain, MappingDomain) else as_domain(domain)
+        except SpecificationError as wrong:
+            raise SpecificationError(f"variable {name}: {wrong}") from None
+
+    @cached_property
+    def initials(self) -> tuple[Instance, ...]:
+        """Each way to begin, of each part and then of the whole; where nothing is said, nothing is assigned."""
+        own: list[Instance] = []
+        for name, _, mark in self._of_kind("initial"):
+            own += self._instances(name, mark, self._domains(name, mark))
+        whole = own or [Instance({}, begin)]
+        if not self.parts:
+            return tuple(whole)
+        ways = product(*(one.initials for one in self.parts.values()), whole)
+        return tuple(_one_after_the_other(dict(zip(self.parts, way[:-1], strict=True)), way[-1]) for way in ways)
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """The actions that exist under these constants, in the order of their declaration; then those of parts."""
+        found = []
+        for name, function, mark in self._of_kind("action"):
+            domains = self._domains(name, mark)
+            found.append(Action(name, sentence_of(function), domains, self._instances(name, mark, domains)))
+        for name, one in self.parts.items():
+            found += [replace(each, **_named(name, each)) for each in one.actions]
+        return tuple(found)
+
+    @cached_property
+    def properties(self) -> tuple[Property, ...]:
+        """The properties that exist under these constants, in the order of their declaration; then those of parts."""
+        found = [
+            Property(
+                name,
+                mark.kind,
+                sentence_of(function),
+                tuple(inspect.signature(function).parameters)[1] == "before",
+                self._instances(name, mark, self._domains(name, mark)),
+            )
+            for name, function, mark in self._of_kind("invariant", "transition_invariant", "sometimes")
+        ]
+        for name, one in self.parts.items():
+            found += [replace(each, **_named(name, each, each.over_steps)) for each in one.properties]
+        return tuple(found)
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """The views that exist under these constants, in the order of their declaration; then those of parts."""
+        found = [
+            View(name, sentence_of(function), self._instances(name, mark, self._domains(name, mark)))
+            for name, function, mark in self._of_kind("view")
+        ]
+        for name, one in self.parts.items():
+            found += [replace(each, **_named(name, each)) for each in one.views]
+        return tuple(found)
+
+
+# What is of a part, in the whole.
+
+
+def begin(s: State) -> None:
+    """How a part begins that says nothing of it: nothing is assigned."""
+
+
+def _named(part: str, one: Action | Property | View, over_steps: bool = False) -> dict[str, Any]:
+    """How something of a part is called in the whole, and what it does there."""
+    within = _within_steps if over_steps else _within
+    return {"name": f"{part}.{one.name}", "instances": tuple(within(part, each) for each in one.instances)}
+
+
+def _within(part: str, one: Instance) -> Instance:
+    """What is done, or judged, in the state of a part."""
+    run = one.run
+
+    @wraps(run)
+    def there(s: State, **parameters: Any) -> Any:
+        return run(getattr(s, part), **parameters)
+
+    return Instance(one.parameters, there)
+
+
+def _within_steps(part: str, one: Instance) -> Instance:
+    """What is judged of steps of a part. A step that another takes is one of no name."""
+    run, of_part = one.run, f"{part}."
+
+    @wraps(run)
+    def there(before: State, step: Step, after: State, **parameters: Any) -> Any:
+        own = step.action.removeprefix(of_part) if step.action.startswith(of_part) else ""
+        return run(getattr(before, part), Step(own, step.parameters), getattr(after, part), **parameters)
+
+    return Instance(one.parameters, there)
+
+
+def _one_after_the_other(of_parts: Mapping[str, Instance], whole: Instance) -> Instance:
+    """A way to begin that is made of one for each part, and then one for the whole."""
+    parameters = {f"{part}.{name}": each for part, one in of_parts.items() for name, each in one.parameters.items()}
+
+    @wraps(whole.run)
+    def all_begin(s: State, **_: Any) -> None:
+        for part, one in of_parts.items():
+            one.run(getattr(s, part), **one.parameters)
+        whole.run(s, **whole.parameters)
+
+    return Instance({**parameters, **whole.parameters}, all_begin)
+
+
+def sentence_of(function: Callable[..., Any]) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+
+
+_GIVEN = {
+    "variable": (("self",),),
+    "assumption": (("self",),),
+    "initial": (("self", "s"),),
+    "action": (("self", "s"),),
+    "invariant": (("self", "s"),),
+    "transition_invariant": (("self", "before", "step", "after"),),
+    "sometimes": (("self", "s"), ("self", "before", "step", "after")),
+    "view": (("self", "s"),),
+}
+
+
+class _Members:
+    """A state in which a set or a mapping is the domain of what may be in it."""
+
+    def __init__(self, variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]]):
+        self._variables = variables
+
+    def __getattr__(self, name: str) -> Domain[Any]:
+        match self._variables[name][1]:
+            case MappingDomain(keys=keys):
+                return keys
+            case SubsetDomain(elements=elements):
+                return elements
+        raise AttributeError(name)
+
+
+def _parameters_of(function: Callable[..., Any], kind: str) -> tuple[str, ...]:
+    """The parameters behind those that the word gives."""
+    asked = tuple(inspect.signature(function).parameters)
+    return next(asked[len(given) :] for given in _GIVEN[kind] if asked[: len(given)] == given)
+
+
+def _type_of(function: Callable[..., Any], parameter: str) -> Any:
+    """What a parameter is annotated with."""
+    names = getattr(inspect.unwrap(function), "__globals__", {})
+    if parameter not in function.__annotations__:
+        raise SpecificationError("it ranges over part of the state: annotate it with its type, which has a size")
+    alone = SimpleNamespace(
+        __annotations__={parameter: function.__annotations__[parameter]}, __qualname__=function.__qualname__
+    )
+    return types_in(alone, names)[parameter]
+
+
+def _states_of(cls: type[Part[Any]]) -> type[State]:
+    """The class of states that a class names, `Specification[Leases]`, or its bases do."""
+    for base in vars(cls).get("__orig_bases__", ()):
+        for given in get_args(base):
+            named = getattr(given, "__bound__", None) or given
+            if isinstance(named, type) and issubclass(named, State):
+                return named
+    return cls.states
+
+
+def _check_parameters(
+    cls: str, name: str, function: Callable[..., Any], mark: Mark, types: Mapping[str, Any]
+) -> None:
+    """A method's parameters are what its word gives it, and then those that have a range or a type."""
+    asked = tuple(inspect.signature(function).parameters)
+    for given in _GIVEN[mark.kind]:
+        if asked[: len(given)] == given:
+            rest = asked[len(given) :]
+            break
+    else:
+        forms = " or ".join(f"({', '.join(given)}, ...)" for given in _GIVEN[mark.kind])
+        raise SpecificationError(f"{mark.kind} {cls}.{name}: it must begin {forms}")
+    for parameter in rest:
+        if parameter not in mark.parameters and parameter not in types:
+            raise SpecificationError(f"{mark.kind} {cls}.{name}: parameter {parameter} has no domain")
+    for parameter, ranged in mark.parameters.items():
+        if parameter not in rest:
+            raise SpecificationError(f"{mark.kind} {cls}.{name}: it does not take {parameter}, which has a domain")
+        if isinstance(ranged, OfState) and (mark.kind == "initial" or "before" in asked):
+            raise SpecificationError(
+                f"{mark.kind} {cls}.{name}: {parameter} ranges over a state, and there is not one state"
+            )

@@ -1,0 +1,288 @@
+"""A system holds parts by name, two of one class if it likes, and a part sees what it was given and no more."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+
+from spec.checking import check
+from spec.checking.model import Model
+from spec.checking.spark import SparkEngine
+from spec.language import (
+    Part,
+    Size,
+    Specification,
+    SpecificationError,
+    State,
+    Step,
+    action,
+    constant,
+    initial,
+    invariant,
+    part,
+    require,
+    sometimes,
+    transition_invariant,
+    variable,
+    view,
+)
+from spec.testing import as_state_machine
+
+Litres = Annotated[int, "litres"]
+
+
+class Tank(State):
+    """A tank and its tap."""
+
+    level: Litres = variable("What is in it.")
+    is_open: bool = variable("Whether its tap is.")
+
+
+@dataclass(frozen=True)
+class Tanks(Part[Tank]):
+    """How a tank behaves."""
+
+    holds: int
+    starts: tuple[int, ...] = (0,)
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """As much as it holds."""
+        return {Litres: range(self.holds + 1)}
+
+    @initial
+    def filled(self, s: Tank, level: Litres) -> None:
+        """Somehow."""
+        require(level in self.starts)
+        s.level = level
+
+    def pour(self, s: Tank, litres: Litres) -> None:
+        """So much more is in it."""
+        require(s.level + litres <= self.holds)
+        s.level += litres
+
+    @action
+    def turn(self, s: Tank) -> None:
+        """The tap."""
+        s.is_open = not s.is_open
+
+    @action
+    def drip(self, s: Tank) -> None:
+        """A litre is gone."""
+        require(s.is_open and s.level)
+        s.level -= 1
+
+    @invariant
+    def never_over(self, s: Tank) -> bool:
+        """It holds no more than it can."""
+        return s.level <= self.holds
+
+    @transition_invariant
+    def only_drops(self, before: Tank, step: Step, after: Tank) -> bool:
+        """What it does itself lowers it by a litre at most."""
+        return step.action == "" or before.level - after.level in (0, 1)
+
+    @sometimes
+    def full(self, s: Tank) -> bool:
+        """It is full."""
+        return s.level == self.holds
+
+    @view
+    def says(self, s: Tank) -> str:
+        """How full it is."""
+        return f"{s.level} of {self.holds}"
+
+
+class Yard(State):
+    """Two tanks, and who pours."""
+
+    left: Tank
+    poured: int = variable("How often somebody poured.")
+    right: Tank
+
+
+class Yards(Specification[Yard]):
+    """Somebody pours the left one into the right one."""
+
+    most: int = constant(2, "How much the left one holds.")
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """Of what is not of the tanks."""
+        return {int: range(4)}
+
+    @part
+    def left(self) -> Tanks:
+        """The small one, which is full at first, or not."""
+        return Tanks(self.most, starts=(self.most, 0))
+
+    @part
+    def right(self) -> Tanks:
+        """The large one."""
+        return Tanks(3)
+
+    @action
+    def pour(self, s: Yard) -> None:
+        """All that is in the left one."""
+        require(s.left.level)
+        require(s.poured < 3)
+        self.right.pour(s.right, s.left.level)
+        s.left.level = 0
+        s.poured += 1
+
+
+def test_what_is_of_a_part_has_its_name() -> None:
+    """Variables where the class of states names the part, actions and properties behind those of the whole."""
+    yards = Yards()
+    assert [*yards.variables] == ["left.level", "left.is_open", "poured", "right.level", "right.is_open"]
+    assert [each.name for each in yards.actions] == ["pour", "left.turn", "left.drip", "right.turn", "right.drip"]
+    judged = ["never_over", "only_drops", "full"]
+    assert [each.name for each in yards.properties] == [f"{tank}.{it}" for tank in ("left", "right") for it in judged]
+    assert [each.name for each in yards.views] == ["left.says", "right.says"]
+
+
+def test_each_has_the_sizes_that_it_was_given() -> None:
+    """Though they have one class, and name one type."""
+    cells = {cell.name: cell.domain.size for cell in Model(Yards()).layout.cells}
+    assert (cells["left.level"], cells["right.level"], cells["poured"]) == (3, 4, 4)
+
+
+def test_every_part_begins() -> None:
+    """In each of its ways, and then the whole."""
+    ways = Yards().initials
+    assert len(ways) == 3 * 4
+    assert ways[0].parameters == {"left.level": 0, "right.level": 0}
+
+
+@pytest.mark.parametrize("engine", ["reference", "local", SparkEngine(driver_level=10**6)], ids=str)
+def test_every_engine_goes_through_it(engine: Any) -> None:
+    """With one answer: 2, 1 or 0 litres are on the left or, poured, on the right; and each tap is open or not."""
+    result = check(Yards(), engine=engine, keep_going=True)
+    told = {each.name: each.verdict for each in result.properties}
+    assert result.distinct_states == 6 * 2 * 2
+    assert told == {
+        "type_ok": "holds",
+        "left.never_over": "holds",
+        "left.only_drops": "holds",
+        "left.full": "witnessed",
+        "right.never_over": "holds",
+        "right.only_drops": "holds",
+        "right.full": "unwitnessed",
+    }
+
+
+class Leaks(Yards):
+    """The whole takes more than a drop."""
+
+    @action
+    def leak(self, s: Yard) -> None:
+        """Two litres at once."""
+        require(s.left.level == 2)
+        s.left.level = 0
+
+
+def test_a_part_is_not_told_who_else_took_a_step() -> None:
+    """What it says of steps is of its own, unless it says otherwise."""
+    assert check(Leaks(), properties=["left.only_drops"]).verdict == "holds"
+
+
+def test_a_trace_names_the_part() -> None:
+    """In steps, in values and in views."""
+
+    class Overflows(Yards):
+        @invariant
+        def never_two(self, s: Yard) -> bool:
+            """There are never two litres on the right."""
+            return s.right.level != 2
+
+    counterexample = check(Overflows(), properties=["never_two"]).counterexample
+    assert counterexample is not None
+    assert str(counterexample.steps[-1].step) == "pour()"
+    assert "right.level: 0 -> 2" in str(counterexample)
+    assert "2 of 3" in counterexample.steps[-1].views
+
+
+def test_it_is_walked_through() -> None:
+    """By the machines that Hypothesis drives; a rule has no dot in its name."""
+    machine = as_state_machine(Yards())
+    assert {"pour", "left_turn", "right_drip"} <= {each.function.__name__ for each in machine.setup_state().rules}
+
+
+def test_it_is_sent_to_others() -> None:
+    """And made anew there."""
+    assert [*pickle.loads(pickle.dumps(Yards(most=1))).variables] == [*Yards().variables]
+
+
+# Mistakes.
+
+
+class Nobody(Specification[Yard]):
+    """It makes one of two."""
+
+    def sizes(self) -> Mapping[Any, Size]:
+        return {int: range(4)}
+
+    @part
+    def left(self) -> Tanks:
+        """One."""
+        return Tanks(1)
+
+    @action
+    def nothing(self, s: Yard) -> None:
+        """Nothing."""
+
+
+def test_a_part_that_nothing_makes_is_told() -> None:
+    with pytest.raises(SpecificationError, match=r"part Yard\.right: nothing makes it, @part def right\(self\) in"):
+        Model(Nobody())
+
+
+def test_a_part_that_the_states_do_not_name_is_told() -> None:
+    class Third(Yards):
+        @part
+        def middle(self) -> Tanks:
+            """One too many."""
+            return Tanks(1)
+
+    with pytest.raises(SpecificationError, match=r"part Third\.middle: Yard names none so"):
+        Model(Third())
+
+
+@pytest.mark.parametrize("given", [3, Yards()], ids=["a number", "of other states"])
+def test_what_is_no_such_part_is_told(given: Any) -> None:
+    class Wrong(Yards):
+        @part
+        def left(self) -> Any:
+            """Something else."""
+            return given
+
+    with pytest.raises(SpecificationError, match=r"part Wrong\.left: it gives .*, which is no part with states Tank"):
+        Model(Wrong())
+
+
+def test_two_parts_of_one_name_are_told() -> None:
+    with pytest.raises(SpecificationError, match=r"part left: a part has that name"):
+
+        class Twice(Specification[Yard]):
+            @part
+            def left(self) -> Tanks:
+                """One."""
+                return Tanks(1)
+
+            @part  # type: ignore[no-redef]
+            def left(self) -> Tanks:  # noqa: F811
+                """Another."""
+                return Tanks(2)
+
+
+def test_a_part_is_not_assigned() -> None:
+    class Assigns(Yards):
+        @action
+        def swap(self, s: Yard) -> None:
+            """All at once."""
+            s.left = s.right
+
+    with pytest.raises(Exception, match="left is a part, and is changed by its variables"):
+        check(Assigns())
