@@ -3,16 +3,16 @@
 A part says what its states are, how large types are in it, and what may happen and must hold there; it sees nothing
 else than what it was given when it was made. A system names it in its class of states and makes it:
 
-    class Cluster(State):
-        zk: Servers
-        ...
+    class Yard(State):
+        left: Tank
+        right: Tank
 
-    class Election(Specification[Cluster]):
+    class Yards(Specification[Yard]):
         @part
-        def zk(self) -> ZooKeeper:
-            return ZooKeeper(brokers=self.brokers)
+        def left(self) -> Tanks:
+            return Tanks(holds=self.most)
 
-Then its variables are `s.zk.nodes`, its actions and properties `zk.expire`, and `self.zk` is the part itself. In TLA+
+Then its variables are `s.left.level`, its actions and properties `left.drip`, and `self.left` is the part itself. In TLA+
 that is an `INSTANCE ... WITH`. A specification is the part that is the whole system.
 """
 
@@ -125,7 +125,7 @@ class Part(Generic[S], metaclass=_Body):
     def sizes(self) -> Mapping[Any, Size]:
         """How large each type is here that is not made of others, and each place that is narrower than its type.
 
-        To be overridden: `return {BrokerId: range(self.brokers), Node.version: integers(0, 3)}`.
+        To be overridden: `return {ClientId: range(self.clients), Ticket.number: integers(0, 3)}`.
         """
         return {}
 
@@ -242,7 +242,7 @@ class Part(Generic[S], metaclass=_Body):
 
     @cached_property
     def variables(self) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
-        """Each variable's sentence and domain, those of parts as `zk.nodes`."""
+        """Each variable's sentence and domain, those of parts as `left.level`."""
         found: dict[str, tuple[str, Domain[Any] | MappingDomain]] = {}
         for name, member in self.states.members().items():
             if not isinstance(member, Declared):

@@ -1,6 +1,6 @@
 """Sizes: how large each type is in a specification, and the domain that follows for whatever is annotated with it.
 
-A type says what values mean: a broker's id, a leader epoch. How many of them there are is for a specification to say,
+A type says what values mean: a client's id, the number of a ticket. How many of them there are is for a specification to say,
 once for each type (Alloy calls it the scope), and a place may be narrower than its type. Everything that is made of
 sized types has its domain by that: a record field by field, a set, an optional value, a mapping of the state.
 """
@@ -65,7 +65,7 @@ class Sizes:
     """The domains of types.
 
     Args:
-        given: the size of each type that is not made of others: an alias, `Annotated[int, "a broker's id"]`, a class;
+        given: the size of each type that is not made of others: an alias, `Annotated[int, "a client's id"]`, a class;
             and of places that are narrower than their type: a field of a record, `Record.id`.
     """
 
