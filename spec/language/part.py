@@ -12,8 +12,8 @@ else than what it was given when it was made. A system names it in its class of 
         def left(self) -> Tanks:
             return Tanks(holds=self.most)
 
-Then its variables are `s.left.level`, its actions and properties `left.drip`, and `self.left` is the part itself. In TLA+
-that is an `INSTANCE ... WITH`. A specification is the part that is the whole system.
+Then its variables are `s.left.level`, its actions and properties `left.drip`; `self.left` is the part itself. That is
+an `INSTANCE ... WITH` of TLA+. A specification is the part that is the whole system.
 """
 
 from __future__ import annotations

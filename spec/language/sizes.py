@@ -1,6 +1,6 @@
 """Sizes: how large each type is in a specification, and the domain that follows for whatever is annotated with it.
 
-A type says what values mean: a client's id, the number of a ticket. How many of them there are is for a specification to say,
+A type says what values mean: a client's id, the number of a ticket. How many of them there are a specification says
 once for each type (Alloy calls it the scope), and a place may be narrower than its type. Everything that is made of
 sized types has its domain by that: a record field by field, a set, an optional value, a mapping of the state.
 """
