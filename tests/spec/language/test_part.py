@@ -156,7 +156,9 @@ def test_every_part_begins() -> None:
     assert ways[0].parameters == {"left.level": 0, "right.level": 0}
 
 
-@pytest.mark.parametrize("engine", ["reference", "local", SparkEngine(driver_level=10**6)], ids=str)
+@pytest.mark.parametrize(
+    "engine", ["reference", "local", SparkEngine(driver_level=10**6)], ids=["reference", "local", "spark"]
+)
 def test_every_engine_goes_through_it(engine: Any) -> None:
     """With one answer: 2, 1 or 0 litres are on the left or, poured, on the right; and each tap is open or not."""
     result = check(Yards(), engine=engine, keep_going=True)
