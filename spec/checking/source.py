@@ -12,12 +12,14 @@ import pickle
 import sys
 import sysconfig
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic
 
 import spec
 from spec.language.errors import UsageError
+from spec.language.part import Part
 from spec.language.specification import Specification
 
 HOME = Path(spec.__file__).resolve().parents[1]
@@ -37,7 +39,7 @@ def modules_of(specification: Specification) -> list[ModuleType]:
 
     Only what stands at the head of a module counts as imported; what a function imports is not seen.
     """
-    waiting = [sys.modules[cls.__module__] for cls in type(specification).__mro__ if cls is not object]
+    waiting = [sys.modules[cls.__module__] for cls in _classes_of(specification)]
     own = {module.__name__.partition(".")[0] for module in waiting}
     found: dict[str, ModuleType] = {}
     while waiting:
@@ -49,6 +51,12 @@ def modules_of(specification: Specification) -> list[ModuleType]:
             found[name] = module
             waiting += _imported(module)
     return [found[name] for name in sorted(found)]
+
+
+def _classes_of(part: Part[Any]) -> list[type]:
+    """The classes that a specification is written in, its parts among them, but those of Python."""
+    own = [cls for cls in type(part).__mro__ if cls not in (object, Generic)]
+    return list(dict.fromkeys(chain(own, *map(_classes_of, part.parts.values()))))
 
 
 def digests(specification: Specification) -> dict[str, str]:
@@ -63,7 +71,7 @@ def digests(specification: Specification) -> dict[str, str]:
         if file is not None and file.is_file():
             name = module.__name__ if _found_by_name(module) else file.name
             found.setdefault(name, []).append(hashlib.sha256(file.read_bytes()).hexdigest())
-        elif module.__name__ in {cls.__module__ for cls in type(specification).__mro__}:
+        elif module.__name__ in {cls.__module__ for cls in _classes_of(specification)}:
             raise UsageError(
                 f"{specification.name} is written in {module.__name__}, which has no file: a run directory "
                 "could not tell whether it changed"
@@ -82,7 +90,9 @@ def pickled(specification: Specification) -> bytes:
     cloudpickle: Any = pyspark.cloudpickle  # it has no types
     along = [module for module in modules_of(specification) if not _found_by_name(module) or _is_here_only(module)]
     apart = {"__main__", *(module.__name__ for module in along)}
-    declared = [(cls, list(vars(cls))) for cls in type(specification).__mro__ if cls.__module__ in apart]
+    # Looked at here, where names in annotations are known, they are types from then on.
+    _ = specification.variables, specification.initials, specification.actions, specification.properties
+    declared = [(cls, list(vars(cls))) for cls in _classes_of(specification) if cls.__module__ in apart]
     for module in along:
         cloudpickle.register_pickle_by_value(module)
     try:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from itertools import product
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, get_args, overload
 
 from spec.language.domains import Domain, MappingDomain, SubsetDomain, as_domain, choices_of
 from spec.language.errors import SpecificationError, shown
@@ -86,8 +86,26 @@ class View:
     instances: tuple[Instance, ...]
 
 
-class part(cached_property[P]):  # noqa: N801 - it is a word
-    """A part that a system holds: a method without parameters that makes it, with the name that its states have."""
+class part(Generic[P]):  # noqa: N801 - it is a word
+    """A part that a system holds: a method without parameters that makes it, with the name that its states have.
+
+    (A `cached_property` holds a lock until Python 3.12, and so could not be sent to Spark's workers.)
+    """
+
+    def __init__(self, make: Callable[[Any], P]):
+        self.make, self.name, self.__doc__ = make, make.__name__, make.__doc__
+
+    @overload
+    def __get__(self, whole: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, whole: object, owner: type) -> P: ...
+
+    def __get__(self, whole: Any, owner: type) -> Self | P:
+        if whole is None:
+            return self
+        made: P = vars(whole).setdefault(self.name, self.make(whole))
+        return made
 
 
 class _Names(dict[str, Any]):
@@ -420,7 +438,8 @@ def _type_of(function: Callable[..., Any], parameter: str) -> Any:
     alone = SimpleNamespace(
         __annotations__={parameter: function.__annotations__[parameter]}, __qualname__=function.__qualname__
     )
-    return types_in(alone, names)[parameter]
+    found = function.__annotations__[parameter] = types_in(alone, names)[parameter]
+    return found
 
 
 def _states_of(cls: type[Part[Any]]) -> type[State]:

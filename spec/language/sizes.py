@@ -183,13 +183,19 @@ class Sizes:
 def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, Any]:
     """The types with which the fields of a class, or the parameters of a function, are annotated.
 
+    From then on they stand there instead of their names: who is sent a class does not know those.
+
     Raises:
         SpecificationError: a name that is not known where they are defined.
     """
     try:
-        return get_type_hints(annotated, names, include_extras=True)
+        found = get_type_hints(annotated, names, include_extras=True)
     except (NameError, TypeError, SyntaxError) as wrong:
         raise SpecificationError(f"what {annotated.__qualname__} is annotated with: {wrong}") from None
+    for each in getattr(annotated, "__mro__", (annotated,)):
+        own = vars(each).get("__annotations__", {})
+        own.update({name: found[name] for name in own if name in found})
+    return found
 
 
 def name_of(type_: Any) -> str:

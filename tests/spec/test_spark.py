@@ -272,32 +272,57 @@ def test_a_persons_own_file_goes_along_to_the_workers(
     (tmp_path / "mine.py").write_text(
         textwrap.dedent(
             """
+            from __future__ import annotations
+
+            from typing import Annotated, NamedTuple
+
             import beside
-            from spec.language import Specification, action, integers, require, variable
+            from spec.language import Part, Specification, State, action, invariant, part, require, variable
 
-            class Mine(Specification):
-                @variable
-                def number(self):
-                    "The number."
-                    return integers(0, 3)
+            Number = Annotated[int, "a number"]
 
-                @variable
-                def before(self):
-                    "What it was, which no sorting puts behind the number."
-                    return integers(0, 3)
+            class Press(NamedTuple):
+                from_: Number
+                by: bool
+
+            class Dial(State):
+                number: Number = variable("The number.")
+                before: Press | None = variable("What it was, which no sorting puts behind the number.")
+
+            class Dials(Part[Dial]):
+                def sizes(self):
+                    return {Number: range(4)}
 
                 @action
-                def press(self, s):
+                def press(self, s: Dial, by: bool):
                     "Press."
                     require(s.number < 3)
-                    s.before = s.number
+                    s.before = Press(s.number, by)
                     s.number = beside.more(s.number)
 
                 @action
-                def clear(self, s):
+                def clear(self, s: Dial):
                     "Clear; nor this behind press."
                     require(s.number > 1)
                     s.number = 0
+
+            class Two(State):
+                second: Dial
+                first: Dial
+
+            class Mine(Specification[Two]):
+                @part
+                def second(self):
+                    return Dials()
+
+                @part
+                def first(self):
+                    return Dials()
+
+                @action
+                def swap(self, s: Two):
+                    "One number for the other."
+                    s.second.number, s.first.number = s.first.number, s.second.number
             """
         )
     )
