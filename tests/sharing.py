@@ -33,10 +33,10 @@ ONE_BY_ONE = ("tests/spec/test_instances.py",)
 
 LONGEST = (
     *TOGETHER["Spark"],
+    *TOGETHER["ZooKeeper"],
     "tests/spec/test_instances.py",
     "tests/reliability/",
     "tests/spec/test_world.py",
-    *TOGETHER["ZooKeeper"],
     "tests/spec/systems/test_controller.py",
     "tests/spec/test_cli.py",
     "tests/spec/checking/local/test_resume.py",
