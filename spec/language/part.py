@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from itertools import product
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, get_args, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, get_args, overload
 
 from spec.language.domains import Domain, MappingDomain, SubsetDomain, as_domain, choices_of
 from spec.language.errors import SpecificationError, shown
@@ -127,16 +127,24 @@ class _Body(type):
 
 
 class Part(Generic[S], metaclass=_Body):
-    """Rules over some variables, to be subclassed; what it is given when it is made is its own affair."""
+    """Rules over some variables, to be subclassed; as a frozen dataclass if it is given something when it is made."""
 
     states: ClassVar[type[State]] = State
     """The class of its states: what is given to actions and properties as `s`."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        for name, value in vars(cls).items():
+            if (kind_of(value) or isinstance(value, part)) and hasattr(Part, name):
+                raise SpecificationError(f"{cls.__name__}.{name}: the name is taken by the language")
         cls.states = _states_of(cls)
         for name, (function, mark) in cls._marked().items():
             _check_parameters(cls.__name__, name, function, mark, cls._where_marked(name).__annotations__)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise SpecificationError(
+            f"{type(self).__name__} assigns self.{name}: a part keeps nothing between steps; use a frozen dataclass"
+        )
 
     # Sizes.
 

@@ -288,3 +288,36 @@ def test_a_part_is_not_assigned() -> None:
 
     with pytest.raises(Exception, match="left is a part, and is changed by its variables"):
         check(Assigns())
+
+
+def test_a_part_keeps_nothing_between_steps() -> None:
+    """What it remembered would be no part of the state, and every engine would find something else."""
+
+    class Remembers(Part[Tank]):
+        @action
+        def drip(self, s: Tank) -> None:
+            """A litre is gone."""
+            self.last = s.level
+
+        def sizes(self) -> Mapping[Any, Size]:
+            return {Litres: range(4)}
+
+    class Holds(Yards):
+        @part
+        def left(self) -> Any:
+            """It remembers."""
+            return Remembers()
+
+        pour = None  # type: ignore[assignment]
+
+    with pytest.raises(Exception, match=r"Remembers assigns self\.last: a part keeps nothing between steps"):
+        check(Holds())
+
+
+def test_a_part_does_not_take_a_name_of_the_language() -> None:
+    with pytest.raises(SpecificationError, match=r"Taken\.actions: the name is taken by the language"):
+
+        class Taken(Part[Tank]):
+            @action
+            def actions(self, s: Tank) -> None:  # type: ignore[override]
+                """All of them."""
