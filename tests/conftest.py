@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
 
 # For a person who waits. Random, so that many hands see many walks; what fails is kept and tried first next time.
-settings.register_profile("dev", max_examples=60, stateful_step_count=50, deadline=None, phases=PHASES)
+settings.register_profile("dev", max_examples=40, stateful_step_count=50, deadline=None, phases=PHASES)
 
 # Derandomized: a build that turns red is red because of the change, and is red again on anybody's machine.
 settings.register_profile(
