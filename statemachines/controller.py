@@ -31,7 +31,7 @@ from statemachines.controller_event import (
 )
 from statemachines.failover import failover, requests
 from statemachines.releases import Release
-from statemachines.znode import Session
+from statemachines.znode import SessionId
 
 __all__ = [
     "BROKER_IDS",
@@ -211,7 +211,7 @@ class Controller(NamedTuple):
     """What the KafkaController of one broker knows. Of a broker that is not active, the rest is put back to 0."""
 
     doing: Agenda = STOPPED
-    session: Session | None = None
+    session: SessionId | None = None
     """The ZooKeeper session that it believes it has; the servers may have ended it."""
     active: bool = False
     """The last it knew, /controller named this broker. [isActive since 0.11; amILeader, 0.10]"""
@@ -227,7 +227,7 @@ class Controller(NamedTuple):
     """What ZkEventThread is about to do, where that is another thread. [0.11, 1.0]"""
     posted: tuple[Queued, ...] = ()
     """What ZkEventThread has been told, and has not put into the queue yet."""
-    registration: Session | None = None
+    registration: SessionId | None = None
     """The session in which it last registered. [currentZooKeeperSessionId, 2.2]"""
     broker_epoch: int = 0
     """The zxid that created its registration, which its requests carry. [2.2]"""

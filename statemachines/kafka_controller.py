@@ -52,8 +52,8 @@ from statemachines.zookeeper import (
     Delete,
     NoNode,
     Operation,
-    Session,
     SessionExpired,
+    SessionId,
     SetData,
     Stat,
     ZooKeeper,
@@ -148,7 +148,7 @@ class KafkaController:
                 return me._replace(posted=(HEALTHCHECK,))
         return me
 
-    def connect(self, me: Controller, session: Session) -> Controller:
+    def connect(self, me: Controller, session: SessionId) -> Controller:
         """A new session, for a fresh process or one that lost its session."""
         self.zookeeper.connect(session)
         return me.on()._replace(session=session)
@@ -173,7 +173,7 @@ class KafkaController:
         again = Agenda(EXPIRED[1:])
         return Controller(again, me.session, registration=me.registration, broker_epoch=me.broker_epoch)
 
-    def renew(self, me: Controller, session: Session) -> Controller:
+    def renew(self, me: Controller, session: SessionId) -> Controller:
         """The client opens another session at once, and tells its listeners behind what they have still to hear.
 
         Then all of them are called, because anything may have happened. [ZkClient.processStateChanged, until 1.0]

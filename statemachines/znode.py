@@ -24,7 +24,7 @@ server's own nodes under /zookeeper, so that here the root begins empty.
 import re
 from collections.abc import MutableMapping
 from enum import Enum, IntEnum
-from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 __all__ = [
     "ANY_VERSION",
@@ -42,14 +42,17 @@ __all__ = [
     "NodeExists",
     "NotEmpty",
     "Operation",
+    "Path",
     "Pending",
     "Result",
-    "Session",
+    "SessionId",
     "SessionExpired",
     "SetData",
     "Stat",
     "Transaction",
+    "ZkVersion",
     "ZooKeeperError",
+    "Zxid",
     "parent_of",
     "stat_of",
 ]
@@ -57,8 +60,17 @@ __all__ = [
 K = TypeVar("K")
 V = TypeVar("V")
 
-Session: TypeAlias = Any
+SessionId = Annotated[Any, "a session's id"]
 """A session's id: anything that can be hashed and ordered, but None."""
+
+Path = Annotated[str, "a znode's path"]
+"""Where a znode is, from the root on: `/brokers/ids/0`."""
+
+ZkVersion = Annotated[int, "a znode's version"]
+"""How often a node's data were set since it was created."""
+
+Zxid = Annotated[int, "a zxid"]
+"""The number of a transaction; later ones have greater numbers."""
 
 ANY_VERSION = -1
 """The expected version that every version meets. Any other negative one meets none."""
@@ -137,29 +149,29 @@ class Node(NamedTuple):
     """A znode. Its data may be any immutable value; a real server holds bytes or nothing."""
 
     data: Any = None
-    version: int = 0
-    owner: Session | None = None
+    version: ZkVersion = 0
+    owner: SessionId | None = None
     """The session whose end deletes the node; None if it is persistent."""
     children: frozenset[str] = frozenset()
     """Names of the direct children, without the path."""
     created: int = 0
     """How many children were ever created here."""
-    czxid: int = 0
-    mzxid: int = 0
-    pzxid: int = 0
+    czxid: Zxid = 0
+    mzxid: Zxid = 0
+    pzxid: Zxid = 0
 
 
 class Stat(NamedTuple):
     """ZooKeeper's Stat without its clocks (ctime, mtime)."""
 
-    czxid: int
-    mzxid: int
-    pzxid: int
-    version: int
+    czxid: Zxid
+    mzxid: Zxid
+    pzxid: Zxid
+    version: ZkVersion
     cversion: int
     aversion: int
     """Always 0: ACLs are not modelled."""
-    ephemeralOwner: Session | None  # noqa: N815
+    ephemeralOwner: SessionId | None  # noqa: N815
     """The owning session; None where ZooKeeper says 0, as 0 is a fine id here."""
     dataLength: int  # noqa: N815
     """Number of bytes; 0 for None and for data that are not bytes."""
@@ -185,7 +197,7 @@ def stat_of(node: Node) -> Stat:
 class Created(NamedTuple):
     """The answer to a create: the path, with its number if it is sequential, and the new node's stat."""
 
-    path: str
+    path: Path
     stat: Stat
 
 
@@ -204,7 +216,7 @@ class EventType(Enum):
 class Create(NamedTuple):
     """Create a node below an existing parent that is not ephemeral."""
 
-    path: str
+    path: Path
     data: Any = None
     ephemeral: bool = False
     sequential: bool = False
@@ -213,23 +225,23 @@ class Create(NamedTuple):
 class SetData(NamedTuple):
     """Replace a node's data if it is at the expected version."""
 
-    path: str
+    path: Path
     data: Any = None
-    version: int = ANY_VERSION
+    version: ZkVersion = ANY_VERSION
 
 
 class Delete(NamedTuple):
     """Delete a node that is at the expected version and has no children."""
 
-    path: str
-    version: int = ANY_VERSION
+    path: Path
+    version: ZkVersion = ANY_VERSION
 
 
 class Check(NamedTuple):
     """Let the transaction fail unless the node exists at the expected version. Only a multi has checks."""
 
-    path: str
-    version: int = ANY_VERSION
+    path: Path
+    version: ZkVersion = ANY_VERSION
 
 
 Operation: TypeAlias = Create | SetData | Delete | Check
@@ -257,13 +269,13 @@ TAKES = {
 """What the paths look like that an operation takes. Others that no node can have, it merely fails to find."""
 
 
-def refuse_path(operation: str, path: str) -> None:
+def refuse_path(operation: str, path: Path) -> None:
     """Raise BadArguments for a path that the operation does not take."""
     if TAKES[operation].fullmatch(path) is None:
         raise BadArguments(f"{operation} {path!r}: not a path for this operation")
 
 
-def parent_of(path: str) -> str:
+def parent_of(path: Path) -> Path:
     """The path above; for the root, and for what stands directly below it, the root."""
     return path.rpartition("/")[0] or "/"
 
@@ -314,15 +326,15 @@ class Transaction:
     """
 
     def __init__(
-        self, nodes: MutableMapping[str, Node], sessions: MutableMapping[Session, frozenset[str]], zxid: int
+        self, nodes: MutableMapping[Path, Node], sessions: MutableMapping[SessionId, frozenset[Path]], zxid: Zxid
     ) -> None:
         self.nodes = Pending(nodes)
         self.sessions = Pending(sessions)
         self.zxid = zxid
-        self.changes: list[tuple[EventType, str]] = []
+        self.changes: list[tuple[EventType, Path]] = []
         """How nodes changed, in the order of the operations: what watches are told."""
 
-    def apply(self, session: Session | None, operation: Operation) -> Result:
+    def apply(self, session: SessionId | None, operation: Operation) -> Result:
         """What the operation answers; raises what it raises."""
         match operation:
             case Create():
@@ -335,7 +347,7 @@ class Transaction:
                 self.check(*operation)
         return None
 
-    def create(self, session: Session | None, path: str, data: Any, ephemeral: bool, sequential: bool) -> Created:
+    def create(self, session: SessionId | None, path: Path, data: Any, ephemeral: bool, sequential: bool) -> Created:
         """Guards in the server's order: path, parent, name, presence, ephemeral parent."""
         refuse_path("create", path)
         above = parent_of(path)
@@ -355,7 +367,7 @@ class Transaction:
         self.changes.append((EventType.NodeCreated, path))
         return Created(path, stat_of(node))
 
-    def set(self, path: str, data: Any, version: int) -> Stat:
+    def set(self, path: Path, data: Any, version: ZkVersion) -> Stat:
         """The version grows even if the data stay the same."""
         refuse_path("set", path)
         node = self.find_version("set", path, version)
@@ -364,7 +376,7 @@ class Transaction:
         self.changes.append((EventType.NodeDataChanged, path))
         return stat_of(changed)
 
-    def delete(self, path: str, version: int = ANY_VERSION) -> None:
+    def delete(self, path: Path, version: ZkVersion = ANY_VERSION) -> None:
         """Guards in the server's order: path, presence, version, children."""
         refuse_path("delete", path)
         node = self.find_version("delete", path, version)
@@ -376,7 +388,7 @@ class Transaction:
             self.sessions[node.owner] -= {path}
         self.changes.append((EventType.NodeDeleted, path))
 
-    def check(self, path: str, version: int) -> None:
+    def check(self, path: Path, version: ZkVersion) -> None:
         """A guard without an effect."""
         refuse_path("check", path)
         self.find_version("check", path, version)
@@ -388,25 +400,25 @@ class Transaction:
 
     # what the operations are made of
 
-    def find(self, operation: str, path: str, wanted: str) -> Node:
+    def find(self, operation: str, path: Path, wanted: Path) -> Node:
         """The node that is wanted for an operation on `path`: this one itself, or its parent."""
         if wanted not in self.nodes:
             missing = "no such node" if wanted == path else f"its parent {wanted} does not exist"
             raise NoNode(f"{operation} {path}: {missing}")
         return self.nodes[wanted]
 
-    def find_version(self, operation: str, path: str, version: int) -> Node:
+    def find_version(self, operation: str, path: Path, version: ZkVersion) -> Node:
         """The node, if it is at the expected version."""
         node = self.find(operation, path, path)
         if version != ANY_VERSION and node.version != version:
             raise BadVersion(f"{operation} {path}: expected version {version}, it is at {node.version}")
         return node
 
-    def numbered(self, path: str, parent: Node) -> str:
+    def numbered(self, path: Path, parent: Node) -> Path:
         """A sequential node's name ends in the number of children created here before it, of any name."""
         return f"{path}{parent.created:010d}"
 
-    def adopt(self, above: str, path: str) -> None:
+    def adopt(self, above: Path, path: Path) -> None:
         """A child has come. Only pzxid and the children's counters of its parent notice."""
         parent = self.nodes[above]
         name = path.rpartition("/")[2]
@@ -414,7 +426,7 @@ class Transaction:
             children=parent.children | {name}, created=parent.created + 1, pzxid=self.zxid
         )
 
-    def orphan(self, above: str, path: str) -> None:
+    def orphan(self, above: Path, path: Path) -> None:
         """A child has gone. The number it was created under is not given out again."""
         parent = self.nodes[above]
         name = path.rpartition("/")[2]

@@ -51,13 +51,16 @@ from statemachines.znode import (
     NoNode,
     NotEmpty,
     Operation,
+    Path,
     Result,
-    Session,
     SessionExpired,
+    SessionId,
     SetData,
     Stat,
     Transaction,
+    ZkVersion,
     ZooKeeperError,
+    Zxid,
     parent_of,
     refuse_path,
     stat_of,
@@ -84,16 +87,19 @@ __all__ = [
     "NodeExists",
     "NotEmpty",
     "Operation",
-    "Request",
     "Result",
-    "Session",
+    "SessionId",
     "SessionExpired",
     "SetData",
     "Stat",
-    "Total",
+    "TotalDict",
+    "WatchTable",
+    "Write",
+    "ZkVersion",
     "ZooKeeper",
     "ZooKeeperError",
     "ZooKeeperState",
+    "Zxid",
 ]
 
 K = TypeVar("K")
@@ -108,8 +114,8 @@ class Event(NamedTuple):
     """
 
     type: EventType
-    path: str
-    zxid: int = 0
+    path: Path
+    zxid: Zxid = 0
 
 
 class Multi(NamedTuple):
@@ -118,7 +124,7 @@ class Multi(NamedTuple):
     operations: tuple[Operation, ...]
 
 
-Request: TypeAlias = Create | SetData | Delete | Multi
+Write: TypeAlias = Create | SetData | Delete | Multi
 """A write as it stands in a client's pipeline."""
 
 
@@ -128,21 +134,31 @@ Request: TypeAlias = Create | SetData | Delete | Multi
 class ZooKeeperState(Protocol):
     """What a ZooKeeper knows, as six variables. Values are immutable and replaced as a whole."""
 
-    nodes: MutableMapping[str, Node]
-    """Znodes by full path, the root's too."""
-    sessions: MutableMapping[Session, frozenset[str]]
-    """Live sessions, with the paths of their ephemerals."""
-    data_watches: MutableMapping[str, frozenset[Session]]
-    """Who watches a node's presence and data. Total."""
-    child_watches: MutableMapping[str, frozenset[Session]]
-    """Who watches a node's children. Total."""
-    events: MutableMapping[Session, tuple[Event, ...]]
-    """Watch events sent to a session and not yet taken by its client, oldest first. Total."""
-    zxid: int
+    @property
+    def nodes(self) -> MutableMapping[Path, Node]:
+        """Znodes by full path, the root's too."""
+
+    @property
+    def sessions(self) -> MutableMapping[SessionId, frozenset[Path]]:
+        """Live sessions, with the paths of their ephemerals."""
+
+    @property
+    def data_watches(self) -> MutableMapping[Path, frozenset[SessionId]]:
+        """Who watches a node's presence and data. Total."""
+
+    @property
+    def child_watches(self) -> MutableMapping[Path, frozenset[SessionId]]:
+        """Who watches a node's children. Total."""
+
+    @property
+    def events(self) -> MutableMapping[SessionId, tuple[Event, ...]]:
+        """Watch events sent to a session and not yet taken by its client, oldest first. Total."""
+
+    zxid: Zxid
     """The last transaction."""
 
 
-class Total(dict[K, V]):
+class TotalDict(dict[K, V]):
     """A mapping with a value for every key: `empty` where none was given. Empty values are not stored."""
 
     def __init__(self, empty: V) -> None:
@@ -159,40 +175,40 @@ class Total(dict[K, V]):
             self.pop(key, None)
 
 
-def _nobody() -> MutableMapping[str, frozenset[Session]]:
-    return Total(frozenset())
+def _nobody() -> MutableMapping[Path, frozenset[SessionId]]:
+    return TotalDict(frozenset())
 
 
-def _nothing() -> MutableMapping[Session, tuple[Event, ...]]:
-    return Total(())
+def _nothing() -> MutableMapping[SessionId, tuple[Event, ...]]:
+    return TotalDict(())
 
 
 @dataclass
 class InMemoryState:
     """The state over dicts: at first a lone root and no session."""
 
-    nodes: MutableMapping[str, Node] = field(default_factory=lambda: {"/": Node()})
-    sessions: MutableMapping[Session, frozenset[str]] = field(default_factory=dict)
-    data_watches: MutableMapping[str, frozenset[Session]] = field(default_factory=_nobody)
-    child_watches: MutableMapping[str, frozenset[Session]] = field(default_factory=_nobody)
-    events: MutableMapping[Session, tuple[Event, ...]] = field(default_factory=_nothing)
-    zxid: int = 0
+    nodes: MutableMapping[Path, Node] = field(default_factory=lambda: {"/": Node()})
+    sessions: MutableMapping[SessionId, frozenset[Path]] = field(default_factory=dict)
+    data_watches: MutableMapping[Path, frozenset[SessionId]] = field(default_factory=_nobody)
+    child_watches: MutableMapping[Path, frozenset[SessionId]] = field(default_factory=_nobody)
+    events: MutableMapping[SessionId, tuple[Event, ...]] = field(default_factory=_nothing)
+    zxid: Zxid = 0
 
 
 # The two tables of watches
 
-Table: TypeAlias = Literal["data_watches", "child_watches"]
+WatchTable: TypeAlias = Literal["data_watches", "child_watches"]
 
 
 class Fires(NamedTuple):
     """A change of a node tells those who watch `node(path)` in `table` an event of this type."""
 
-    table: Table
-    node: Callable[[str], str]
+    table: WatchTable
+    node: Callable[[Path], Path]
     type: EventType
 
 
-def itself(path: str) -> str:
+def itself(path: Path) -> Path:
     """The changed node."""
     return path
 
@@ -215,7 +231,7 @@ FIRES: dict[EventType, tuple[Fires, ...]] = {
 class Missed(NamedTuple):
     """What a client that comes back with a watch is told; None: nothing, the watch is armed again."""
 
-    table: Table
+    table: WatchTable
     if_missing: EventType | None
     if_changed: EventType
     since: Literal["mzxid", "pzxid"] | None
@@ -249,7 +265,7 @@ class ZooKeeper:
 
     # sessions
 
-    def connect(self, session: Session) -> None:
+    def connect(self, session: SessionId) -> None:
         """Open a session under this id, its inbox empty. An ended session's id may be used again."""
         if session is None or session in self.state.sessions:
             raise ValueError(f"connect {session!r}: a new session needs an id that no live session has")
@@ -257,11 +273,11 @@ class ZooKeeper:
         self.state.sessions[session] = frozenset()
         self.state.events[session] = ()
 
-    def close(self, session: Session, order: Sequence[str] | None = None) -> None:
+    def close(self, session: SessionId, order: Sequence[Path] | None = None) -> None:
         """The client ends its session, as in `expire`, and hears all events of its own watches."""
         self._end("close", session, order, seen=None)
 
-    def expire(self, session: Session, order: Sequence[str] | None = None, seen: int = 0) -> None:
+    def expire(self, session: SessionId, order: Sequence[Path] | None = None, seen: int = 0) -> None:
         """The server ends a session: one transaction deletes its ephemerals, then its watches go.
 
         The ephemerals go in the given order, else sorted; a real server's is that of a hash set, so any order
@@ -273,7 +289,7 @@ class ZooKeeper:
             raise ValueError(f"expire {session!r}: the client cannot see {seen} events")
         self._end("expire", session, order, seen)
 
-    def disconnect(self, session: Session) -> None:
+    def disconnect(self, session: SessionId) -> None:
         """The connection is lost: the server forgets its watches, and events not yet taken never arrive.
 
         The session lives on, and its ephemerals with it. (For one that has ended, only the inbox is emptied.)
@@ -283,11 +299,11 @@ class ZooKeeper:
 
     def set_watches(
         self,
-        session: Session,
-        seen_zxid: int,
-        data: Sequence[str] = (),
-        exist: Sequence[str] = (),
-        child: Sequence[str] = (),
+        session: SessionId,
+        seen_zxid: Zxid,
+        data: Sequence[Path] = (),
+        exist: Sequence[Path] = (),
+        child: Sequence[Path] = (),
     ) -> None:
         """A client is back, and tells which watches it has and which zxid it saw last.
 
@@ -300,7 +316,7 @@ class ZooKeeper:
         self._catch_up(session, seen_zxid, MISSED["exist"], exist)
         self._catch_up(session, seen_zxid, MISSED["child"], child)
 
-    def drop(self, session: Session, requests: Sequence[Request], served: int) -> None:
+    def drop(self, session: SessionId, requests: Sequence[Write], served: int) -> None:
         """The connection is lost with requests under way: the first `served` take effect, none is answered.
 
         Any number may happen, and the client cannot know it. Reads need no mention: their answers and their
@@ -313,7 +329,7 @@ class ZooKeeper:
             self.multi(session, request.operations if isinstance(request, Multi) else (request,))
         self.disconnect(session)
 
-    def take(self, session: Session) -> Event | None:
+    def take(self, session: SessionId) -> Event | None:
         """The client takes the oldest event out of its inbox; None if there is none."""
         inbox = self.state.events[session]
         if not inbox:
@@ -323,7 +339,7 @@ class ZooKeeper:
 
     # reads
 
-    def exists(self, session: Session | None, path: str, watch: bool = False) -> Stat | None:
+    def exists(self, session: SessionId | None, path: Path, watch: bool = False) -> Stat | None:
         """The node's stat, None if there is no node. The watch is armed in either case.
 
         Raises BadArguments for a path with a null character.
@@ -333,12 +349,12 @@ class ZooKeeper:
             self._arm("data_watches", path, session)
         return stat_of(self.state.nodes[path]) if path in self.state.nodes else None
 
-    def get(self, session: Session | None, path: str, watch: bool = False) -> tuple[Any, Stat]:
+    def get(self, session: SessionId | None, path: Path, watch: bool = False) -> tuple[Any, Stat]:
         """The node's data and stat. Raises NoNode, and then arms nothing."""
         node = self._read("get", session, path, "data_watches" if watch else None)
         return node.data, stat_of(node)
 
-    def children(self, session: Session | None, path: str, watch: bool = False) -> tuple[frozenset[str], Stat]:
+    def children(self, session: SessionId | None, path: Path, watch: bool = False) -> tuple[frozenset[str], Stat]:
         """The names of the node's children, and its stat. Raises NoNode, and then arms nothing.
 
         Names have no order: a server's answer is neither sorted nor in order of creation.
@@ -350,8 +366,8 @@ class ZooKeeper:
 
     def create(
         self,
-        session: Session | None,
-        path: str,
+        session: SessionId | None,
+        path: Path,
         data: Any = None,
         *,
         ephemeral: bool = False,
@@ -367,14 +383,14 @@ class ZooKeeper:
         self._commit(transaction)
         return created
 
-    def set(self, session: Session | None, path: str, data: Any, version: int = ANY_VERSION) -> Stat:
+    def set(self, session: SessionId | None, path: Path, data: Any, version: ZkVersion = ANY_VERSION) -> Stat:
         """Replace a node's data. Raises, the first that applies: BadArguments, NoNode, BadVersion."""
         transaction = self._begin("set", session)
         stat = transaction.set(path, data, version)
         self._commit(transaction)
         return stat
 
-    def delete(self, session: Session | None, path: str, version: int = ANY_VERSION) -> None:
+    def delete(self, session: SessionId | None, path: Path, version: ZkVersion = ANY_VERSION) -> None:
         """Delete a node, whoever owns it.
 
         Raises, the first that applies: BadArguments, NoNode, BadVersion, NotEmpty.
@@ -383,7 +399,7 @@ class ZooKeeper:
         transaction.delete(path, version)
         self._commit(transaction)
 
-    def multi(self, session: Session | None, operations: Iterable[Operation]) -> tuple[Result | Code, ...]:
+    def multi(self, session: SessionId | None, operations: Iterable[Operation]) -> tuple[Result | Code, ...]:
         """All of the operations, each seeing what those before it did, or none of them.
 
         The answer has a place for each operation: its own result (a Created, a Stat, None for a delete or a
@@ -405,7 +421,7 @@ class ZooKeeper:
 
     # what requests are made of
 
-    def _require(self, request: str, session: Session | None, owner: bool = False) -> None:
+    def _require(self, request: str, session: SessionId | None, owner: bool = False) -> None:
         """The session is live; or it is somebody outside who is not to own anything."""
         if session is None:
             if owner:
@@ -416,7 +432,7 @@ class ZooKeeper:
     def _next_zxid(self) -> None:
         self.state.zxid += 1
 
-    def _begin(self, request: str, session: Session | None, ephemeral: bool = False) -> Transaction:
+    def _begin(self, request: str, session: SessionId | None, ephemeral: bool = False) -> Transaction:
         """A transaction for the session. Its zxid is spent, whatever comes of it."""
         self._require(request, session, owner=ephemeral)
         self._next_zxid()
@@ -428,7 +444,7 @@ class ZooKeeper:
         for session, event in self._fired(transaction):
             self._deliver(session, event)
 
-    def _end(self, request: str, session: Session, order: Sequence[str] | None, seen: int | None) -> None:
+    def _end(self, request: str, session: SessionId, order: Sequence[Path] | None, seen: int | None) -> None:
         """End a session; it hears the first `seen` of its own events, None for all."""
         self._require(request, session, owner=True)
         owned = sorted(self.state.sessions[session])
@@ -450,13 +466,13 @@ class ZooKeeper:
         self._forget_watches(session)
         del self.state.sessions[session]
 
-    def _asked(self, request: str, session: Session | None, path: str, watch: bool) -> str:
+    def _asked(self, request: str, session: SessionId | None, path: Path, watch: bool) -> Path:
         """The path that is read: no path at all is the root's, to a server."""
         self._require(request, session, owner=watch)
         refuse_path(request, path)
         return path or "/"
 
-    def _read(self, request: str, session: Session | None, path: str, watch: Table | None) -> Node:
+    def _read(self, request: str, session: SessionId | None, path: Path, watch: WatchTable | None) -> Node:
         """A node that must exist, watched from now on if a table is named."""
         path = self._asked(request, session, path, watch is not None)
         if path not in self.state.nodes:
@@ -467,38 +483,38 @@ class ZooKeeper:
 
     # watches
 
-    def _watches(self, table: Table) -> MutableMapping[str, frozenset[Session]]:
+    def _watches(self, table: WatchTable) -> MutableMapping[Path, frozenset[SessionId]]:
         return self.state.data_watches if table == "data_watches" else self.state.child_watches
 
-    def _arm(self, table: Table, path: str, session: Session) -> None:
+    def _arm(self, table: WatchTable, path: Path, session: SessionId) -> None:
         self._watches(table)[path] |= {session}
 
-    def _disarm(self, table: Table, path: str) -> list[Session]:
+    def _disarm(self, table: WatchTable, path: Path) -> list[SessionId]:
         """Those who watch. They do so no longer: a watch fires once."""
         watches = self._watches(table)
         watchers = sorted(watches[path])
         watches[path] = frozenset()
         return watchers
 
-    def _fired(self, transaction: Transaction) -> Iterator[tuple[Session, Event]]:
+    def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
         """Who is told what, change by change and row by row."""
         for change, path in transaction.changes:
-            told: set[tuple[Session, EventType]] = set()
+            told: set[tuple[SessionId, EventType]] = set()
             for table, node, type_ in FIRES[change]:
                 for session in self._disarm(table, node(path)):
                     if (session, type_) not in told:  # it watched both data and children of a deleted node
                         told.add((session, type_))
                         yield session, Event(type_, node(path), transaction.zxid)
 
-    def _deliver(self, session: Session, event: Event) -> None:
+    def _deliver(self, session: SessionId, event: Event) -> None:
         self.state.events[session] += (event,)
 
-    def _forget_watches(self, session: Session) -> None:
+    def _forget_watches(self, session: SessionId) -> None:
         for watches in (self.state.data_watches, self.state.child_watches):
             for path in tuple(watches):
                 watches[path] -= {session}
 
-    def _catch_up(self, session: Session, seen_zxid: int, missed: Missed, paths: Sequence[str]) -> None:
+    def _catch_up(self, session: SessionId, seen_zxid: Zxid, missed: Missed, paths: Sequence[Path]) -> None:
         """Tell or arm, path by path."""
         for path in paths:
             event = self._missed(missed, path, seen_zxid)
@@ -507,7 +523,7 @@ class ZooKeeper:
             else:
                 self._deliver(session, Event(event, path, self.state.zxid))
 
-    def _missed(self, missed: Missed, path: str, seen_zxid: int) -> EventType | None:
+    def _missed(self, missed: Missed, path: Path, seen_zxid: Zxid) -> EventType | None:
         """What a client is told of this path, if it has seen all up to this zxid."""
         if path not in self.state.nodes:
             return missed.if_missing
@@ -515,6 +531,6 @@ class ZooKeeper:
             return missed.if_changed
         return None
 
-    def _changed(self, path: str, since: Literal["mzxid", "pzxid"], seen_zxid: int) -> bool:
+    def _changed(self, path: Path, since: Literal["mzxid", "pzxid"], seen_zxid: Zxid) -> bool:
         """Whether an existing node has changed since this zxid."""
         return bool(getattr(self.state.nodes[path], since) > seen_zxid)

@@ -57,7 +57,7 @@ from statemachines.controller import (
 )
 from statemachines.controller_event import ControllerEvent, Queued
 from statemachines.kafka_controller import KafkaController, Request
-from statemachines.zookeeper import Event, EventType, Node, Table, ZooKeeper
+from statemachines.zookeeper import Event, EventType, Node, WatchTable, ZooKeeper
 
 PARTITION_STATE = "/brokers/topics/t/partitions/0/state"
 
@@ -83,7 +83,7 @@ class Servers(ZooKeeper):
     They are told in one step, each in its own queue, and a set of the state is walked in one order anyway.
     """
 
-    def _disarm(self, table: Table, path: str) -> list[Any]:
+    def _disarm(self, table: WatchTable, path: str) -> list[Any]:
         watches = self._watches(table)
         watchers = list(watches[path])
         watches[path] = frozenset()

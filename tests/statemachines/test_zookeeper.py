@@ -17,10 +17,10 @@ from statemachines.zookeeper import (
     Multi,
     Node,
     NodeExists,
-    Session,
+    SessionId,
     SetData,
     Stat,
-    Total,
+    TotalDict,
     ZooKeeper,
     ZooKeeperError,
 )
@@ -43,7 +43,7 @@ def server(*paths: str, kind: type[ZooKeeper] = ZooKeeper) -> ZooKeeper:
     return zk
 
 
-def inbox(zk: ZooKeeper, session: Session = W) -> Heard:
+def inbox(zk: ZooKeeper, session: SessionId = W) -> Heard:
     """All that the session hears, taken out of its inbox."""
     taken = iter(lambda: zk.take(session), None)
     return [(event.type, event.path) for event in taken if event is not None]
@@ -124,13 +124,13 @@ class Placeholder:
 class SpecifiedState:
     """Total or partial mappings over fixed keys; no zxid, no count of children, nobody asks for them."""
 
-    def __init__(self, paths: list[str], sessions: list[Session]) -> None:
+    def __init__(self, paths: list[str], sessions: list[SessionId]) -> None:
         kept_nowhere: Any = Placeholder()
         self.nodes: MutableMapping[str, Node] = Fixed(paths)
-        self.sessions: MutableMapping[Session, frozenset[str]] = Fixed(sessions)
-        self.data_watches: MutableMapping[str, frozenset[Session]] = Fixed(paths, frozenset())
-        self.child_watches: MutableMapping[str, frozenset[Session]] = Fixed(paths, frozenset())
-        self.events: MutableMapping[Session, tuple[Event, ...]] = Fixed(sessions, ())
+        self.sessions: MutableMapping[SessionId, frozenset[str]] = Fixed(sessions)
+        self.data_watches: MutableMapping[str, frozenset[SessionId]] = Fixed(paths, frozenset())
+        self.child_watches: MutableMapping[str, frozenset[SessionId]] = Fixed(paths, frozenset())
+        self.events: MutableMapping[SessionId, tuple[Event, ...]] = Fixed(sessions, ())
         self.zxid: int = kept_nowhere
         self.nodes["/"] = Node(
             children=kept_nowhere,
@@ -198,7 +198,7 @@ def test_empty_values_are_not_stored_in_memory() -> None:
 
 def test_total_mappings_answer_for_every_key() -> None:
     """A key never given a value has the empty one, and looking does not store it."""
-    total: Total[str, tuple[int, ...]] = Total(())
+    total: TotalDict[str, tuple[int, ...]] = TotalDict(())
     assert total["a"] == ()
     total["a"] += (1,)
     assert total == {"a": (1,)}
@@ -208,7 +208,7 @@ def test_total_mappings_answer_for_every_key() -> None:
 
 
 @pytest.mark.parametrize("sessions", [[1, 2], [(0, 0), (0, 1)], ["a", "b"], [0, -1]])
-def test_a_session_is_any_orderable_value(sessions: list[Session]) -> None:
+def test_a_session_is_any_orderable_value(sessions: list[SessionId]) -> None:
     """Numbers (0 too), strings and tuples serve as session ids."""
     zk = ZooKeeper()
     one, other = sessions

@@ -22,11 +22,11 @@ from statemachines.zookeeper import (
     EventType,
     Node,
     Operation,
-    Request,
     Result,
-    Session,
+    SessionId,
     SetData,
     Stat,
+    Write,
     ZooKeeper,
     ZooKeeperError,
 )
@@ -319,7 +319,7 @@ class RemembersVersions(ZooKeeper):
             super().delete(path, version)
             self.graves[path] = before
 
-        def create(self, session: Session | None, path: str, *how: Any) -> Created:
+        def create(self, session: SessionId | None, path: str, *how: Any) -> Created:
             created = super().create(session, path, *how)
             node = self.nodes[created.path]
             self.nodes[created.path] = node._replace(version=self.graves.pop(created.path, 0))
@@ -357,7 +357,7 @@ class LooksAtChildrenFirst(ZooKeeper):
 class HandsOverEphemerals(ZooKeeper):
     """Who sets an ephemeral owns it."""
 
-    def set(self, session: Session | None, path: str, data: Any, version: int = -1) -> Stat:
+    def set(self, session: SessionId | None, path: str, data: Any, version: int = -1) -> Stat:
         stat = super().set(session, path, data, version)
         self.state.nodes[path] = self.state.nodes[path]._replace(owner=session)
         return stat
@@ -378,7 +378,7 @@ class KeepsWhatWasDone(ZooKeeper):
     """A multi keeps the operations before the one that failed."""
 
     class transaction(Transaction):  # noqa: N801
-        def apply(self, session: Session | None, operation: Operation) -> Result:
+        def apply(self, session: SessionId | None, operation: Operation) -> Result:
             result = super().apply(session, operation)
             self.commit()
             return result
@@ -387,7 +387,7 @@ class KeepsWhatWasDone(ZooKeeper):
 class LooksAtTheOldTree(ZooKeeper):
     """The operations of a multi do not see each other."""
 
-    def multi(self, session: Session | None, operations: Any) -> tuple[Result | Code, ...]:
+    def multi(self, session: SessionId | None, operations: Any) -> tuple[Result | Code, ...]:
         operations = tuple(operations)
         for operation in operations:
             fresh = self.transaction(self.state.nodes, self.state.sessions, self.state.zxid + 1)
@@ -405,7 +405,7 @@ class LooksAtTheOldTree(ZooKeeper):
 class FailsForFree(ZooKeeper):
     """A failed write spends no zxid."""
 
-    def set(self, session: Session | None, path: str, data: Any, version: int = -1) -> Stat:
+    def set(self, session: SessionId | None, path: str, data: Any, version: int = -1) -> Stat:
         try:
             return super().set(session, path, data, version)
         except ZooKeeperError:
@@ -416,7 +416,7 @@ class FailsForFree(ZooKeeper):
 class TellsTwice(ZooKeeper):
     """A session with both watches on a node hears of its deletion twice."""
 
-    def _fired(self, transaction: Transaction) -> Iterator[tuple[Session, Event]]:
+    def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
         for change, path in transaction.changes:
             for table, node, type_ in FIRES[change]:
                 for session in self._disarm(table, node(path)):
@@ -426,7 +426,7 @@ class TellsTwice(ZooKeeper):
 class TellsOnce(ZooKeeper):
     """The parent's watch does not fire where the node's own has."""
 
-    def _fired(self, transaction: Transaction) -> Iterator[tuple[Session, Event]]:
+    def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
         told = set()
         for session, event in super()._fired(transaction):
             if session not in told:
@@ -437,14 +437,14 @@ class TellsOnce(ZooKeeper):
 class TellsTheParentFirst(ZooKeeper):
     """The parent's event comes before the node's."""
 
-    def _fired(self, transaction: Transaction) -> Iterator[tuple[Session, Event]]:
+    def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
         yield from sorted(super()._fired(transaction), key=lambda told: told[1].type is not CHILDREN)
 
 
 class GoesOnTelling(ZooKeeper):
     """A watch is not one-shot."""
 
-    def _disarm(self, table: zookeeper.Table, path: str) -> list[Session]:
+    def _disarm(self, table: zookeeper.WatchTable, path: str) -> list[SessionId]:
         watchers = super()._disarm(table, path)
         for session in watchers:
             self._arm(table, path, session)
@@ -454,7 +454,7 @@ class GoesOnTelling(ZooKeeper):
 class ArmsBeforeItLooks(ZooKeeper):
     """A get of a missing node leaves its watch behind."""
 
-    def get(self, session: Session | None, path: str, watch: bool = False) -> tuple[Any, Stat]:
+    def get(self, session: SessionId | None, path: str, watch: bool = False) -> tuple[Any, Stat]:
         if watch:
             self._arm("data_watches", path, session)
         return super().get(session, path, watch)
@@ -463,7 +463,7 @@ class ArmsBeforeItLooks(ZooKeeper):
 class WatchesOnlyWhatIsThere(ZooKeeper):
     """Exists arms nothing on a missing node."""
 
-    def exists(self, session: Session | None, path: str, watch: bool = False) -> Stat | None:
+    def exists(self, session: SessionId | None, path: str, watch: bool = False) -> Stat | None:
         return super().exists(session, path, watch and path in self.state.nodes)
 
 
@@ -472,12 +472,12 @@ class AnswersBeforeItTells(ZooKeeper):
 
     def __init__(self) -> None:
         super().__init__()
-        self.late: list[tuple[Session, Event]] = []
+        self.late: list[tuple[SessionId, Event]] = []
 
-    def _deliver(self, session: Session, event: Event) -> None:
+    def _deliver(self, session: SessionId, event: Event) -> None:
         self.late.append((session, event))
 
-    def _require(self, request: str, session: Session | None, owner: bool = False) -> None:
+    def _require(self, request: str, session: SessionId | None, owner: bool = False) -> None:
         super()._require(request, session, owner)
         while self.late:
             super()._deliver(*self.late.pop(0))
@@ -489,7 +489,7 @@ class AnswersBeforeItTells(ZooKeeper):
 class LeavesEphemeralsBehind(ZooKeeper):
     """Ephemerals outlive their session."""
 
-    def _end(self, request: str, session: Session, order: Sequence[str] | None, seen: int | None) -> None:
+    def _end(self, request: str, session: SessionId, order: Sequence[str] | None, seen: int | None) -> None:
         self.state.sessions[session] = frozenset()
         super()._end(request, session, order, seen)
 
@@ -497,7 +497,7 @@ class LeavesEphemeralsBehind(ZooKeeper):
 class EndsInSteps(ZooKeeper):
     """Each ephemeral of an ended session goes in a transaction of its own."""
 
-    def _end(self, request: str, session: Session, order: Sequence[str] | None, seen: int | None) -> None:
+    def _end(self, request: str, session: SessionId, order: Sequence[str] | None, seen: int | None) -> None:
         for path in sorted(self.state.sessions[session]):
             self.delete(None, path)
         super()._end(request, session, (), seen)
@@ -506,21 +506,21 @@ class EndsInSteps(ZooKeeper):
 class EndsInSilence(ZooKeeper):
     """An ended session hears nothing of its own ephemerals."""
 
-    def _end(self, request: str, session: Session, order: Sequence[str] | None, seen: int | None) -> None:
+    def _end(self, request: str, session: SessionId, order: Sequence[str] | None, seen: int | None) -> None:
         super()._end(request, session, order, 0)
 
 
 class WatchesForTheDead(ZooKeeper):
     """Watches outlive session and connection."""
 
-    def _forget_watches(self, session: Session) -> None:
+    def _forget_watches(self, session: SessionId) -> None:
         pass
 
 
 class KeepsTheInbox(ZooKeeper):
     """Events that were not taken survive the connection."""
 
-    def disconnect(self, session: Session) -> None:
+    def disconnect(self, session: SessionId) -> None:
         self._forget_watches(session)
 
 
@@ -543,7 +543,7 @@ class FiresOnReturn(ZooKeeper):
 class ServesWithHoles(ZooKeeper):
     """Of what was under way, the last requests take effect."""
 
-    def drop(self, session: Session, requests: Sequence[Request], served: int) -> None:
+    def drop(self, session: SessionId, requests: Sequence[Write], served: int) -> None:
         super().drop(session, requests[len(requests) - served :], served)
 
 

@@ -12,9 +12,9 @@ from statemachines.zookeeper import (
     EventType,
     Multi,
     Operation,
-    Request,
     SessionExpired,
     SetData,
+    Write,
     ZooKeeper,
 )
 from tests.statemachines.test_zookeeper import C, D, Heard, W, all_but_zxid, inbox, server, stat
@@ -340,7 +340,7 @@ def test_the_table_of_returns_says_what_the_server_does() -> None:
 
 # requests under way
 
-PIPELINE: list[Request] = [
+PIPELINE: list[Write] = [
     SetData("/a", 1),
     Create("/a"),  # fails, and what follows does not care
     SetData("/a", 2),

@@ -31,7 +31,7 @@ from statemachines.zookeeper import (
     ZooKeeper,
     ZooKeeperError,
 )
-from statemachines.zookeeper import Request as Write
+from statemachines.zookeeper import Write as Write
 from tests.zookeeper.server import Server
 from tests.zookeeper.watching import Client
 from tests.zookeeper.wire import (

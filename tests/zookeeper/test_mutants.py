@@ -18,7 +18,7 @@ from statemachines.zookeeper import (
     Event,
     EventType,
     Missed,
-    Session,
+    SessionId,
     ZooKeeper,
 )
 from tests.statemachines.test_zookeeper_mutants import MUTANTS, Kind, mutate
@@ -30,7 +30,7 @@ from tests.zookeeper.server import Server
 class TellsWhatWasMissed(ZooKeeper):
     """Whose data watch comes back to a node that was deleted and created is told of both."""
 
-    def _catch_up(self, session: Session, seen_zxid: int, missed: Missed, paths: Sequence[str]) -> None:
+    def _catch_up(self, session: SessionId, seen_zxid: int, missed: Missed, paths: Sequence[str]) -> None:
         for path in paths:
             node = self.state.nodes.get(path)
             if missed is MISSED["data"] and node is not None and node.czxid > seen_zxid:

@@ -21,7 +21,7 @@ from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, I
 from statemachines.controller_event import HANDLING
 from statemachines.kafka_controller import Answer, KafkaController, Request
 from statemachines.znode import Created, Operation, SetData, Stat, Transaction
-from statemachines.zookeeper import EventType, Table, ZooKeeper
+from statemachines.zookeeper import EventType, WatchTable, ZooKeeper
 
 check = partial(checking.check, engine="local")
 """At once: to begin in plain Python is not worth it for what is explored here."""
@@ -488,7 +488,7 @@ class WatchesStay(ControllerLife):
     """On a ZooKeeper whose watches fire more than once."""
 
     class zookeeper(Returning):  # noqa: N801
-        def _disarm(self, table: Table, path: str) -> list[Any]:
+        def _disarm(self, table: WatchTable, path: str) -> list[Any]:
             return list(self._watches(table)[path])
 
 
@@ -496,7 +496,7 @@ class ChildrenUnwatched(ControllerLife):
     """On a ZooKeeper that arms no watch on children."""
 
     class zookeeper(Returning):  # noqa: N801
-        def _arm(self, table: Table, path: str, session: Any) -> None:
+        def _arm(self, table: WatchTable, path: str, session: Any) -> None:
             if table == "data_watches":
                 super()._arm(table, path, session)
 
