@@ -21,7 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from itertools import product
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, get_args, overload
@@ -30,7 +30,7 @@ from spec.language.domains import Domain, MappingDomain, SubsetDomain, as_domain
 from spec.language.errors import SpecificationError, shown
 from spec.language.sizes import Size, Sizes, types_in
 from spec.language.state import State
-from spec.language.words import MARK, Declared, Mark, OfState, Step, kind_of, require
+from spec.language.words import MARK, Declared, Each, Mark, OfState, Step, kind_of, require
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -200,6 +200,8 @@ class Part(Generic[S], metaclass=_Body):
         parameters = _parameters_of(method, mark.kind)
         domains = {}
         for parameter in mark.parameters if {*parameters} <= {*mark.parameters} else parameters:
+            if parameter == mark.family:
+                continue
             try:
                 if parameter not in mark.parameters:
                     domains[parameter] = self.domain_of(_type_of(method, parameter))
@@ -314,13 +316,34 @@ class Part(Generic[S], metaclass=_Body):
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The actions that exist under these constants, in the order of their declaration; then those of parts."""
-        found = []
+        found: list[Action] = []
         for name, function, mark in self._of_kind("action"):
             domains = self._domains(name, mark)
-            found.append(Action(name, sentence_of(function), domains, self._instances(name, mark, domains)))
+            instances = self._instances(name, mark, domains)
+            if mark.family is None:
+                found.append(Action(name, sentence_of(function), domains, instances))
+            else:
+                found += self._family(mark, domains, instances)
         for name, one in self.parts.items():
             found += [replace(each, **_named(name, each)) for each in one.actions]
+        names = [each.name for each in found]
+        for name in names:
+            if names.count(name) > 1:
+                raise SpecificationError(f"action {name}: another action has that name")
         return tuple(found)
+
+    def _family(
+        self, mark: Mark, domains: Mapping[str, Domain[Any]], instances: tuple[Instance, ...]
+    ) -> Iterator[Action]:
+        """The actions that one rule describes, for each value of a parameter one."""
+        parameter = mark.family
+        assert parameter is not None
+        members = mark.parameters[parameter]
+        assert isinstance(members, Each)
+        for value in members.values(self):
+            like = members.like(value)
+            its = tuple(Instance(each.parameters, partial(each.run, **{parameter: value})) for each in instances)
+            yield Action(like.__name__, sentence_of(like), domains, its)
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:

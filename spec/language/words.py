@@ -101,8 +101,13 @@ class Mark:
     """What a word says of the method behind it."""
 
     kind: str
-    parameters: Mapping[str, Range | OfState] = field(default_factory=dict)
+    parameters: Mapping[str, Range | OfState | Each] = field(default_factory=dict)
     when: Callable[[Any], object] | None = None
+
+    @property
+    def family(self) -> str | None:
+        """The parameter for each of whose values there is an action."""
+        return next((name for name, given in self.parameters.items() if isinstance(given, Each)), None)
 
 
 MARK = "__specification_mark__"
@@ -113,6 +118,24 @@ class OfState:
     """What a parameter ranges over in a state."""
 
     given: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Each:
+    """See `each`."""
+
+    values: Callable[[Any], Iterable[Any]]
+    like: Callable[[Any], Callable[..., Any]]
+
+
+def each(values: Callable[[Any], Iterable[Any]], like: Callable[[Any], Callable[..., Any]]) -> Any:
+    """What a parameter ranges over that makes several actions of one rule: `@action(do=each(DOES, like=STEPS.get))`.
+
+    Args:
+        values: of the specification, those for each of which there is an action.
+        like: of a value, the function whose name and sentence its action has.
+    """
+    return Each(values, like)
 
 
 class _Word:
@@ -149,8 +172,12 @@ class _Word:
             raise SpecificationError(f"@{self.kind}: when= is a function of the specification, lambda self: ...")
         return mark if function is None else mark(function)
 
-    def _range(self, name: str, given: Any) -> Range | OfState:
+    def _range(self, name: str, given: Any) -> Range | OfState | Each:
         """As it is given; what can be gone through only once is listed, for it is asked for more often."""
+        if isinstance(given, Each):
+            if self.kind != "action":
+                raise SpecificationError(f"@{self.kind}: {name}=each(...) makes several actions of a rule")
+            return given
         if callable(given) and not isinstance(given, type):
             if _takes(given, 1):
                 return cast("Range", given)

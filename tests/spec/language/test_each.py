@@ -1,0 +1,86 @@
+"""One rule may be several actions, for each value of a parameter one: a table says which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from spec.checking import check
+from spec.language import (
+    Size,
+    Specification,
+    SpecificationError,
+    State,
+    action,
+    constant,
+    each,
+    invariant,
+    require,
+    variable,
+)
+
+
+def up(dial: int) -> int:
+    """Once more. It has an end."""
+    return dial + 1
+
+
+def down(dial: int) -> int:
+    """Once less."""
+    return dial - 1
+
+
+class Dial(State):
+    """How far it is turned."""
+
+    turned: int = variable("How far.")
+
+
+class Dials(Specification[Dial]):
+    """It is turned by a table."""
+
+    ways: int = constant(2, "how many of the ways there are", at_least=0, at_most=2)
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """A few."""
+        return {int: range(4)}
+
+    @action(turn=each(lambda self: ["up", "down"][: self.ways], like={"up": up, "down": down}.__getitem__))
+    def turns(self, s: Dial, turn: str, twice: bool) -> None:
+        """By one, or two."""
+        by = up(0) if turn == "up" else down(0)
+        require(0 <= s.turned + by * (1 + twice) <= 3)
+        s.turned += by * (1 + twice)
+
+
+def test_a_rule_may_be_several_actions() -> None:
+    """Each named, and described, as what it is like; the parameter is none of theirs."""
+    up_, down_ = Dials().actions
+    assert (up_.name, down_.name) == ("up", "down")
+    assert (up_.doc, down_.doc) == ("Once more. It has an end.", "Once less.")
+    assert [one.parameters for one in up_.instances] == [{"twice": False}, {"twice": True}]
+    assert [one.name for one in Dials(ways=1).actions] == ["up"]
+
+
+def test_they_are_taken_one_by_one() -> None:
+    """Each step names its own."""
+    result = check(Dials(), engine="reference", keep_going=True)
+    assert {one.name: one.taken for one in result.actions} == {"up": 5, "down": 5}
+    assert result.distinct_states == 4
+
+
+def test_two_actions_of_one_name_are_refused() -> None:
+    class Twice(Dials):
+        @action
+        def up(self, s: Dial) -> None:
+            """Another one."""
+
+    with pytest.raises(SpecificationError, match="action up: another action has that name"):
+        check(Twice())
+
+
+def test_only_actions_are_made_so() -> None:
+    with pytest.raises(SpecificationError, match=r"@invariant: turn=each\(...\) makes several actions of a rule"):
+        invariant(turn=each(lambda self: [], like=lambda turn: up))
