@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from spec.checking.exploration import Exploration, Figures, Question, Watch
+from spec.checking.exploration import Exploration, Figures, Options, Watch
 from spec.checking.memory import MB, Budget
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -63,13 +63,13 @@ class Beginning:
         """Seconds of exploring after which compiling began."""
         self._until_done = ExitStack()
 
-    def explore(self, model: Model, question: Question) -> Exploration:
+    def explore(self, model: Model, options: Options) -> Exploration:
         """What the reference engine finds. If it was stopped, figures are of the last level that is whole, but for
         the seconds: those of exploring, up to when it began to wait for a compilation, or was stopped.
         """
         self._words, self._began = model.layout.words, time.thread_time()
         with self._until_done:
-            found = ReferenceEngine(self.budget.size).explore(model, question, self._look)
+            found = ReferenceEngine(self.budget.size).explore(model, options, self._look)
             seconds = self._alone if self.over else found.figures.seconds - self._loading
             return replace(found, figures=found.figures._replace(seconds=seconds))
 

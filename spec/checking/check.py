@@ -1,4 +1,4 @@
-"""`check`: put a question to an engine, and make a verdict of what it found."""
+"""`check`: give a specification to an engine, and make a verdict of what it found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, SupportsIndex
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
-from spec.checking.exploration import Engine, Exploration, Figures, Question, Watch, is_violation
+from spec.checking.exploration import Engine, Exploration, Figures, Options, Watch, is_violation
 from spec.checking.memory import require_address_space
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.paths import telling_the_way, trace
@@ -66,13 +66,13 @@ def check(
     model = Model(arguments.specification(specification, release))
     named = arguments.names("properties", properties)
     bounds = arguments.bound("max_states", max_states), arguments.bound("max_depth", max_depth)
-    question = Question(asked(model, named, deadlock), keep_going, *bounds, symmetry)
+    options = Options(asked(model, named, deadlock), keep_going, *bounds, symmetry)
     chosen = _engine(engine)
     with telling_the_way(model), Watchdog(model, watch, Figures(0, 0, 0, 0, 0.0)) as watched:
-        found = chosen.explore(model, question, watched)
+        found = chosen.explore(model, options, watched)
     if found.ended != "interrupted":
         watch(found.figures)
-    return _result(model, question, found, chosen.name, bool(named), release)
+    return _result(model, options, found, chosen.name, bool(named), release)
 
 
 def _engine(given: Engine | type[Engine] | str) -> Engine:
@@ -125,9 +125,9 @@ def asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ..
 
 
 def _result(
-    model: Model, question: Question, found: Exploration, engine: str, named: bool, release: str | None
+    model: Model, options: Options, found: Exploration, engine: str, named: bool, release: str | None
 ) -> Result:
-    properties = tuple(_property(model, number, found) for number in question.properties)
+    properties = tuple(_property(model, number, found) for number in options.properties)
     actions = tuple(
         ActionResult(action.name, each.enabled, each.taken, each.new_states)
         for action, each in zip(model.actions, found.coverage, strict=True)

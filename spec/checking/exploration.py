@@ -20,8 +20,8 @@ from spec.checking.paths import Path
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is to be found out, and within which bounds."""
+class Options:
+    """What an engine is to look for, and within which bounds."""
 
     properties: tuple[int, ...]
     """Numbers of the properties to look at. `type_ok` is always among them."""
@@ -96,12 +96,12 @@ class Exploration:
 
 
 class Engine(Protocol):
-    """Whoever can explore."""
+    """What explores a model."""
 
     name: str
 
-    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
-        """Go through the states until the question is answered."""
+    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
+        """Go through the states until every property is decided, or a bound is reached."""
 
 
 def split(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -118,14 +118,14 @@ def is_violation(model: Model, number: int) -> bool:
     return model.properties[number].kind != "sometimes"
 
 
-def ended(model: Model, question: Question, found: Iterable[int], figures: Figures) -> str:
+def ended(model: Model, options: Options, found: Iterable[int], figures: Figures) -> str:
     """Why an exploration ends with a level that is complete and judged, see `Exploration`; empty if it goes on."""
-    if not question.keep_going and any(is_violation(model, number) for number in found):
+    if not options.keep_going and any(is_violation(model, number) for number in found):
         return "found"
     if not figures.queue:
         return "complete"
-    if question.max_states is not None and figures.distinct >= question.max_states:
+    if options.max_states is not None and figures.distinct >= options.max_states:
         return "states"
-    if question.max_depth is not None and figures.depth >= question.max_depth:
+    if options.max_depth is not None and figures.depth >= options.max_depth:
         return "depth"
     return ""

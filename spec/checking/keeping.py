@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from spec.checking.endings import Decided, as_found, decided_in
-from spec.checking.exploration import Coverage, Figures, Question
+from spec.checking.exploration import Coverage, Figures, Options
 from spec.checking.model import Model
 from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
 from spec.checking.source import digests
@@ -63,14 +63,14 @@ def require_run(run_dir: Path | None, resume: bool) -> None:
 
 
 def opened(
-    path: Path, model: Model, question: Question, until_done: ExitStack, *, resume: bool, buckets: int = BUCKETS
+    path: Path, model: Model, options: Options, until_done: ExitStack, *, resume: bool, buckets: int = BUCKETS
 ) -> tuple[RunDirectory, list[Commit]]:
     """The run directory in which to explore, held until it is done, and the levels that are there already.
 
     Raises:
         UsageError: it is not empty, or what it holds cannot be resumed.
     """
-    identity = identity_of(model, question)
+    identity = identity_of(model, options)
     path = path.absolute()
     until_done.enter_context(held(path, make=not resume))
     if resume:
@@ -112,10 +112,10 @@ def kept_in(run_dir: Path) -> str:
     return f"{levels} {'level is' if levels == 1 else 'levels are'} kept, and --resume {run_dir} goes on from there"
 
 
-def identity_of(model: Model, question: Question) -> Identity:
+def identity_of(model: Model, options: Options) -> Identity:
     """What a run explores: all in which a run that is resumed must be as it was."""
     specification = model.specification
-    looked_at = set(question.properties)
+    looked_at = set(options.properties)
     return {
         "system": {"name": specification.name},
         "constants": _said(specification.values_of(switches=False)),
@@ -126,7 +126,7 @@ def identity_of(model: Model, question: Question) -> Identity:
             each.name: "looked at" if number in looked_at else "not looked at"
             for number, each in enumerate(model.properties)
         },
-        "states": {"of each orbit": "one" if question.symmetry else "all"},
+        "states": {"of each orbit": "one" if options.symmetry else "all"},
     }
 
 

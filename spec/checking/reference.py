@@ -16,7 +16,7 @@ from spec.checking.exploration import (
     Exploration,
     Figures,
     Finding,
-    Question,
+    Options,
     Watch,
     is_violation,
     split,
@@ -55,11 +55,11 @@ class ReferenceEngine:
     def __init__(self, memory: int | str | None = None):
         self.memory = arguments.memory(memory)
 
-    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
         """Go through the states, level by level."""
         budget = Budget(self.memory)
         budget.require(ROOM, "the reference engine")
-        search = _Search(model, question, watch, budget)
+        search = _Search(model, options, watch, budget)
         try:
             return search.run()
         except KeyboardInterrupt:
@@ -69,12 +69,12 @@ class ReferenceEngine:
 
 
 class _Search:
-    def __init__(self, model: Model, question: Question, watch: Watch, budget: Budget):
-        self.model, self.question, self.watch, self.budget = model, question, watch, budget
+    def __init__(self, model: Model, options: Options, watch: Watch, budget: Budget):
+        self.model, self.options, self.watch, self.budget = model, options, watch, budget
         self.pack = model.layout.pack
-        self.in_states, self.in_steps = split(model, question.properties)
+        self.in_states, self.in_steps = split(model, options.properties)
         self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
-        self.symmetry = Symmetry(model, question.properties, watch) if question.symmetry else None
+        self.symmetry = Symmetry(model, options.properties, watch) if options.symmetry else None
         self.represent = self.symmetry.representative if self.symmetry else lambda state: state
         self.reached: dict[Values, Arrival | None] = {}
         self.depth = self.generated = 0
@@ -105,18 +105,18 @@ class _Search:
         return sorted(self.reached, key=self.pack)
 
     def ended(self, level: list[Values]) -> str:
-        question = self.question
+        options = self.options
         if self.stops_here():
             return "found"
-        if level and question.max_states is not None and len(self.reached) >= question.max_states:
+        if level and options.max_states is not None and len(self.reached) >= options.max_states:
             return "states"
-        if level and question.max_depth is not None and self.depth >= question.max_depth:
+        if level and options.max_depth is not None and self.depth >= options.max_depth:
             return "depth"
         return ""
 
     def stops_here(self) -> bool:
         bad = any(is_violation(self.model, number) for number in self.findings)
-        return bad and not self.question.keep_going
+        return bad and not self.options.keep_going
 
     def judge_states(self, level: list[Values]) -> None:
         """The level is in order, so the first finding of a property is the lowest."""
@@ -163,7 +163,7 @@ class _Search:
                     following.append(after)
             for action in enabled:
                 self.coverage[action].enabled += 1
-            if not steps and not closed and self.deadlock in self.question.properties:
+            if not steps and not closed and self.deadlock in self.options.properties:
                 self.findings.setdefault(self.deadlock, Finding(self.depth, self.path_to(state)))
             if time.perf_counter() >= self.look_again:
                 self.watch(self.figures(len(level) - done + len(following)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from spec.checking.exploration import Engine, Question
+from spec.checking.exploration import Engine, Options
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.paths import Path
 from spec.language.errors import Disabled, UsageError
@@ -178,11 +178,11 @@ class Shrinking:
     def _shortest(self, model: Model, path: Path) -> Path:
         """The shortest way in a model, if one that is shorter is found within the bound; else this one."""
         numbers = self.model.numbers([TYPE_OK, self.broken.name])
-        question = Question(numbers, max_states=self.max_states, max_depth=len(path[1]) + 1)
+        options = Options(numbers, max_states=self.max_states, max_depth=len(path[1]) + 1)
         if not path[1]:
             return path
         try:
-            found = self.engine.explore(model, question, lambda figures: self.tell(figures.doing)).findings.get(
+            found = self.engine.explore(model, options, lambda figures: self.tell(figures.doing)).findings.get(
                 self.number
             )
         except (EvaluationFailed, UsageError):

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from spec.checking.arguments import Given
-from spec.checking.exploration import Question, is_violation, split
+from spec.checking.exploration import Options, is_violation, split
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Taken
 from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
@@ -110,10 +110,10 @@ class Ground:
         wanted = tuple(n for n in (*self.of_states, *self.of_steps) if not is_violation(self.model, n))
         if not wanted:
             return ()
-        question = Question(wanted, keep_going=True, max_states=LOOK_AHEAD)
+        options = Options(wanted, keep_going=True, max_states=LOOK_AHEAD)
         try:
             with self.bounded():
-                found = ReferenceEngine().explore(self.model, question, lambda figures: None).findings
+                found = ReferenceEngine().explore(self.model, options, lambda figures: None).findings
         except (EvaluationFailed, SpecificationError):
             return ()  # a walk will meet it too, and tell its steps
         return tuple(found[number].path for number in wanted if number in found and found[number].length > FAR)

@@ -15,7 +15,7 @@ import pyarrow.dataset
 import pytest
 
 from spec.checking import check
-from spec.checking.exploration import Engine, Exploration, Figures, Question
+from spec.checking.exploration import Engine, Exploration, Figures, Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def asked(model: Model, **bounds: Any) -> Question:
-    """A question about all properties."""
-    return Question(tuple(range(len(model.properties))), **bounds)
+def asked(model: Model, **bounds: Any) -> Options:
+    """Options for all properties."""
+    return Options(tuple(range(len(model.properties))), **bounds)
 
 
 def comparable(found: Exploration) -> dict[str, Any]:

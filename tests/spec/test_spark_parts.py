@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.checking.exploration import Engine, Question
+from spec.checking.exploration import Engine, Options
 from spec.checking.local.kernels import Marked
 from spec.checking.memory import MB, Budget, OutOfMemory, private, written
 from spec.checking.model import Model
@@ -247,13 +247,13 @@ def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
         raise OutOfMemory
 
     model = Model(TOYS["several broken"])
-    question = Question(tuple(range(len(model.properties))), keep_going=True, max_depth=6)
+    options = Options(tuple(range(len(model.properties))), keep_going=True, max_depth=6)
     engine = SparkEngine(tmp_path / "run")
-    assert engine.explore(model, question, lambda _: None).findings
+    assert engine.explore(model, options, lambda _: None).findings
     monkeypatch.setattr("spec.checking.spark.engine._Search.next_level", too_much)
     monkeypatch.setattr("spec.checking.spark.engine._Search.arrivals", too_much)
     resumed = SparkEngine(tmp_path / "run", resume=True)
-    found = resumed.explore(model, replace(question, max_depth=None), lambda _: None)
+    found = resumed.explore(model, replace(options, max_depth=None), lambda _: None)
     assert (found.ended, found.figures.depth, found.findings) == ("memory", 6, {})
 
 

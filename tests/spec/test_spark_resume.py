@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from spec.checking.exploration import Question
+from spec.checking.exploration import Options
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.source import digests
@@ -146,7 +146,7 @@ def test_another_specification_is_refused(other: str, tmp_path: Path) -> None:
 def test_other_properties_are_refused(tmp_path: Path) -> None:
     """The levels that are there were not looked at for them."""
     model = Model(Walkers())
-    few = Question(model.numbers(["type_ok", "not_too_far"]), max_depth=3)
+    few = Options(model.numbers(["type_ok", "not_too_far"]), max_depth=3)
     SparkEngine(tmp_path).explore(model, few, lambda _: None)
     with pytest.raises(UsageError, match="properties on_the_line was not looked at, and is looked at now"):
         SparkEngine(tmp_path, resume=True).explore(model, replace(few, properties=asked(model).properties), print)

@@ -18,7 +18,7 @@ from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
 from spec.checking.beginning import COMPILING
 from spec.checking.endings import Arrival, Decided, findings, keep_lowest
-from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended, split
+from spec.checking.exploration import Coverage, Exploration, Figures, Options, Watch, ended, split
 from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, standing_on, whole_of
 from spec.checking.limits import refuse_too_large
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
@@ -81,11 +81,11 @@ class LocalEngine:
         require_run(self.run_dir, resume)
         self.resume, self.buckets = resume, buckets
 
-    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
         """Go through the states, level by level."""
         refuse_too_large(model)
         budget = Budget(self.memory)
-        symmetry = Symmetry(model, question.properties, watch) if question.symmetry else None
+        symmetry = Symmetry(model, options.properties, watch) if options.symmetry else None
         initial = _initial_states(model, symmetry)
         with ExitStack() as until_done:
             until_done.callback(sys.setswitchinterval, sys.getswitchinterval())
@@ -93,7 +93,7 @@ class LocalEngine:
             directory, commits = None, list[Commit]()
             if self.run_dir is not None:
                 directory, commits = opened(
-                    self.run_dir, model, question, until_done, resume=self.resume, buckets=self.buckets
+                    self.run_dir, model, options, until_done, resume=self.resume, buckets=self.buckets
                 )
             until_done.enter_context(standing_on(self.run_dir))
             pool = until_done.enter_context(ThreadPoolExecutor(self.workers))
@@ -104,7 +104,7 @@ class LocalEngine:
                 if not is_compiled(load, model.layout.words):
                     budget.require(COMPILING, "the local engine, which has to compile first,")
                     compile_seconds = compiled(load, model.layout.words, told_by(watch))
-                search = _Search(model, question, symmetry, watch, pool, self.workers, budget, directory, keeps)
+                search = _Search(model, options, symmetry, watch, pool, self.workers, budget, directory, keeps)
                 found = search.run(commits, initial)
                 if found.ended == "memory" and self.overflow is not None:
                     found = search.handed_over(found, self.overflow, until_done)
@@ -135,7 +135,7 @@ class _Search:
     def __init__(
         self,
         model: Model,
-        question: Question,
+        options: Options,
         symmetry: Symmetry | None,
         watch: Watch,
         pool: ThreadPoolExecutor,
@@ -144,13 +144,13 @@ class _Search:
         directory: RunDirectory | None,
         keeps: bool,
     ):
-        self.model, self.question, self.watch, self.directory = model, question, watch, directory
+        self.model, self.options, self.watch, self.directory = model, options, watch, directory
         self.budget = budget
         self.symmetry = symmetry
-        self.tables = Tables(model, question.properties, symmetry)
+        self.tables = Tables(model, options.properties, symmetry)
         self.visited = Visited(model.layout.words, max(0, budget.left), _spare(budget, model.layout.words, keeps))
         self.shape = self.visited.shape
-        self.in_states, self.in_steps = split(model, question.properties)
+        self.in_states, self.in_steps = split(model, options.properties)
         self.decided: dict[int, Decided] = {}
         self.depth = self.generated = 0
         self.python = 0.0
@@ -178,7 +178,7 @@ class _Search:
             whole = whole_of(self.model, commit)
             self.wholes.append(whole)
             self.watch(whole.figures)
-            if why := ended(self.model, self.question, whole.decided, whole.figures):
+            if why := ended(self.model, self.options, whole.decided, whole.figures):
                 return why
         return ""
 
@@ -197,7 +197,7 @@ class _Search:
         while True:
             flags = self.sweep(judging=self.directory is None)
             self.judged(flags)
-            if ended(self.model, self.question, self.decided, self.wholes[-1].figures) == "found":
+            if ended(self.model, self.options, self.decided, self.wholes[-1].figures) == "found":
                 return self.found_in_states()
             self.expanded(flags)
             level = self.crew.complete()
@@ -213,14 +213,14 @@ class _Search:
         """
         self.depth += level > 0
         self.examine()
-        last = ended(self.model, self.question, self.decided, self.figures(level))
+        last = ended(self.model, self.options, self.decided, self.figures(level))
         if self.directory is None:
             self.wholes.append(self.now(level))
         self.watch(self.figures(level))
         if last or self.directory is not None:
             self.judged(self.sweep(acting=False))
             self.keep(self.now(level))
-        return ended(self.model, self.question, self.decided, self.figures(level))
+        return ended(self.model, self.options, self.decided, self.figures(level))
 
     def keep(self, whole: Whole) -> None:
         """Let a level that is judged be the last that is whole."""
@@ -265,7 +265,7 @@ class _Search:
         before = self.wholes[-1]
         figures = before.figures._replace(seconds=time.perf_counter() - self.started)
         self.wholes[-1] = before._replace(figures=figures, decided=dict(self.decided))
-        return ended(self.model, self.question, self.decided, figures)
+        return ended(self.model, self.options, self.decided, figures)
 
     def out_of_memory(self) -> str:
         """The last level is not expanded, so it is judged by itself."""
@@ -278,7 +278,7 @@ class _Search:
     def handed_over(self, found: Exploration, overflow: Path, until_done: ExitStack) -> Exploration:
         """Put all levels that are whole into a directory, for another engine; if there is no room, say so."""
         try:
-            directory, _ = opened(overflow, self.model, self.question, until_done, resume=False)
+            directory, _ = opened(overflow, self.model, self.options, until_done, resume=False)
             for level, whole in enumerate(self.wholes, 1):
                 self.commit(directory, level, whole)
         except (OSError, UsageError) as full:
@@ -387,7 +387,7 @@ class _Search:
         found = self.report_without_findings("interrupted")
         try:
             self.crew.stop()
-            tables = Tables(self.model, self.question.properties, self.symmetry)
+            tables = Tables(self.model, self.options.properties, self.symmetry)
             self.seeker = Seeker(tables, self.crew.workers[0].scratch)
             return self.report("interrupted") if self.wholes else found
         except KeyboardInterrupt:

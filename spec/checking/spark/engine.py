@@ -16,7 +16,7 @@ import numpy as np
 from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
 from spec.checking.endings import Arrival, findings
-from spec.checking.exploration import Coverage, Exploration, Figures, Question, Watch, ended
+from spec.checking.exploration import Coverage, Exploration, Figures, Options, Watch, ended
 from spec.checking.keeping import NOTHING, Whole, opened, require_run, standing_on, whole_of
 from spec.checking.limits import too_large
 from spec.checking.local.compiling import compiled, told_by
@@ -100,21 +100,21 @@ class SparkEngine:
         self.jobs = 0
         """How many levels of the last exploration were expanded by jobs."""
 
-    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
         """Go through the states, level by level."""
         if self.session is None:
             require_java()
         allotment = allotted(Budget(self.memory), self.workers, cores())
         compile_seconds = 0.0 if too_large(model) else compiled(load, model.layout.words, told_by(watch))
         part = Part(allotment.work, private() + CLIENT)
-        work = work_on(model, question.properties, part, by_orbits=question.symmetry, watch=watch)
+        work = work_on(model, options.properties, part, by_orbits=options.symmetry, watch=watch)
         initial = work.initial_states()
         with ExitStack() as until_done:
-            directory, commits = self._directory(work, question, until_done)
+            directory, commits = self._directory(work, options, until_done)
             until_done.enter_context(standing_on(self.run_dir, GaveWay))
             cluster = Cluster(self.session, self.workers, directory.path / "_spark.log", allotment)
             until_done.callback(cluster.stop)
-            search = _Search(work, question, watch, directory, cluster, self.driver_level, part)
+            search = _Search(work, options, watch, directory, cluster, self.driver_level, part)
             try:
                 found = search.run(commits, initial)
             except KeyboardInterrupt:
@@ -131,7 +131,7 @@ class SparkEngine:
             return f"the run can be resumed from {self.run_dir}"
         return ""
 
-    def _directory(self, work: Work, question: Question, until_done: ExitStack) -> tuple[RunDirectory, list[Commit]]:
+    def _directory(self, work: Work, options: Options, until_done: ExitStack) -> tuple[RunDirectory, list[Commit]]:
         if self.run_dir is None:
             try:
                 folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
@@ -139,21 +139,21 @@ class SparkEngine:
                 raise UsageError(f"{failure.strerror}; name one by TMPDIR, or a run directory") from None
             path = Path(until_done.enter_context(folder))
             return RunDirectory.create(path, {}, work.width, buckets=self.buckets, durable=False), []
-        return opened(self.run_dir, work.model, question, until_done, resume=self.resume, buckets=self.buckets)
+        return opened(self.run_dir, work.model, options, until_done, resume=self.resume, buckets=self.buckets)
 
 
 class _Search:
     def __init__(
         self,
         work: Work,
-        question: Question,
+        options: Options,
         watch: Watch,
         directory: RunDirectory,
         cluster: Cluster,
         driver_level: int,
         part: Part,
     ):
-        self.work, self.model, self.question, self.watch = work, work.model, question, watch
+        self.work, self.model, self.options, self.watch = work, work.model, options, watch
         self.directory, self.cluster, self.part = directory, cluster, part
         self.driver_level = min(driver_level, part.size // of_a_state(work.words))
         self.driver_states = min(DRIVER_STATES, part.size // 2 // (8 * work.words + VISITED))
@@ -169,7 +169,7 @@ class _Search:
             for commit in self.levels(commits, initial):
                 self.whole = whole_of(self.model, commit)
                 self.watch(self.whole.figures)
-                if why := ended(self.model, self.question, self.whole.decided, self.whole.figures):
+                if why := ended(self.model, self.options, self.whole.decided, self.whole.figures):
                     return self.report(why)
         except OutOfMemory:
             self.bench.known.forget()
@@ -295,8 +295,8 @@ class _Search:
         return Job(
             self.directory,
             self.pickled,
-            self.question.properties,
-            self.question.symmetry,
+            self.options.properties,
+            self.options.symmetry,
             level,
             decided,
             shares(self.directory, level, parallelism, largest),
@@ -332,7 +332,7 @@ class _Search:
         Work was put down anywhere, so it is taken up anew.
         """
         try:
-            self.work = work_on(self.model, self.question.properties, self.part, by_orbits=self.question.symmetry)
+            self.work = work_on(self.model, self.options.properties, self.part, by_orbits=self.options.symmetry)
             return self.report("interrupted")
         except KeyboardInterrupt:
             return self.report_without_findings("interrupted")

@@ -1,4 +1,4 @@
-"""`check` puts a question to an engine, and makes one verdict of what it found."""
+"""`check` gives a model to an engine, and makes one verdict of what it found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from spec.checking import Result, check
 from spec.checking.auto import AutoEngine
 from spec.checking.check import engine_named
-from spec.checking.exploration import Exploration, Figures, Question, Watch
+from spec.checking.exploration import Exploration, Figures, Options, Watch
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -243,9 +243,9 @@ class Reporting:
     def __init__(self, ended: str, kept: str = "") -> None:
         self.ended, self.kept = ended, kept
 
-    def explore(self, model: Model, question: Question, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
         """Nothing at all."""
-        found = ReferenceEngine().explore(model, question, watch)
+        found = ReferenceEngine().explore(model, options, watch)
         return Exploration(self.ended, found.figures, found.coverage, bytes_per_state=16.5, kept=self.kept)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spec.checking import EvaluationFailed, Model, Trace, check
 from spec.checking.check import silent
-from spec.checking.exploration import Question
+from spec.checking.exploration import Options
 from spec.checking.model import TYPE_OK
 from spec.checking.paths import as_variables, differences, trace
 from spec.checking.reference import ReferenceEngine
@@ -41,7 +41,7 @@ def traces(specification: Specification, *names: str) -> dict[str, Trace]:
     """The trace of each finding about these properties, or about all."""
     model = Model(specification)
     numbers = model.numbers(names or (each.name for each in model.properties))
-    found = ReferenceEngine().explore(model, Question(numbers, keep_going=True), silent)
+    found = ReferenceEngine().explore(model, Options(numbers, keep_going=True), silent)
     return {model.properties[n].name: trace(model, n, finding.path) for n, finding in found.findings.items()}
 
 

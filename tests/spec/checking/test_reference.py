@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spec.checking import Figures, Model, check
 from spec.checking.check import silent
-from spec.checking.exploration import Exploration, Finding, Question, Watch, is_violation, split
+from spec.checking.exploration import Exploration, Finding, Options, Watch, is_violation, split
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
     Domain,
@@ -48,7 +48,7 @@ def explore(specification: Specification, *names: str, watch: Watch = silent, **
     """What the engine finds about the properties with these names, or about all but deadlock."""
     model = Model(specification)
     wanted = names or tuple(each.name for each in model.properties if each.name != "deadlock")
-    return ReferenceEngine().explore(model, Question(model.numbers(wanted), **bounds), watch)
+    return ReferenceEngine().explore(model, Options(model.numbers(wanted), **bounds), watch)
 
 
 def figures(found: Exploration) -> tuple[int, int, int, int]:
@@ -186,8 +186,8 @@ def test_the_engine_finds_what_writing_down_every_path_finds(table: Table, asked
     asked = asked | {"type_ok"}
     expected = explored(table, asked, keep_going=keep_going)
     model = Model(table)
-    question = Question(model.numbers(asked), keep_going)
-    found = ReferenceEngine().explore(model, question, silent)
+    options = Options(model.numbers(asked), keep_going)
+    found = ReferenceEngine().explore(model, options, silent)
     assert (found.ended, *figures(found)[:3]) == (
         expected.ended,
         expected.depth,

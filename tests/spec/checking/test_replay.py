@@ -9,7 +9,7 @@ from hypothesis import given
 
 from spec.checking import EvaluationFailed, Model, NotEnabled, Replay, Trace, check
 from spec.checking.check import silent
-from spec.checking.exploration import Question
+from spec.checking.exploration import Options
 from spec.checking.model import DEADLOCK, TYPE_OK
 from spec.checking.paths import trace
 from spec.checking.reference import ReferenceEngine
@@ -270,7 +270,7 @@ def found_in(specification: Specification) -> dict[str, Trace]:
     """A shortest trace of whatever can be broken or witnessed."""
     model = Model(specification)
     numbers = tuple(n for n, each in enumerate(model.properties) if each.name != DEADLOCK)
-    found = ReferenceEngine().explore(model, Question(numbers, keep_going=True), silent).findings
+    found = ReferenceEngine().explore(model, Options(numbers, keep_going=True), silent).findings
     return {model.properties[n].name: trace(model, n, finding.path) for n, finding in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""The same question put to two engines, and all that must come out the same."""
+"""Two engines on the same model, and all that must come out the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from spec.checking.check import silent
-from spec.checking.exploration import Engine, Exploration, Question
+from spec.checking.exploration import Engine, Exploration, Options
 from spec.checking.local import LocalEngine, crew, masks
 from spec.checking.local import engine as local
 from spec.checking.model import EvaluationFailed, Model
@@ -38,7 +38,7 @@ def explored(engine: Engine, specification: Specification, *names: str, **bounds
     model = Model(specification)
     properties = model.numbers(names) if names else tuple(range(len(model.properties)))
     try:
-        return comparable(engine.explore(model, Question(properties, **bounds), silent))
+        return comparable(engine.explore(model, Options(properties, **bounds), silent))
     except EvaluationFailed as failure:
         return {"failed": str(failure), "in the state": failure.state, "reached by": failure.path}
 
@@ -68,8 +68,8 @@ def agreed_if_resumed(specification: Specification, depth: int, **bounds: Any) -
 def new_states(specification: Specification, workers: int) -> list[int]:
     """By action, the states that it reached first."""
     model = Model(specification)
-    question = Question(tuple(range(len(model.properties))), keep_going=True)
-    return [each.new_states for each in LocalEngine(workers).explore(model, question, silent).coverage]
+    options = Options(tuple(range(len(model.properties))), keep_going=True)
+    return [each.new_states for each in LocalEngine(workers).explore(model, options, silent).coverage]
 
 
 def reached_first(specification: Specification) -> list[int]:

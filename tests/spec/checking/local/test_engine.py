@@ -14,7 +14,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from spec.checking import EvaluationFailed, Figures, check
-from spec.checking.exploration import Exploration, Question
+from spec.checking.exploration import Exploration, Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -318,7 +318,7 @@ def interrupted(engine: Any, specification: Specification, depth: int) -> Explor
             raise KeyboardInterrupt
 
     model = Model(specification)
-    found: Exploration = engine.explore(model, Question(tuple(range(len(model.properties))), keep_going=True), watch)
+    found: Exploration = engine.explore(model, Options(tuple(range(len(model.properties))), keep_going=True), watch)
     return found
 
 
@@ -337,7 +337,7 @@ def test_the_watch_is_told_of_every_level() -> None:
     """With bytes for each state, and the share of the time that was spent in Python."""
     told: list[Figures] = []
     model = Model(TOYS["walkers"])
-    found = LocalEngine(2).explore(model, Question((0, 1)), told.append)
+    found = LocalEngine(2).explore(model, Options((0, 1)), told.append)
     assert {figures.depth for figures in told} == set(range(1, found.figures.depth + 1))
     assert all(figures.bytes_per_state for figures in told)
     assert all(figures.in_python is not None and 0 <= figures.in_python <= 1 for figures in told)

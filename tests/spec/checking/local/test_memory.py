@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.memory import measured
 from spec.checking.check import asked, silent
-from spec.checking.exploration import Question
+from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.local.kernels import PARTITIONS, Outbox, Scratch, post
 from spec.checking.local.visited import OTHERS, Visited
@@ -101,6 +101,6 @@ def test_the_process_keeps_to_its_budget_and_what_it_kept_goes_on_with_more(tmp_
     assert 0.6 * budget < found.peak <= 1.1 * budget
     depth = len(list((run / "_commits").iterdir()))
     model = Model(ControllerElection())
-    question = Question(asked(model, (), False), max_depth=depth + 1)
-    resumed = LocalEngine(memory=1 << 30, run_dir=run, resume=True).explore(model, question, silent)
-    assert comparable(resumed) == comparable(LocalEngine(memory=1 << 30).explore(model, question, silent))
+    options = Options(asked(model, (), False), max_depth=depth + 1)
+    resumed = LocalEngine(memory=1 << 30, run_dir=run, resume=True).explore(model, options, silent)
+    assert comparable(resumed) == comparable(LocalEngine(memory=1 << 30).explore(model, options, silent))

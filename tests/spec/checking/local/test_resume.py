@@ -16,7 +16,7 @@ import pytest
 
 from spec.checking import check
 from spec.checking.auto import AutoEngine
-from spec.checking.exploration import Engine, Exploration, Figures, Question
+from spec.checking.exploration import Engine, Exploration, Figures, Options
 from spec.checking.local import LocalEngine
 from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory, written
@@ -54,7 +54,7 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from spec.checking import rundir
-from spec.checking.exploration import Question
+from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from tests.spec.checking.local.test_resume import MANY
@@ -71,10 +71,10 @@ def reached(where):
 
 rundir.reached = reached
 model = Model(TOYS.get(toy, MANY))
-question = Question(tuple(range(len(model.properties))), keep_going=True)
+options = Options(tuple(range(len(model.properties))), keep_going=True)
 engine = LocalEngine(run_dir=Path(path), resume=Path(path, "_run.json").exists())
 print("begins", flush=True)
-engine.explore(model, question, lambda figures: None)
+engine.explore(model, options, lambda figures: None)
 """
 
 
@@ -87,7 +87,7 @@ def kill(path: Path, point: str, level: int) -> None:
 def answer(engine: Engine, specification: Specification, **bounds: Any) -> Exploration:
     """What an engine finds; on the way it must tell of every level."""
     model, told = Model(specification), list[Figures]()
-    found = engine.explore(model, Question(tuple(range(len(model.properties))), **bounds), told.append)
+    found = engine.explore(model, Options(tuple(range(len(model.properties))), **bounds), told.append)
     assert {figures.depth for figures in told if not figures.doing} == set(range(1, found.figures.depth + 1))
     return found
 
@@ -126,8 +126,8 @@ def interrupted(engine: Engine, specification: Specification, depth: int) -> Exp
             raise KeyboardInterrupt
 
     model = Model(specification)
-    question = Question(tuple(range(len(model.properties))), keep_going=True)
-    return engine.explore(model, question, watch)
+    options = Options(tuple(range(len(model.properties))), keep_going=True)
+    return engine.explore(model, options, watch)
 
 
 def content(path: Path) -> dict[str, str]:
@@ -275,9 +275,9 @@ def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.3 + chance.random())
         model = Model(MANY)
-        question = Question(tuple(range(len(model.properties))), keep_going=True)
+        options = Options(tuple(range(len(model.properties))), keep_going=True)
         try:
-            found = LocalEngine(run_dir=tmp_path / "run").explore(model, question, lambda _: None)
+            found = LocalEngine(run_dir=tmp_path / "run").explore(model, options, lambda _: None)
         except KeyboardInterrupt:  # it had not begun
             return
     finally:
