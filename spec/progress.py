@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from threading import Lock
 from typing import Any, TextIO
 
-from spec.checking.exploration import Figures
+from spec.checking.exploration import Statistics
 from spec.checking.memory import Seen
 from spec.checking.simulation import Walked
 
@@ -35,7 +35,7 @@ class Progress:
         self._status: Any = None
         self._began = time.monotonic()
         self._next = self._began + (0.3 if self.on_terminal else every)
-        self._last: Figures | Walked | None = None
+        self._last: Statistics | Walked | None = None
         self._shown = False
         self._doing = ""
         self._seen = Seen()
@@ -51,14 +51,14 @@ class Progress:
         if slow and self._last is not None and failure is None:
             self._print(self._last)
 
-    def __call__(self, figures: Figures | Walked) -> None:
-        """Show the figures, if it is time to."""
+    def __call__(self, statistics: Statistics | Walked) -> None:
+        """Show the statistics, if it is time to."""
         with self._lock:  # while an evaluation takes long, another thread tells of it
-            if not figures.evaluating:
-                self._last = figures
+            if not statistics.evaluating:
+                self._last = statistics
             now = time.monotonic()
-            if figures.doing != self._doing:
-                self._doing = figures.doing
+            if statistics.doing != self._doing:
+                self._doing = statistics.doing
                 if self._doing:
                     self._say(self._doing)
             if now < self._next:
@@ -66,10 +66,10 @@ class Progress:
             self._shown = True
             if self.on_terminal:
                 self._next = now + 0.2
-                self._move(figures)
+                self._move(statistics)
             else:
                 self._next = now + self.every
-                self._print(figures)
+                self._print(statistics)
 
     def _say(self, doing: str) -> None:
         """On a line of its own, at once: nobody should wait without knowing for what."""
@@ -78,10 +78,10 @@ class Progress:
         else:
             print(doing, file=self.stream, flush=True)
 
-    def _print(self, figures: Figures | Walked) -> None:
-        print(line(figures, self._seen.now()), file=self.stream, flush=True)
+    def _print(self, statistics: Statistics | Walked) -> None:
+        print(line(statistics, self._seen.now()), file=self.stream, flush=True)
 
-    def _move(self, figures: Figures | Walked) -> None:
+    def _move(self, statistics: Statistics | Walked) -> None:
         from rich.text import Text
 
         if self._status is None:
@@ -92,35 +92,35 @@ class Progress:
             self._status.start()
         # One line, whatever the width: a terminal cannot take back what has scrolled away.
         width = min(WIDTH, self._console.width) - 3
-        self._status.update(Text(f"{bar(figures)} {line(figures, self._seen.now(), width - BAR - 1)}"[:width]))
+        self._status.update(Text(f"{bar(statistics)} {line(statistics, self._seen.now(), width - BAR - 1)}"[:width]))
 
 
-def bar(figures: Figures | Walked) -> str:
+def bar(statistics: Statistics | Walked) -> str:
     """The share of the states found so far that are expanded, or of the runs: full when there is nothing left to do.
 
-    >>> bar(Figures(depth=9, generated=90, distinct=40, queue=10, seconds=1.0))
+    >>> bar(Statistics(depth=9, generated=90, distinct=40, queue=10, seconds=1.0))
     '############----'
     """
-    if isinstance(figures, Walked):
-        done = figures.runs / figures.asked
+    if isinstance(statistics, Walked):
+        done = statistics.runs / statistics.asked
     else:
-        done = 1 - figures.queue / figures.distinct if figures.distinct else 0
+        done = 1 - statistics.queue / statistics.distinct if statistics.distinct else 0
     full = int(done * BAR)
     return "#" * full + "-" * (BAR - full)
 
 
-def line(figures: Figures | Walked, taken: int, width: int = WIDTH) -> str:
-    """The figures on one line, as far as they are known and have room, with the bytes of memory that are taken.
+def line(statistics: Statistics | Walked, taken: int, width: int = WIDTH) -> str:
+    """The statistics on one line, as far as they are known and have room, with the bytes of memory that are taken.
 
     Or what is done instead of exploring.
 
     >>> line(Walked(runs=7, asked=9, steps=50, seconds=2.0, in_python=0.5), taken=64_000_000, width=40)
     '7 of 9 runs, 50 steps, 25 steps/s, 0:02'
     """
-    if figures.evaluating or (figures.doing and not figures.seconds):
-        told = f"one evaluation takes {figures.evaluating}" if figures.evaluating else figures.doing
+    if statistics.evaluating or (statistics.doing and not statistics.seconds):
+        told = f"one evaluation takes {statistics.evaluating}" if statistics.evaluating else statistics.doing
         return told if len(told) <= width else f"{told[: width - 3]}..."
-    parts = [*(_told_of_walks(figures, taken) if isinstance(figures, Walked) else _told(figures, taken))]
+    parts = [*(_told_of_walks(statistics, taken) if isinstance(statistics, Walked) else _told(statistics, taken))]
     while len(parts) > 1 and len(", ".join(text for _, text in parts)) > width:
         parts.remove(max(parts))
     return ", ".join(text for _, text in parts)
@@ -130,27 +130,27 @@ Part = tuple[int, str]
 """A figure in words, and how soon it is left out: the highest number first."""
 
 
-def _told_of_walks(figures: Walked, taken: int) -> Iterator[Part]:
-    yield 0, f"{shortly(figures.runs)} of {shortly(figures.asked)} runs"
-    yield 3, f"{shortly(figures.steps)} steps"
-    yield 2, f"{_rate(figures.steps, figures.seconds)} steps/s"
-    yield 5, f"{figures.in_python:.0%} in Python"
+def _told_of_walks(statistics: Walked, taken: int) -> Iterator[Part]:
+    yield 0, f"{shortly(statistics.runs)} of {shortly(statistics.asked)} runs"
+    yield 3, f"{shortly(statistics.steps)} steps"
+    yield 2, f"{_rate(statistics.steps, statistics.seconds)} steps/s"
+    yield 5, f"{statistics.in_python:.0%} in Python"
     yield 4, _memory(taken)
-    yield 1, _time(figures.seconds)
+    yield 1, _time(statistics.seconds)
 
 
-def _told(figures: Figures, taken: int) -> Iterator[Part]:
-    yield 0, f"depth {figures.depth}"
-    yield 6, f"{shortly(figures.generated)} generated"
-    yield 1, f"{shortly(figures.distinct)} distinct"
-    yield 5, f"{shortly(figures.queue)} queued"
-    yield 3, f"{_rate(figures.distinct, figures.seconds)}/s"
-    if figures.bytes_per_state is not None:
-        yield 7, f"{figures.bytes_per_state:.0f} bytes/state"
-    if figures.in_python is not None:
-        yield 8, f"{figures.in_python:.0%} in Python"
+def _told(statistics: Statistics, taken: int) -> Iterator[Part]:
+    yield 0, f"depth {statistics.depth}"
+    yield 6, f"{shortly(statistics.generated)} generated"
+    yield 1, f"{shortly(statistics.distinct)} distinct"
+    yield 5, f"{shortly(statistics.queue)} queued"
+    yield 3, f"{_rate(statistics.distinct, statistics.seconds)}/s"
+    if statistics.bytes_per_state is not None:
+        yield 7, f"{statistics.bytes_per_state:.0f} bytes/state"
+    if statistics.in_python is not None:
+        yield 8, f"{statistics.in_python:.0%} in Python"
     yield 4, _memory(taken)
-    yield 2, _time(figures.seconds)
+    yield 2, _time(statistics.seconds)
 
 
 def shortly(number: float) -> str:

@@ -7,7 +7,7 @@ print(result)
 """
 
 from spec.checking.check import check
-from spec.checking.exploration import Engine, Figures
+from spec.checking.exploration import Engine, Statistics
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.replay import NotEnabled, Replay
 from spec.checking.result import Result
@@ -17,7 +17,7 @@ from spec.checking.trace import Trace
 __all__ = [
     "Engine",
     "EvaluationFailed",
-    "Figures",
+    "Statistics",
     "Model",
     "NotEnabled",
     "Replay",

@@ -18,7 +18,7 @@ from typing import SupportsIndex
 from spec.checking import arguments
 from spec.checking.arguments import Place
 from spec.checking.beginning import Beginning
-from spec.checking.exploration import Exploration, Figures, Options, Watch
+from spec.checking.exploration import Exploration, Options, Statistics, Watch
 from spec.checking.limits import refuse_too_large
 from spec.checking.memory import Budget, written
 from spec.checking.model import Model
@@ -67,18 +67,18 @@ class AutoEngine:
         begun = beginning.explore(model, options)
         if not beginning.over:
             return begun
-        before = begun.figures.seconds
+        before = begun.statistics.seconds
 
-        def from_there_on(figures: Figures) -> None:
-            watch(figures._replace(seconds=before + figures.seconds))
+        def from_there_on(statistics: Statistics) -> None:
+            watch(statistics._replace(seconds=before + statistics.seconds))
 
         found = self._compiled(model, options, from_there_on)
-        if found.ended == "interrupted" and not found.figures.distinct:
+        if found.ended == "interrupted" and not found.statistics.distinct:
             self.name = "reference"
             return begun
         return replace(
             found,
-            figures=found.figures._replace(seconds=before + found.figures.seconds),
+            statistics=found.statistics._replace(seconds=before + found.statistics.seconds),
             compile_seconds=beginning.compile_seconds + found.compile_seconds,
         )
 

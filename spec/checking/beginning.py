@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from spec.checking.exploration import Exploration, Figures, Options, Watch
+from spec.checking.exploration import Exploration, Options, Statistics, Watch
 from spec.checking.memory import MB, Budget
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -64,31 +64,31 @@ class Beginning:
         self._until_done = ExitStack()
 
     def explore(self, model: Model, options: Options) -> Exploration:
-        """What the reference engine finds. If it was stopped, figures are of the last level that is whole, but for
-        the seconds: those of exploring, up to when it began to wait for a compilation, or was stopped.
+        """What the reference engine finds. If it was stopped, statistics are of the last level that is whole, but
+        for the seconds: those of exploring, up to when it began to wait for a compilation, or was stopped.
         """
         self._words, self._began = model.layout.words, time.thread_time()
         with self._until_done:
             found = ReferenceEngine(self.budget.size).explore(model, options, self._look)
-            seconds = self._alone if self.over else found.figures.seconds - self._loading
-            return replace(found, figures=found.figures._replace(seconds=seconds))
+            seconds = self._alone if self.over else found.statistics.seconds - self._loading
+            return replace(found, statistics=found.statistics._replace(seconds=seconds))
 
-    def _look(self, figures: Figures) -> None:
+    def _look(self, statistics: Statistics) -> None:
         """Tell how far it is, and see whether it is time to do something else."""
-        figures = figures._replace(seconds=figures.seconds - self._loading)
+        statistics = statistics._replace(seconds=statistics.seconds - self._loading)
         compilation = self._compilation
         if compilation is not None:
-            figures = figures._replace(doing=f"{compilation.doing}; exploring meanwhile")
-            while figures.distinct >= MOST and not compilation.done(within=TICK):
-                self.watch(figures)
+            statistics = statistics._replace(doing=f"{compilation.doing}; exploring meanwhile")
+            while statistics.distinct >= MOST and not compilation.done(within=TICK):
+                self.watch(statistics)
             if compilation.done():
                 self.compile_seconds = compilation.seconds
                 self._stop()
         elif not self._loaded and self._worked >= ALONE and self.budget.size >= COMPILED:
-            self._load(figures.seconds)
+            self._load(statistics.seconds)
         elif self._loaded and self._worked >= COLD and self.budget.size >= COMPILED + COMPILING:
-            self._compile(figures.seconds)
-        self.watch(figures)
+            self._compile(statistics.seconds)
+        self.watch(statistics)
 
     @property
     def _worked(self) -> float:

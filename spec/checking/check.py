@@ -7,7 +7,7 @@ from typing import Final, SupportsIndex
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
-from spec.checking.exploration import Engine, Exploration, Figures, Options, Watch, is_violation
+from spec.checking.exploration import Engine, Exploration, Options, Statistics, Watch, is_violation
 from spec.checking.memory import require_address_space
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.paths import telling_the_way, trace
@@ -24,7 +24,7 @@ WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
 """For bounds that another engine does not have."""
 
 
-def silent(figures: Figures) -> None:
+def silent(statistics: Statistics) -> None:
     """Shows nothing."""
 
 
@@ -68,10 +68,10 @@ def check(
     bounds = arguments.bound("max_states", max_states), arguments.bound("max_depth", max_depth)
     options = Options(asked(model, named, deadlock), keep_going, *bounds, symmetry)
     chosen = _engine(engine)
-    with telling_the_way(model), Watchdog(model, watch, Figures(0, 0, 0, 0, 0.0)) as watched:
+    with telling_the_way(model), Watchdog(model, watch, Statistics(0, 0, 0, 0, 0.0)) as watched:
         found = chosen.explore(model, options, watched)
     if found.ended != "interrupted":
-        watch(found.figures)
+        watch(found.statistics)
     return _result(model, options, found, chosen.name, bool(named), release)
 
 
@@ -143,10 +143,10 @@ def _result(
         release=release,
         engine=engine,
         verdict=verdict,
-        distinct_states=found.figures.distinct,
-        generated_states=found.figures.generated,
-        depth=found.figures.depth,
-        seconds=found.figures.seconds,
+        distinct_states=found.statistics.distinct,
+        generated_states=found.statistics.generated,
+        depth=found.statistics.depth,
+        seconds=found.statistics.seconds,
         compile_seconds=found.compile_seconds,
         bytes_per_state=found.bytes_per_state,
         properties=properties,

@@ -2,7 +2,7 @@
 
 An engine goes through the states breadth-first, in whole levels: level 1 is the initial states, and expanding
 level n whole gives level n + 1. A property is decided in the level in which its first finding is complete, so
-figures are of whole levels, and every engine has the same ones.
+statistics are of whole levels, and every engine has the same ones.
 
 Among findings of one property the shortest counts; among equals the lowest end state in code order (packed
 states compared as integers), then the lowest predecessor, the action declared first, the first of its
@@ -35,7 +35,7 @@ class Options:
     """Go through orbits (`spec.checking.symmetry`): states are representatives, paths are those of the model."""
 
 
-class Figures(NamedTuple):
+class Statistics(NamedTuple):
     """How far an exploration has come."""
 
     depth: int
@@ -56,7 +56,7 @@ class Figures(NamedTuple):
     """An evaluation that takes long: for how many seconds, which one, and in which state."""
 
 
-Watch = Callable[[Figures], None]
+Watch = Callable[[Statistics], None]
 """Told now and then how far it is; it decides itself what to show. Of an evaluation that takes long it is told from
 another thread."""
 
@@ -84,13 +84,13 @@ class Exploration:
 
     ended: str
     """complete; or found, states, depth, memory, interrupted: what stopped it before."""
-    figures: Figures
+    statistics: Statistics
     coverage: tuple[Coverage, ...]
     findings: dict[int, Finding] = field(default_factory=dict)
     """By number of the property."""
     bytes_per_state: float | None = None
     compile_seconds: float = 0.0
-    """What compiling took, before or beside exploring, and is no part of the figures' seconds; 0 if all was there."""
+    """What compiling took, before or beside exploring, beyond the seconds of `statistics`; 0 if all was there."""
     kept: str = ""
     """For a run that was interrupted or reached the memory: how one goes on with it; empty if nothing was kept."""
 
@@ -118,14 +118,14 @@ def is_violation(model: Model, number: int) -> bool:
     return model.properties[number].kind != "sometimes"
 
 
-def ended(model: Model, options: Options, found: Iterable[int], figures: Figures) -> str:
+def ended(model: Model, options: Options, found: Iterable[int], statistics: Statistics) -> str:
     """Why an exploration ends with a level that is complete and judged, see `Exploration`; empty if it goes on."""
     if not options.keep_going and any(is_violation(model, number) for number in found):
         return "found"
-    if not figures.queue:
+    if not statistics.queue:
         return "complete"
-    if options.max_states is not None and figures.distinct >= options.max_states:
+    if options.max_states is not None and statistics.distinct >= options.max_states:
         return "states"
-    if options.max_depth is not None and figures.depth >= options.max_depth:
+    if options.max_depth is not None and statistics.depth >= options.max_depth:
         return "depth"
     return ""

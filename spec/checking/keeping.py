@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from spec.checking.endings import Decided, as_found, decided_in
-from spec.checking.exploration import Coverage, Figures, Options
+from spec.checking.exploration import Coverage, Options, Statistics
 from spec.checking.model import Model
 from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
 from spec.checking.source import digests
@@ -18,13 +18,13 @@ from spec.language.errors import LONGEST_INTEGER, EnvironmentFailed, UsageError
 class Whole(NamedTuple):
     """An exploration up to a level that is complete."""
 
-    figures: Figures
+    statistics: Statistics
     coverage: tuple[Coverage, ...]
     decided: Mapping[int, Decided]
     """By number of the property."""
 
 
-NOTHING = Whole(Figures(0, 0, 0, 0, 0.0), (), {})
+NOTHING = Whole(Statistics(0, 0, 0, 0, 0.0), (), {})
 """Before the first level."""
 
 
@@ -32,7 +32,7 @@ def whole_of(model: Model, commit: Commit) -> Whole:
     """What a commit says."""
     depth = commit.level if commit.rows else max(1, commit.level - 1)
     return Whole(
-        Figures(depth, commit.generated, commit.distinct, commit.rows, commit.seconds),
+        Statistics(depth, commit.generated, commit.distinct, commit.rows, commit.seconds),
         tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
         decided_in(model, commit.findings),
     )
@@ -40,13 +40,13 @@ def whole_of(model: Model, commit: Commit) -> Whole:
 
 def commit_of(model: Model, level: int, files: Sequence[LevelFile], whole: Whole) -> Commit:
     """What is to be said of a level, the last of these."""
-    figures = whole.figures
+    statistics = whole.statistics
     return Commit(
         level,
         tuple(sorted(files, key=lambda file: file.bucket)),
-        figures.generated,
-        figures.distinct,
-        figures.seconds,
+        statistics.generated,
+        statistics.distinct,
+        statistics.seconds,
         {action.name: dict(vars(each)) for action, each in zip(model.actions, whole.coverage, strict=True)},
         as_found(model, whole.decided),
     )

@@ -14,9 +14,9 @@ from spec.checking import arguments
 from spec.checking.exploration import (
     Coverage,
     Exploration,
-    Figures,
     Finding,
     Options,
+    Statistics,
     Watch,
     is_violation,
     split,
@@ -91,7 +91,7 @@ class _Search:
                 self.symmetry.examine(level)
             self.judge_states(level)
             self.whole = self.report("interrupted", len(level))
-            self.watch(self.whole.figures)
+            self.watch(self.whole.statistics)
             if ended := self.ended(level):
                 return self.report(ended, len(level))
             level = self.expand(level)
@@ -166,7 +166,7 @@ class _Search:
             if not steps and not closed and self.deadlock in self.options.properties:
                 self.findings.setdefault(self.deadlock, Finding(self.depth, self.path_to(state)))
             if time.perf_counter() >= self.look_again:
-                self.watch(self.figures(len(level) - done + len(following)))
+                self.watch(self.statistics(len(level) - done + len(following)))
                 self.look_again = time.perf_counter() + OFTEN
                 if self.budget.left < self.to_sort(len(level) + len(following)):
                     raise OutOfMemory
@@ -207,9 +207,9 @@ class _Search:
             states.append(state)
         return states[::-1], choices[::-1]
 
-    def figures(self, queue: int) -> Figures:
+    def statistics(self, queue: int) -> Statistics:
         seconds = time.perf_counter() - self.started
-        return Figures(self.depth, self.generated, len(self.reached), queue, seconds)
+        return Statistics(self.depth, self.generated, len(self.reached), queue, seconds)
 
     def cut_short(self, ended: str) -> Exploration:
         """What is known of the last level that is whole."""
@@ -217,4 +217,4 @@ class _Search:
 
     def report(self, ended: str, queue: int = 0) -> Exploration:
         coverage = tuple(Coverage(**vars(each)) for each in self.coverage)
-        return Exploration(ended, self.figures(queue), coverage, dict(self.findings))
+        return Exploration(ended, self.statistics(queue), coverage, dict(self.findings))

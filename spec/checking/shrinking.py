@@ -33,7 +33,7 @@ class Shrinking:
     Args:
         engine: goes through what the steps of a path can come to in other orders.
         max_states: how far it goes.
-        tell: what else the engine does before it does that, see `Figures.doing`.
+        tell: what else the engine does before it does that, see `Statistics.doing`.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Shrinking:
         if not path[1]:
             return path
         try:
-            found = self.engine.explore(model, options, lambda figures: self.tell(figures.doing)).findings.get(
+            found = self.engine.explore(model, options, lambda statistics: self.tell(statistics.doing)).findings.get(
                 self.number
             )
         except (EvaluationFailed, UsageError):

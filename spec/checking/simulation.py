@@ -58,7 +58,7 @@ class Walked(NamedTuple):
     doing: str = ""
     """What is done before runs, or between them: compiling."""
     evaluating: str = ""
-    """See `Figures`."""
+    """See `Statistics`."""
 
 
 Watch = Callable[[Walked], None]

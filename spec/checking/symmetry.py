@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spec.checking.exploration import Figures, Watch, split
+from spec.checking.exploration import Statistics, Watch, split
 from spec.checking.group import described, every_permutation, generators, order, sorts_in
 from spec.checking.images import Codes, Image, NotSymmetric, images
 from spec.checking.least import Least
@@ -98,11 +98,11 @@ class Symmetry:
         """Tell what is done, if it takes a while."""
         began = time.monotonic()
         sorts = ", ".join(f"{len(values)} of sort {sort}" for sort, values in self.sorts.items())
-        figures = Figures(0, 0, 0, 0, 0.0, doing=f"preparing orbits of interchangeable values, {sorts}")
+        statistics = Statistics(0, 0, 0, 0, 0.0, doing=f"preparing orbits of interchangeable values, {sorts}")
 
         def tell() -> None:
             if watch is not None and time.monotonic() - began > PATIENCE:
-                watch(figures)
+                watch(statistics)
 
         return tell
 

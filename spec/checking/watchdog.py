@@ -25,12 +25,12 @@ class Watchdog:
 
     Args:
         model: whose evaluations are looked at.
-        watch: told figures, which have a field `evaluating`; also from another thread.
-        figures: what it is told if there are none yet.
+        watch: told statistics, which have a field `evaluating`; also from another thread.
+        statistics: what it is told if there are none yet.
     """
 
-    def __init__(self, model: Model, watch: Callable[[Any], None], figures: Any):
-        self.under_way, self.watch, self.figures = model.under_way, watch, figures
+    def __init__(self, model: Model, watch: Callable[[Any], None], statistics: Any):
+        self.under_way, self.watch, self.statistics = model.under_way, watch, statistics
         self._over = Event()
         self._thread = Thread(target=self._look, name="a watchdog", daemon=True)
 
@@ -47,10 +47,10 @@ class Watchdog:
         with Held():
             self._over.set()
 
-    def __call__(self, figures: Any) -> None:
-        """Hand on these figures."""
-        self.figures = figures
-        self.watch(figures)
+    def __call__(self, statistics: Any) -> None:
+        """Hand on these statistics."""
+        self.statistics = statistics
+        self.watch(statistics)
 
     def _look(self) -> None:
         seen, since = None, 0.0
@@ -60,4 +60,4 @@ class Watchdog:
                 seen, since = now, clock
             elif now is not None and clock - since >= LONG:
                 told = f"{clock - since:.0f} s: {now[0](*now[1:])}"
-                self.watch(self.figures._replace(evaluating=told))
+                self.watch(self.statistics._replace(evaluating=told))

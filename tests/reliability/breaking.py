@@ -16,7 +16,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from spec.checking import Result, check, rundir
-from spec.checking.exploration import Engine, Figures
+from spec.checking.exploration import Engine, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
 from tests.reliability.moments import Moment
@@ -40,7 +40,9 @@ def engine(name: str, path: Path | None, *, symmetry: bool, session: SparkSessio
     return SparkEngine(path, resume=resume, workers=2, session=session, driver_level=large, buckets=4)
 
 
-def explored(by: Engine, *, symmetry: bool, max_depth: int | None = None, watch: Callable[[Figures], None]) -> Result:
+def explored(
+    by: Engine, *, symmetry: bool, max_depth: int | None = None, watch: Callable[[Statistics], None]
+) -> Result:
     """What comes of the whole, whatever is found on the way."""
     return check(SUBJECT, engine=by, keep_going=True, symmetry=symmetry, max_depth=max_depth, watch=watch)
 
@@ -65,11 +67,11 @@ class Breaker:
         self.over = Event()
         self.killed = False
 
-    def __call__(self, figures: Figures) -> None:
-        if self.armed or figures.depth < self.moment.level:
+    def __call__(self, statistics: Statistics) -> None:
+        if self.armed or statistics.depth < self.moment.level:
             return
         self.armed = True
-        delay = 1e-6 + self.moment.share * (time.perf_counter() - self.began) / figures.depth
+        delay = 1e-6 + self.moment.share * (time.perf_counter() - self.began) / statistics.depth
         if self.moment.breaking in {"interrupt", "kill"}:
             signal.setitimer(signal.ITIMER_REAL, delay)
         else:

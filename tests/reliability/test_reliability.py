@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from spec.checking import Result
-from spec.checking.exploration import Figures
+from spec.checking.exploration import Statistics
 from spec.checking.local import LocalEngine
 from tests.reliability.breaking import PATIENCE, broken_off, engine, explored, outcome
 from tests.reliability.moments import Moment, drawn, seed_of_this_run
@@ -42,8 +42,8 @@ def unbroken(symmetry: bool) -> Unbroken:
     """What every run must come to."""
     levels: dict[int, tuple[int, int]] = {}
 
-    def watch(figures: Figures) -> None:
-        levels.setdefault(figures.depth, (figures.generated, figures.distinct))
+    def watch(statistics: Statistics) -> None:
+        levels.setdefault(statistics.depth, (statistics.generated, statistics.distinct))
 
     result = explored(LocalEngine(), symmetry=symmetry, watch=watch)
     assert result.verdict == "violated"

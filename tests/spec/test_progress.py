@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from spec.checking import Figures
+from spec.checking import Statistics
 from spec.checking.simulation import Walked
 from spec.progress import BAR, QUICK, Progress, bar, line
 
-FIGURES = Figures(depth=12, generated=3456789, distinct=1000000, queue=2345, seconds=4.0)
+STATISTICS = Statistics(depth=12, generated=3456789, distinct=1000000, queue=2345, seconds=4.0)
 
 TAKEN = 65_000_000
 """Bytes of memory."""
@@ -26,7 +26,7 @@ Clock = Callable[[float], None]
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is one, and tells when figures were written on it."""
+    """A stream that says it is one, and tells when statistics were written on it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,41 +62,41 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_a_line_has_all_figures() -> None:
     """Depth, generated, distinct, queue, rate, memory and time, in numbers that can be read."""
-    said = told(FIGURES)
+    said = told(STATISTICS)
     assert said.startswith("depth 12, 3.5 M generated, 1.0 M distinct, 2,345 queued, 250 k/s, ")
     assert said.endswith(", 65 MB, 0:04")
 
 
 @pytest.mark.parametrize("width", [80, 67, 40, 20])
 @pytest.mark.parametrize(
-    "figures",
+    "statistics",
     [
-        Figures(1234, 98_765_432_109, 9_876_543_210, 987_654_321, 98_765.4, 24.5, 0.125),
+        Statistics(1234, 98_765_432_109, 9_876_543_210, 987_654_321, 98_765.4, 24.5, 0.125),
         Walked(9_876_543, 98_765_432, 98_765_432_109, 98_765.4, 0.125),
-        Figures(1234, 5, 4, 3, 2.0)._replace(evaluating=f"12 s: go() in the state {'x = 1, ' * 30}"),
+        Statistics(1234, 5, 4, 3, 2.0)._replace(evaluating=f"12 s: go() in the state {'x = 1, ' * 30}"),
     ],
     ids=["states", "runs", "an evaluation"],
 )
-def test_a_line_has_room(figures: Figures | Walked, width: int) -> None:
-    """However large the figures are; speed, memory and time are among the last that are left out."""
-    said = told(figures, width=width)
+def test_a_line_has_room(statistics: Statistics | Walked, width: int) -> None:
+    """However large the statistics are; speed, memory and time are among the last that are left out."""
+    said = told(statistics, width=width)
     assert len(said) <= width
-    if width >= 67 and not figures.evaluating:
+    if width >= 67 and not statistics.evaluating:
         assert re.search(r" [\d.]+ [kM](?:/s| steps/s), .*[MG]B, 27:26:05$", said)
 
 
 def test_what_an_engine_knows_beside_them() -> None:
     """Bytes for each state, and the share of the time in which the specification itself ran."""
-    said = told(FIGURES._replace(bytes_per_state=22.84, in_python=0.126), width=120)
+    said = told(STATISTICS._replace(bytes_per_state=22.84, in_python=0.126), width=120)
     assert ", 250 k/s, 23 bytes/state, 13% in Python, " in said
-    for part, figures in (("bytes/state", FIGURES._replace(in_python=0.0)), ("Python", FIGURES)):
-        assert part not in told(figures)
+    for part, statistics in (("bytes/state", STATISTICS._replace(in_python=0.0)), ("Python", STATISTICS)):
+        assert part not in told(statistics)
 
 
 @pytest.mark.parametrize(("queue", "full"), [(1000000, 0), (500000, BAR // 2), (1, BAR - 1), (0, BAR)])
 def test_a_bar_fills_as_less_is_left_to_do(queue: int, full: int) -> None:
     """It shows which share of the states found so far is expanded, and is full only if all are."""
-    assert bar(FIGURES._replace(queue=queue)) == "#" * full + "-" * (BAR - full)
+    assert bar(STATISTICS._replace(queue=queue)) == "#" * full + "-" * (BAR - full)
 
 
 def test_a_line_of_a_simulation() -> None:
@@ -110,12 +110,12 @@ def test_a_line_of_a_simulation() -> None:
 
 def test_a_bar_of_nothing() -> None:
     """Before the first state there is no share."""
-    assert bar(FIGURES._replace(distinct=0, queue=0)) == "-" * BAR
+    assert bar(STATISTICS._replace(distinct=0, queue=0)) == "-" * BAR
 
 
 def test_no_time_has_passed() -> None:
     """At the very beginning there is no rate yet."""
-    assert " 0/s" in told(FIGURES._replace(seconds=0.0))
+    assert " 0/s" in told(STATISTICS._replace(seconds=0.0))
 
 
 def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
@@ -124,9 +124,9 @@ def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
     with Progress(stream, every=3.0) as progress:
         for seconds, lines in ((0.0, 0), (2.9, 0), (0.2, 1), (2.0, 1), (1.5, 2)):
             clock(seconds)
-            progress(FIGURES)
+            progress(STATISTICS)
             assert stream.getvalue().count("\n") == lines
-        progress(FIGURES._replace(depth=13))
+        progress(STATISTICS._replace(depth=13))
     assert [said.split(",")[0] for said in stream.getvalue().splitlines()] == ["depth 12", "depth 12", "depth 13"]
 
 
@@ -134,7 +134,7 @@ def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
 def test_who_is_quick_sees_nothing(clock: Clock, stream: io.StringIO) -> None:
     """It stays as it is when the exploration was over before anybody could ask."""
     with Progress(stream) as progress:
-        progress(FIGURES)
+        progress(STATISTICS)
         clock(QUICK / 4)
     assert stream.getvalue() == ""
 
@@ -143,9 +143,9 @@ def test_who_had_to_wait_sees_what_it_came_to(clock: Clock) -> None:
     """A line at the end, whether or not one had been due before."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
-        progress(FIGURES)
+        progress(STATISTICS)
         clock(QUICK)
-    assert stream.getvalue() == f"{told(FIGURES)}\n"
+    assert stream.getvalue() == f"{told(STATISTICS)}\n"
 
 
 def test_who_was_never_told_says_nothing(clock: Clock) -> None:
@@ -154,7 +154,7 @@ def test_who_was_never_told_says_nothing(clock: Clock) -> None:
     with Progress(stream):
         clock(5.0)
     with contextlib.suppress(ZeroDivisionError), Progress(stream) as progress:
-        progress(FIGURES)
+        progress(STATISTICS)
         clock(5.0)
         raise ZeroDivisionError
     assert stream.getvalue() == ""
@@ -167,37 +167,37 @@ def test_a_terminal_is_written_on_in_place(clock: Clock, monkeypatch: pytest.Mon
     stream = Terminal()
     with Progress(stream) as progress:
         clock(1.0)
-        progress(FIGURES)
+        progress(STATISTICS)
         assert stream.shown.wait(60)
         during = stream.getvalue()
-    assert f"{bar(FIGURES)} depth 12, 1.0 M distinct, 0:04" in during
+    assert f"{bar(STATISTICS)} depth 12, 1.0 M distinct, 0:04" in during
     assert "\n" not in during
-    assert stream.getvalue().endswith(f"\x1b[2K{told(FIGURES)}\n")
+    assert stream.getvalue().endswith(f"\x1b[2K{told(STATISTICS)}\n")
 
 
 def test_what_is_done_beside_exploring_is_told_at_once(clock: Clock) -> None:
-    """And once, however quick it is; the lines with figures come as they always do."""
+    """And once, however quick it is; the lines with statistics come as they always do."""
     stream, doing = io.StringIO(), "compiling for states of 2 words"
     with Progress(stream, every=3.0) as progress:
-        progress(FIGURES._replace(doing=doing))
+        progress(STATISTICS._replace(doing=doing))
         clock(1.0)
-        progress(FIGURES._replace(doing=doing))
+        progress(STATISTICS._replace(doing=doing))
         clock(3.0)
-        progress(FIGURES._replace(doing=doing))
-        progress(FIGURES)
+        progress(STATISTICS._replace(doing=doing))
+        progress(STATISTICS)
     lines = stream.getvalue().splitlines()
     assert lines[0] == doing
-    assert lines[1:] == [told(FIGURES)] * 2
+    assert lines[1:] == [told(STATISTICS)] * 2
 
 
 def test_before_the_first_state_there_are_no_figures_to_tell(clock: Clock) -> None:
     """A line says what is done instead."""
-    stream, nothing = io.StringIO(), Figures(0, 0, 0, 0, 0.0, doing="compiling")
+    stream, nothing = io.StringIO(), Statistics(0, 0, 0, 0, 0.0, doing="compiling")
     with Progress(stream, every=3.0) as progress:
         progress(nothing)
         clock(4.0)
         progress(nothing)
-        progress(FIGURES)
+        progress(STATISTICS)
     assert [each.partition(",")[0] for each in stream.getvalue().splitlines()] == [
         "compiling",
         "compiling",
@@ -211,26 +211,26 @@ def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.Monk
     stream = Terminal()
     with Progress(stream, every=3.0) as progress:
         clock(4.0)
-        progress(FIGURES)
-    assert stream.getvalue() == 2 * f"{told(FIGURES)}\n"
+        progress(STATISTICS)
+    assert stream.getvalue() == 2 * f"{told(STATISTICS)}\n"
 
 
 def test_an_evaluation_that_takes_long_is_not_what_it_came_to(clock: Clock) -> None:
-    """It has a line of its own, and the last one has the figures."""
+    """It has a line of its own, and the last one has the statistics."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
-        progress(FIGURES)
+        progress(STATISTICS)
         clock(12.0)
-        progress(FIGURES._replace(evaluating="10 s: go() in the state x = 1"))
+        progress(STATISTICS._replace(evaluating="10 s: go() in the state x = 1"))
     first, last = stream.getvalue().splitlines()
     assert first == "one evaluation takes 10 s: go() in the state x = 1"
-    assert last == told(FIGURES)
+    assert last == told(STATISTICS)
 
 
 def test_stderr_is_where_it_goes(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Unless another stream is given."""
     with Progress() as progress:
         clock(4.0)
-        progress(FIGURES)
+        progress(STATISTICS)
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 2)

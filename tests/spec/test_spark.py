@@ -15,7 +15,7 @@ import pyarrow.dataset
 import pytest
 
 from spec.checking import check
-from spec.checking.exploration import Engine, Exploration, Figures, Options
+from spec.checking.exploration import Engine, Exploration, Options, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
@@ -49,7 +49,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
     """All that must be equal whatever the engine."""
     return {
         "ended": found.ended,
-        "figures": found.figures._replace(seconds=0.0),
+        "statistics": found.statistics._replace(seconds=0.0),
         "coverage": [(each.enabled, each.taken) for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),
         "findings": {
@@ -60,17 +60,19 @@ def comparable(found: Exploration) -> dict[str, Any]:
 
 def explored(engine: Engine, specification: Specification, **bounds: Any) -> dict[str, Any]:
     """What an engine finds; on the way it must tell of every level."""
-    model, told = Model(specification), list[Figures]()
+    model, told = Model(specification), list[Statistics]()
     found = engine.explore(model, asked(model, **bounds), told.append)
-    assert {figures.depth for figures in told if not figures.doing} == set(range(1, found.figures.depth + 1))
+    assert {statistics.depth for statistics in told if not statistics.doing} == set(
+        range(1, found.statistics.depth + 1)
+    )
     return comparable(found)
 
 
 def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
     """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
 
-    def watch(figures: Figures) -> None:
-        if figures.depth == depth:
+    def watch(statistics: Statistics) -> None:
+        if statistics.depth == depth:
             raise KeyboardInterrupt
 
     model = Model(specification)
@@ -109,18 +111,18 @@ def test_an_initial_state_outside_its_domain_is_refused(tmp_path: Path) -> None:
 
 
 def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The figures are told nevertheless."""
+    """The statistics are told nevertheless."""
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("spec.checking.spark.compiled.Compiled.arrivals", press)
     found = interrupted(SparkEngine(), Walkers(far=4), 6)
-    assert (found.ended, found.figures.depth, found.findings) == ("interrupted", 6, {})
+    assert (found.ended, found.statistics.depth, found.findings) == ("interrupted", 6, {})
 
 
 def test_an_interrupted_run_tells_of_the_last_whole_level(tmp_path: Path) -> None:
-    """Its figures are those of the reference engine, and it says where it can be resumed."""
+    """Its statistics are those of the reference engine, and it says where it can be resumed."""
     expected = comparable(interrupted(ReferenceEngine(), Walkers(far=4), 6))
     found = interrupted(SparkEngine(tmp_path), Walkers(far=4), 6)
     assert comparable(found) == expected
@@ -165,7 +167,7 @@ def test_jobs_agree_with_the_reference(toy: str, bounds: dict[str, Any], by_jobs
     engine = by_jobs()
     found = explored(engine, TOYS[toy], **bounds)
     assert found == explored(ReferenceEngine(), TOYS[toy], **bounds)
-    assert engine.jobs >= found["figures"].depth - 1
+    assert engine.jobs >= found["statistics"].depth - 1
 
 
 @pytest.mark.spark
@@ -215,7 +217,7 @@ def test_a_run_is_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Pat
     """Spark and Arrow read the states with their levels, each state once."""
     found = explored(by_jobs(tmp_path), TOYS["several starts"], max_depth=4)
     rows = session.read.parquet(str(tmp_path)).collect()
-    assert len({row.state for row in rows}) == len(rows) == found["figures"].distinct
+    assert len({row.state for row in rows}) == len(rows) == found["statistics"].distinct
     table = pyarrow.dataset.dataset(tmp_path, partitioning="hive").to_table()
     for name in ("state", "level", "bucket"):
         assert sorted(row[name] for row in rows) == sorted(table.column(name).to_pylist())
@@ -257,7 +259,7 @@ def test_ctrl_c_during_a_job_keeps_the_last_whole_level(
     finally:
         signal.signal(signal.SIGINT, handler)
     assert found.ended == "interrupted"
-    assert found.figures.depth == 3
+    assert found.statistics.depth == 3
     assert session.range(3).count() == 3
     resumed = explored(by_jobs(tmp_path / "run", resume=True), model.specification, max_depth=4)
     assert resumed == explored(ReferenceEngine(), model.specification, max_depth=4)

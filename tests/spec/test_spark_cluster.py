@@ -161,5 +161,5 @@ def test_a_cluster_that_loses_a_worker_in_the_middle_of_a_level_loses_nothing(
                     server.shutdown(socket.SHUT_RDWR)
             assert killed.result().members() == []
         assert found == explored(ReferenceEngine(), toy)
-        assert engine.jobs == found["figures"].depth
+        assert engine.jobs == found["statistics"].depth
     assert [worker.members() for worker in workers] == [[], []]

@@ -18,7 +18,7 @@ from spec.systems.controller_election import ControllerElection
 @pytest.mark.spark
 @pytest.mark.parametrize("workers", [1, 2])
 def test_all_processes_keep_to_their_budget(workers: int) -> None:
-    """What was visited takes more than a worker's part, and figures are those of the local engine."""
+    """What was visited takes more than a worker's part, and statistics are those of the local engine."""
     budget, bound = least(workers) + workers * 32 * MB, 3_000_000
     program = str(Path(sys.executable).with_name("kafkaspec"))
     asked = [program, "check", "controller-election", "--max-states", str(bound), "--engine", "spark"]

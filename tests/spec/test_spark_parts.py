@@ -241,7 +241,7 @@ def test_a_level_whose_new_states_do_not_fit_ends_with_memory(
 def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The figures are told, and everything is kept."""
+    """The statistics are told, and everything is kept."""
 
     def too_much(*_: Any) -> Any:
         raise OutOfMemory
@@ -254,7 +254,7 @@ def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
     monkeypatch.setattr("spec.checking.spark.engine._Search.arrivals", too_much)
     resumed = SparkEngine(tmp_path / "run", resume=True)
     found = resumed.explore(model, replace(options, max_depth=None), lambda _: None)
-    assert (found.ended, found.figures.depth, found.findings) == ("memory", 6, {})
+    assert (found.ended, found.statistics.depth, found.findings) == ("memory", 6, {})
 
 
 class Narrow(Plain):
@@ -409,7 +409,7 @@ def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
 
 @pytest.mark.parametrize("toy", TOYS)
 def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str) -> None:
-    """Whoever expands which states: the figures add up, and the endings are the lowest ones."""
+    """Whoever expands which states: the statistics add up, and the endings are the lowest ones."""
     model = Model(TOYS[toy])
     work = work_on(model, range(len(model.properties)), a_part())
     level = words_of(work.initial_states(), work.width)

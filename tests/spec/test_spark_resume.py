@@ -49,7 +49,7 @@ def reached(where):
 rundir.reached = reached
 model = Model(TOYS[toy])
 engine = SparkEngine(Path(path), driver_level=int(driver_level), workers=2)
-engine.explore(model, asked(model, keep_going=True), lambda figures: None)
+engine.explore(model, asked(model, keep_going=True), lambda statistics: None)
 """
 
 
@@ -77,7 +77,7 @@ def without_attempts(path: Path) -> dict[str, str]:
     ],
 )
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
-    """Figures, coverage, findings, paths and files are those of a run that nobody killed."""
+    """Statistics, coverage, findings, paths and files are those of a run that nobody killed."""
     kill(tmp_path / "killed", point, level)
     resumed = SparkEngine(tmp_path / "killed", resume=True)
     undisturbed = SparkEngine(tmp_path / "undisturbed")
@@ -104,7 +104,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     model = Model(Walkers())
     found = SparkEngine(tmp_path, resume=True).explore(model, asked(model, keep_going=True), lambda _: None)
     assert comparable(found) == explored(ReferenceEngine(), Walkers(), keep_going=True)
-    assert first.figures.seconds < second.figures.seconds < found.figures.seconds
+    assert first.statistics.seconds < second.statistics.seconds < found.statistics.seconds
 
 
 def test_bounds_may_change_when_a_run_is_resumed(tmp_path: Path) -> None:

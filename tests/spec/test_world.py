@@ -378,9 +378,9 @@ def test_an_evaluation_that_takes_long_is_told_of(engine: str, monkeypatch: pyte
     told = []
     CALLED.clear()
 
-    def watch(figures: Any) -> None:
-        if figures.evaluating and "wait()" in figures.evaluating:
-            told.append(figures.evaluating)
+    def watch(statistics: Any) -> None:
+        if statistics.evaluating and "wait()" in statistics.evaluating:
+            told.append(statistics.evaluating)
             CALLED.set()
 
     check(Waiting(), engine=engine, watch=watch)
@@ -536,8 +536,8 @@ from spec.checking.spark import SparkEngine
 from spec.language.errors import EnvironmentFailed
 from tests.spec.toys import Walkers
 
-def watch(figures):
-    if figures.depth == 3:  # the next level is the first that is a job; nobody starts Spark before
+def watch(statistics):
+    if statistics.depth == 3:  # the next level is the first that is a job; nobody starts Spark before
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         for child in children:
             os.kill(int(child), signal.SIGKILL)

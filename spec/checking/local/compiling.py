@@ -18,7 +18,7 @@ from typing import Final
 
 from numba.core import event
 
-from spec.checking.exploration import Figures, Watch
+from spec.checking.exploration import Statistics, Watch
 from spec.checking.local.crew import Crew
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import Tables
@@ -125,7 +125,7 @@ class Compilation:
 
 def told_by(watch: Watch) -> Callable[[str], None]:
     """How what is done before the first state is told to those who watch an exploration."""
-    return lambda doing: watch(Figures(0, 0, 0, 0, 0.0, doing=doing))
+    return lambda doing: watch(Statistics(0, 0, 0, 0, 0.0, doing=doing))
 
 
 class _NotCompiled(Exception):

@@ -18,7 +18,7 @@ from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
 from spec.checking.beginning import COMPILING
 from spec.checking.endings import Arrival, Decided, findings, keep_lowest
-from spec.checking.exploration import Coverage, Exploration, Figures, Options, Watch, ended, split
+from spec.checking.exploration import Coverage, Exploration, Options, Statistics, Watch, ended, split
 from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, standing_on, whole_of
 from spec.checking.limits import refuse_too_large
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
@@ -128,7 +128,7 @@ def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, 
 
 def _interrupted_before(model: Model) -> Exploration:
     """What is known when the first state is not there yet."""
-    return Exploration("interrupted", NOTHING.figures, tuple(Coverage() for _ in model.actions))
+    return Exploration("interrupted", NOTHING.statistics, tuple(Coverage() for _ in model.actions))
 
 
 class _Search:
@@ -177,8 +177,8 @@ class _Search:
         for commit in commits:
             whole = whole_of(self.model, commit)
             self.wholes.append(whole)
-            self.watch(whole.figures)
-            if why := ended(self.model, self.options, whole.decided, whole.figures):
+            self.watch(whole.statistics)
+            if why := ended(self.model, self.options, whole.decided, whole.statistics):
                 return why
         return ""
 
@@ -197,7 +197,7 @@ class _Search:
         while True:
             flags = self.sweep(judging=self.directory is None)
             self.judged(flags)
-            if ended(self.model, self.options, self.decided, self.wholes[-1].figures) == "found":
+            if ended(self.model, self.options, self.decided, self.wholes[-1].statistics) == "found":
                 return self.found_in_states()
             self.expanded(flags)
             level = self.crew.complete()
@@ -213,14 +213,14 @@ class _Search:
         """
         self.depth += level > 0
         self.examine()
-        last = ended(self.model, self.options, self.decided, self.figures(level))
+        last = ended(self.model, self.options, self.decided, self.statistics(level))
         if self.directory is None:
             self.wholes.append(self.now(level))
-        self.watch(self.figures(level))
+        self.watch(self.statistics(level))
         if last or self.directory is not None:
             self.judged(self.sweep(acting=False))
             self.keep(self.now(level))
-        return ended(self.model, self.options, self.decided, self.figures(level))
+        return ended(self.model, self.options, self.decided, self.statistics(level))
 
     def keep(self, whole: Whole) -> None:
         """Let a level that is judged be the last that is whole."""
@@ -248,9 +248,9 @@ class _Search:
         for action, coverage in enumerate(whole.coverage):
             notes.enabled[action], notes.taken[action] = coverage.enabled, coverage.taken
             self.crew.new_states[action] = coverage.new_states
-        self.depth, self.decided = whole.figures.depth, dict(whole.decided)
-        self.generated = whole.figures.generated - int(notes.taken.sum())
-        self.started = time.perf_counter() - whole.figures.seconds
+        self.depth, self.decided = whole.statistics.depth, dict(whole.decided)
+        self.generated = whole.statistics.generated - int(notes.taken.sum())
+        self.started = time.perf_counter() - whole.statistics.seconds
         self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
 
     # Memory.
@@ -263,9 +263,9 @@ class _Search:
     def found_in_states(self) -> str:
         """A level was judged while it was expanded, and is the last: what is known is what was known before."""
         before = self.wholes[-1]
-        figures = before.figures._replace(seconds=time.perf_counter() - self.started)
-        self.wholes[-1] = before._replace(figures=figures, decided=dict(self.decided))
-        return ended(self.model, self.options, self.decided, figures)
+        statistics = before.statistics._replace(seconds=time.perf_counter() - self.started)
+        self.wholes[-1] = before._replace(statistics=statistics, decided=dict(self.decided))
+        return ended(self.model, self.options, self.decided, statistics)
 
     def out_of_memory(self) -> str:
         """The last level is not expanded, so it is judged by itself."""
@@ -293,7 +293,7 @@ class _Search:
         """
         passed_over = [*self.decided, *([] if judging else self.in_states)]
         live = self.tables.live(passed_over, acting)
-        return self.crew.sweep(live, lambda: self.watch(self.figures(self.crew.queue)))
+        return self.crew.sweep(live, lambda: self.watch(self.statistics(self.crew.queue)))
 
     def tune(self) -> None:
         """Now and then, let the tables see how they are used."""
@@ -349,8 +349,8 @@ class _Search:
         for lot in lots:
             yield lot
             size += lot.size
-        before = self.wholes[level - 2].figures.distinct if level > 1 else 0
-        assert size == self.wholes[level - 1].figures.distinct - before, "a level has as many states as it had"
+        before = self.wholes[level - 2].statistics.distinct if level > 1 else 0
+        assert size == self.wholes[level - 1].statistics.distinct - before, "a level has as many states as it had"
 
     def arrivals(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
         """The lowest way in which each of the targets, all of the next level, is reached from this one."""
@@ -360,20 +360,20 @@ class _Search:
         assert lowest.keys() == targets, "a state of a level has a predecessor in the one before"
         return lowest
 
-    # Figures.
+    # Statistics.
 
-    def figures(self, queue: int) -> Figures:
+    def statistics(self, queue: int) -> Statistics:
         taken = int(self.crew.taken.sum())
         seconds, distinct = time.perf_counter() - self.started, self.visited.size
         each = self.visited.allocated / distinct if distinct else None
         python = (self.python + self.crew.python) / seconds if seconds else None
-        return Figures(self.depth, self.generated + taken, distinct, queue, seconds, each, python)
+        return Statistics(self.depth, self.generated + taken, distinct, queue, seconds, each, python)
 
     def now(self, level: int) -> Whole:
         """What is known when so many states are to be expanded next."""
         counts = zip(self.crew.enabled, self.crew.taken, self.crew.new_states, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
-        return Whole(self.figures(level), coverage, dict(self.decided))
+        return Whole(self.statistics(level), coverage, dict(self.decided))
 
     def report(self, why: str) -> Exploration:
         found = self.report_without_findings(why)
@@ -397,7 +397,7 @@ class _Search:
     def report_without_findings(self, why: str) -> Exploration:
         whole = self.wholes[-1] if self.wholes else NOTHING
         coverage = whole.coverage or tuple(Coverage() for _ in self.model.actions)
-        return Exploration(why, whole.figures, coverage, bytes_per_state=whole.figures.bytes_per_state)
+        return Exploration(why, whole.statistics, coverage, bytes_per_state=whole.statistics.bytes_per_state)
 
 
 def _spare(budget: Budget, words: int, keeps: bool) -> Callable[[int], int]:

@@ -16,7 +16,7 @@ import numpy as np
 from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
 from spec.checking.endings import Arrival, findings
-from spec.checking.exploration import Coverage, Exploration, Figures, Options, Watch, ended
+from spec.checking.exploration import Coverage, Exploration, Options, Statistics, Watch, ended
 from spec.checking.keeping import NOTHING, Whole, opened, require_run, standing_on, whole_of
 from spec.checking.limits import too_large
 from spec.checking.local.compiling import compiled, told_by
@@ -168,8 +168,8 @@ class _Search:
         try:
             for commit in self.levels(commits, initial):
                 self.whole = whole_of(self.model, commit)
-                self.watch(self.whole.figures)
-                if why := ended(self.model, self.options, self.whole.decided, self.whole.figures):
+                self.watch(self.whole.statistics)
+                if why := ended(self.model, self.options, self.whole.decided, self.whole.statistics):
                     return self.report(why)
         except OutOfMemory:
             self.bench.known.forget()
@@ -318,9 +318,9 @@ class _Search:
 
     # What was found.
 
-    def under_way(self) -> Figures:
+    def under_way(self) -> Statistics:
         """Those of the last level that is whole, while the next one is made."""
-        return self.whole.figures._replace(seconds=time.perf_counter() - self.began)
+        return self.whole.statistics._replace(seconds=time.perf_counter() - self.began)
 
     def report(self, why: str) -> Exploration:
         found = findings(self.model, self.whole.decided, self.arrivals, self.work.symmetry)
@@ -339,4 +339,4 @@ class _Search:
 
     def report_without_findings(self, why: str) -> Exploration:
         coverage = self.whole.coverage or tuple(Coverage() for _ in self.model.actions)
-        return Exploration(why, self.whole.figures, coverage)
+        return Exploration(why, self.whole.statistics, coverage)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from spec.checking import Figures, check
+from spec.checking import Statistics, check
 from spec.checking.auto import AutoEngine
 from spec.checking.local import LocalEngine, compiling
 from spec.systems.replication import Replication
@@ -97,7 +97,7 @@ def test_orbits_are_handed_over(impatient: None) -> None:
 
 def test_what_is_not_compiled_is_compiled_meanwhile(impatient: None, missing: None) -> None:
     """It is told while the reference engine goes on, and what it took is a figure of its own."""
-    seen = list[Figures]()
+    seen = list[Statistics]()
     engine = AutoEngine()
     result = check(DEEP, engine=engine, watch=seen.append)
     assert (engine.name, result.verdict) == ("local", check(DEEP, engine="reference").verdict)
@@ -119,11 +119,11 @@ def test_the_verdict_does_not_wait_for_a_compiler(
     assert [process.poll() is not None for process in processes] == [True]
 
 
-def interrupting(when: Callable[[Figures], bool]) -> Callable[[Figures], None]:
+def interrupting(when: Callable[[Statistics], bool]) -> Callable[[Statistics], None]:
     """Somebody who presses Ctrl-C."""
 
-    def watch(figures: Figures) -> None:
-        if when(figures):
+    def watch(statistics: Statistics) -> None:
+        if when(statistics):
             raise KeyboardInterrupt
 
     return watch
@@ -131,7 +131,7 @@ def interrupting(when: Callable[[Figures], bool]) -> Callable[[Figures], None]:
 
 def test_interrupted_while_the_reference_engine_explores() -> None:
     """The last whole level is told."""
-    found = check(DEEP, watch=interrupting(lambda figures: figures.depth == 3))
+    found = check(DEEP, watch=interrupting(lambda statistics: statistics.depth == 3))
     whole = check(DEEP, engine="reference", max_depth=3)
     assert (found.verdict, found.engine, found.depth) == ("interrupted", "reference", 3)
     assert (found.distinct_states, found.generated_states) == (whole.distinct_states, whole.generated_states)
@@ -141,7 +141,7 @@ def test_interrupted_while_it_compiles(
     impatient: None, never_compiled: None, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """The last whole level is told, and no compiler goes on."""
-    found = check(DEEP, watch=interrupting(lambda figures: bool(figures.doing)))
+    found = check(DEEP, watch=interrupting(lambda statistics: bool(statistics.doing)))
     assert (found.verdict, found.engine) == ("interrupted", "reference")
     whole = check(DEEP, engine="reference", max_depth=found.depth)
     assert (found.distinct_states, found.generated_states) == (whole.distinct_states, whole.generated_states)
@@ -164,10 +164,10 @@ def test_interrupted_after_that(impatient: None, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("spec.checking.beginning.ALONE", patience := 0.02)
     seconds = list[float]()
 
-    def watch(figures: Figures) -> None:
-        if figures.bytes_per_state is not None:
-            seconds.append(figures.seconds)
-            if figures.depth == 4:
+    def watch(statistics: Statistics) -> None:
+        if statistics.bytes_per_state is not None:
+            seconds.append(statistics.seconds)
+            if statistics.depth == 4:
                 raise KeyboardInterrupt
 
     found = check(Counters(counters=6, top=4), watch=watch)  # 15,625 states

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spec.checking import check
 from spec.checking import symmetry as symmetry_module
 from spec.checking.canonical import Canonical
-from spec.checking.exploration import Figures
+from spec.checking.exploration import Statistics
 from spec.checking.facts import Facts
 from spec.checking.group import generators, sorts_in
 from spec.checking.images import Codes, images
@@ -339,7 +339,7 @@ def test_tables_that_would_be_too_large_are_refused(monkeypatch: pytest.MonkeyPa
 def test_preparations_that_take_long_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before there is any figure."""
     monkeypatch.setattr(symmetry_module, "PATIENCE", 0)
-    told: list[Figures] = []
+    told: list[Statistics] = []
     reduced(Votes(brokers=5), max_depth=1, watch=told.append)
     assert "5 of sort broker" in told[0].doing
     assert not told[-1].doing

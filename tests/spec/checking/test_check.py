@@ -9,7 +9,7 @@ import pytest
 from spec.checking import Result, check
 from spec.checking.auto import AutoEngine
 from spec.checking.check import engine_named
-from spec.checking.exploration import Exploration, Figures, Options, Watch
+from spec.checking.exploration import Exploration, Options, Statistics, Watch
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -189,7 +189,7 @@ def test_domains_are_looked_at_whatever_is_named() -> None:
 
 
 def test_going_on_reports_the_first_violation_of_each() -> None:
-    """The counterexample is the shortest of them, the figures those of the whole."""
+    """The counterexample is the shortest of them, the statistics those of the whole."""
     result = check(Stairs(limit=6, hop=2, lower=5), keep_going=True)
     assert properties(result) == SEEN | {
         "type_ok": ("holds", None),
@@ -246,11 +246,11 @@ class Reporting:
     def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
         """Nothing at all."""
         found = ReferenceEngine().explore(model, options, watch)
-        return Exploration(self.ended, found.figures, found.coverage, bytes_per_state=16.5, kept=self.kept)
+        return Exploration(self.ended, found.statistics, found.coverage, bytes_per_state=16.5, kept=self.kept)
 
 
 def test_any_engine_may_be_given() -> None:
-    """Its name, its figures and where it keeps an interrupted run are told as it gives them."""
+    """Its name, its statistics and where it keeps an interrupted run are told as it gives them."""
     result = check(Clock(), engine=Reporting("interrupted", "it can be resumed from runs/1"))
     assert (result.engine, result.verdict, result.exit_code, result.why, result.bytes_per_state) == (
         "reporting",
@@ -264,10 +264,10 @@ def test_any_engine_may_be_given() -> None:
 
 
 def test_an_interrupted_check_says_that_nothing_is_kept() -> None:
-    """Ctrl-C: the figures are those of the last whole level."""
+    """Ctrl-C: the statistics are those of the last whole level."""
 
-    def interrupt(figures: Figures) -> None:
-        if figures.depth == 5:
+    def interrupt(statistics: Statistics) -> None:
+        if statistics.depth == 5:
             raise KeyboardInterrupt
 
     result = check(Stairs(), watch=interrupt)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spec.checking import Figures, Model, check
+from spec.checking import Model, Statistics, check
 from spec.checking.check import silent
 from spec.checking.exploration import Exploration, Finding, Options, Watch, is_violation, split
 from spec.checking.reference import ReferenceEngine
@@ -51,9 +51,9 @@ def explore(specification: Specification, *names: str, watch: Watch = silent, **
     return ReferenceEngine().explore(model, Options(model.numbers(wanted), **bounds), watch)
 
 
-def figures(found: Exploration) -> tuple[int, int, int, int]:
+def statistics(found: Exploration) -> tuple[int, int, int, int]:
     """Depth, generated, distinct states and those in the queue."""
-    return found.figures[:4]
+    return found.statistics[:4]
 
 
 # Closed formulas.
@@ -62,14 +62,14 @@ def figures(found: Exploration) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize("hours", [1, 2, 7, 12])
 def test_a_clock_has_as_many_states_as_hours(hours: int) -> None:
     """As many levels too; the step from the last to the first is generated too."""
-    assert figures(explore(Clock(hours=hours))) == (hours, hours + 1, hours, 0)
+    assert statistics(explore(Clock(hours=hours))) == (hours, hours + 1, hours, 0)
 
 
 @pytest.mark.parametrize(("counters", "top"), [(1, 1), (1, 5), (2, 3), (3, 2), (4, 1)])
 def test_counters_fill_a_grid(counters: int, top: int) -> None:
     """(top + 1)**n states; each counter steps once for each of its values and each state of the others."""
     steps = counters * top * (top + 1) ** (counters - 1)
-    assert figures(explore(Counters(counters=counters, top=top))) == (
+    assert statistics(explore(Counters(counters=counters, top=top))) == (
         counters * top + 1,
         steps + 1,
         (top + 1) ** counters,
@@ -105,7 +105,7 @@ def test_a_token_ring_is_counted_by_its_tokens(machines: int, values: int) -> No
     states = values**machines
     firsts, others = states // values, (machines - 1) * (states - states // values)
     found = explore(Ring(machines=machines, values=values))
-    assert figures(found) == (1, states + firsts + others, states, 0)
+    assert statistics(found) == (1, states + firsts + others, states, 0)
     assert [each.taken for each in found.coverage] == [firsts, others]
     assert found.coverage[0].enabled == firsts
     assert not found.findings
@@ -130,7 +130,7 @@ def test_four_litres_take_seven_states() -> None:
 def test_the_jugs_have_sixteen_states() -> None:
     """Those in which one of them is empty or full; each step is always enabled."""
     found = explore(Jugs(), keep_going=True)
-    assert (found.ended, found.figures.distinct, found.figures.generated) == ("complete", 16, 1 + 6 * 16)
+    assert (found.ended, found.statistics.distinct, found.statistics.generated) == ("complete", 16, 1 + 6 * 16)
     assert [(each.enabled, each.taken) for each in found.coverage] == [(16, 16)] * 6
     assert sum(each.new_states for each in found.coverage) == 15
 
@@ -182,13 +182,13 @@ def as_walk(model: Model, finding: Finding) -> Walk:
 @example(Table(size=1, rows=(Row(0, "a", 0, 0),), bad_rows=(Row(0, "a", 0, 0),)), {"good_step"}, False)
 @example(Table(size=2, rows=(Row(0, "a", 0, 1),), bad=(1,)), {"good", "deadlock"}, False)
 def test_the_engine_finds_what_writing_down_every_path_finds(table: Table, asked: set[str], keep_going: bool) -> None:
-    """Figures, coverage, which properties are decided, and among all shortest paths the very one of the rule."""
+    """Statistics, coverage, which properties are decided, and among all shortest paths the very one of the rule."""
     asked = asked | {"type_ok"}
     expected = explored(table, asked, keep_going=keep_going)
     model = Model(table)
     options = Options(model.numbers(asked), keep_going)
     found = ReferenceEngine().explore(model, options, silent)
-    assert (found.ended, *figures(found)[:3]) == (
+    assert (found.ended, *statistics(found)[:3]) == (
         expected.ended,
         expected.depth,
         expected.generated,
@@ -208,24 +208,24 @@ def test_the_engine_finds_what_writing_down_every_path_finds(table: Table, asked
 
 @given(tables(), st.integers(1, 8), st.integers(1, 8))
 def test_a_bound_gives_the_figures_of_whole_levels(table: Table, most_states: int, deepest: int) -> None:
-    """A bounded run has the figures of the last level that it looked at, and is complete if none is left."""
+    """A bounded run has the statistics of the last level that it looked at, and is complete if none is left."""
     free = explored(table, set(), keep_going=True)
     levels = [explore_to(table, depth) for depth in range(1, free.depth + 1)]
     kinds: list[dict[str, Any]] = [{"max_states": most_states}, {"max_depth": deepest}]
     for bounds in kinds:
         found = explore(table, "type_ok", keep_going=True, **bounds)
-        reached = found.figures.depth
+        reached = found.statistics.depth
         if found.ended == "complete":
-            assert (found.figures.distinct, found.figures.queue) == (free.distinct, 0)
+            assert (found.statistics.distinct, found.statistics.queue) == (free.distinct, 0)
             assert free.distinct < most_states if "max_states" in bounds else free.depth < deepest
         else:
             assert found.ended == ("states" if "max_states" in bounds else "depth")
-            assert (found.figures.generated, found.figures.distinct) == levels[reached - 1]
-            assert found.figures.queue > 0
+            assert (found.statistics.generated, found.statistics.distinct) == levels[reached - 1]
+            assert found.statistics.queue > 0
             if "max_depth" in bounds:
                 assert reached == deepest
             else:
-                assert found.figures.distinct >= most_states
+                assert found.statistics.distinct >= most_states
                 assert reached == 1 or levels[reached - 2][1] < most_states
 
 
@@ -246,7 +246,7 @@ def test_a_run_that_is_stopped_at_a_depth_has_whole_levels(depth: int) -> None:
     """Three counters to two: a level holds the states of one sum, and each level is expanded whole or not at all."""
     sums = [1, 3, 6, 7, 6, 3, 1]
     found = explore(Counters(), max_depth=depth)
-    assert (found.ended, found.figures.depth, found.figures.distinct, found.figures.queue) == (
+    assert (found.ended, found.statistics.depth, found.statistics.distinct, found.statistics.queue) == (
         "depth",
         depth,
         sum(sums[:depth]),
@@ -265,7 +265,7 @@ def test_a_depth_beyond_the_last_level_is_no_bound() -> None:
 def test_a_run_stops_after_the_level_with_so_many_states(states: int, distinct: int) -> None:
     """The level in which the bound is reached is found whole."""
     found = explore(Counters(), max_states=states)
-    assert (found.ended, found.figures.distinct) == ("states", distinct)
+    assert (found.ended, found.statistics.distinct) == ("states", distinct)
 
 
 def test_more_states_than_there_are_is_no_bound() -> None:
@@ -275,7 +275,7 @@ def test_more_states_than_there_are_is_no_bound() -> None:
 
 @pytest.mark.parametrize("level", [2, 3, 4, 7])
 def test_an_interrupted_run_has_whole_levels(level: int) -> None:
-    """Whatever was begun of the next level when Ctrl-C came is not in the figures, nor in the coverage."""
+    """Whatever was begun of the next level when Ctrl-C came is not in the statistics, nor in the coverage."""
     reached = 0
 
     class Interrupted(Counters):
@@ -284,19 +284,19 @@ def test_an_interrupted_run_has_whole_levels(level: int) -> None:
                 raise KeyboardInterrupt
             super().up(s, counter)
 
-    def watch(figures: Figures) -> None:
+    def watch(statistics: Statistics) -> None:
         nonlocal reached
-        reached = figures.depth
+        reached = statistics.depth
 
     found = explore(Interrupted(), watch=watch)
     bounded = explore(Counters(), max_depth=level)
-    assert (found.ended, figures(found)) == ("interrupted", figures(bounded))
+    assert (found.ended, statistics(found)) == ("interrupted", statistics(bounded))
     assert found.coverage == bounded.coverage
 
 
 def test_whoever_watches_is_told_of_each_level() -> None:
     """Depth and distinct states never go back, and each level is told when it is whole."""
-    told: list[Figures] = []
+    told: list[Statistics] = []
     explore(Counters(), watch=told.append)
     assert [each.depth for each in told] == sorted(each.depth for each in told)
     whole = [(each.depth, each.distinct, each.queue) for each in told]
@@ -342,7 +342,7 @@ def test_coverage_counts_states_and_successors() -> None:
         (3, 3, 0),
         (0, 0, 0),
     ]
-    assert figures(found) == (3, 1 + 7, 3, 0)
+    assert statistics(found) == (3, 1 + 7, 3, 0)
 
 
 # Initial states.
@@ -383,11 +383,11 @@ def test_each_initial_state_counts_once() -> None:
     model = Model(Starts())
     assert [state for state, _ in model.initial_states()] == [(5,), (6,), (1,), (2,)]
     found = explore(Starts(), "type_ok", max_depth=1)
-    assert figures(found) == (1, 4, 4, 4)
+    assert statistics(found) == (1, 4, 4, 4)
 
 
 def test_an_initial_state_that_is_bad_is_a_trace_of_length_one() -> None:
-    """It takes no step; the figures are those of the first level."""
+    """It takes no step; the statistics are those of the first level."""
     result = check(Starts())
     assert (result.verdict, result.depth, result.distinct_states, result.generated_states) == ("violated", 1, 4, 4)
     assert [(each.name, each.verdict, each.length) for each in result.properties] == [
@@ -562,7 +562,7 @@ def test_levels_are_the_states_of_one_sum() -> None:
     """Bounded at each depth in turn, four counters to three have as many states as a formula says."""
     sizes = list(levels_of_a_grid(4, 3))
     found = [explore(Counters(counters=4, top=3), max_depth=depth) for depth in range(1, 13)]
-    assert [each.figures.queue for each in found] == sizes[:12]
+    assert [each.statistics.queue for each in found] == sizes[:12]
 
 
 class RunningOut:
@@ -589,8 +589,8 @@ def test_where_memory_ends_it_tells_of_the_last_level_that_is_whole(
     monkeypatch.setattr("spec.checking.reference.OFTEN", -1)  # at each state
     found = explore(Counters(counters=4, top=3))
     monkeypatch.undo()
-    depth = found.figures.depth
+    depth = found.statistics.depth
     bounded = explore(Counters(counters=4, top=3), max_depth=depth)
     assert (found.ended, depth) == ("memory", last)
-    assert (found.figures[:4], found.coverage) == (bounded.figures[:4], bounded.coverage)
+    assert (found.statistics[:4], found.coverage) == (bounded.statistics[:4], bounded.coverage)
     assert found.findings == bounded.findings

@@ -244,7 +244,7 @@ print(check(Basket(), properties=["type_ok"]).counterexample.failing)
 
 
 def test_a_result_does_not_depend_on_how_strings_hash() -> None:
-    """Figures, coverage and counterexample are the same in processes that hash strings in different ways."""
+    """Statistics, coverage and counterexample are the same in processes that hash strings in different ways."""
     told = [
         subprocess.run(
             [sys.executable, "-c", ANSWER],

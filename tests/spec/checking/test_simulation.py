@@ -51,7 +51,7 @@ def verdict_of(found: Simulation, name: str) -> tuple[str, int | None]:
     ids=lambda specification: specification.name,
 )
 def test_the_same_seed_gives_the_same(specification: Specification) -> None:
-    """All figures and the counterexample, with any number of workers and with none of the tables."""
+    """All statistics and the counterexample, with any number of workers and with none of the tables."""
     first = told(simulate(specification, runs=60, steps=30, seed=11, deadlock=True))
     others: list[dict[str, Any]] = [{}, {"workers": 3}, {"plain": True}]
     for how in others:

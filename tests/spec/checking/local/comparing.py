@@ -23,7 +23,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
     """All that must be equal whatever the engine."""
     return {
         "ended": found.ended,
-        "figures": found.figures[:4],
+        "statistics": found.statistics[:4],
         "enabled": [each.enabled for each in found.coverage],
         "taken": [each.taken for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),

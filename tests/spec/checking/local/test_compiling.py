@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.checking import Figures, check
+from spec.checking import Statistics, check
 from spec.checking.local import LocalEngine
 from spec.checking.local.compiling import compiled, is_compiled
 from tests.spec.checking.local.kernels import ENDLESS, KERNEL, kernels
@@ -59,7 +59,7 @@ def test_an_interrupted_compilation_leaves_no_process(
 def test_the_local_engine_tells_that_it_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before its first state, in a figure of its own that is no part of the seconds."""
     monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, KERNEL, monkeypatch))
-    seen = list[Figures]()
+    seen = list[Statistics]()
     result = check(Clock(), engine="local", watch=seen.append)
     assert result.compile_seconds > 0
     assert {(each.doing.partition(" ")[0], each.distinct) for each in seen if each.doing} == {("compiling", 0)}
@@ -73,7 +73,7 @@ def test_interrupted_while_it_compiles_the_local_engine_knows_nothing(
     """No figure but zeros, and what a run directory is good for."""
     monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, ENDLESS, monkeypatch))
 
-    def interrupt(figures: Figures) -> None:
+    def interrupt(statistics: Statistics) -> None:
         raise KeyboardInterrupt
 
     found = check(Clock(), engine=LocalEngine(run_dir=tmp_path / "run"), watch=interrupt)

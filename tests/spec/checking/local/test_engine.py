@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from spec.checking import EvaluationFailed, Figures, check
+from spec.checking import EvaluationFailed, Statistics, check
 from spec.checking.exploration import Exploration, Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
@@ -124,7 +124,7 @@ def pieces(request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("toy", KNOWN)
 def test_it_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
-    """How it ended, all figures, coverage, and every finding step by step."""
+    """How it ended, all statistics, coverage, and every finding step by step."""
     agreed(KNOWN[toy], **bounds)
 
 
@@ -313,8 +313,8 @@ def test_what_is_too_large_is_said(specification: Specification) -> None:
 def interrupted(engine: Any, specification: Specification, depth: int) -> Exploration:
     """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
 
-    def watch(figures: Figures) -> None:
-        if figures.depth == depth:
+    def watch(statistics: Statistics) -> None:
+        if statistics.depth == depth:
             raise KeyboardInterrupt
 
     model = Model(specification)
@@ -324,25 +324,25 @@ def interrupted(engine: Any, specification: Specification, depth: int) -> Explor
 
 @pytest.mark.parametrize("depth", [1, 2, 6])
 def test_an_interrupted_run_tells_of_the_last_whole_level(depth: int) -> None:
-    """With the figures and the findings that the reference engine has there."""
+    """With the statistics and the findings that the reference engine has there."""
     toy = TOYS["several broken"]
     expected = interrupted(ReferenceEngine(), toy, depth)
     for workers in (1, 2):
         found = interrupted(LocalEngine(workers), toy, depth)
-        assert (found.ended, found.figures[:4]) == ("interrupted", expected.figures[:4])
+        assert (found.ended, found.statistics[:4]) == ("interrupted", expected.statistics[:4])
         assert found.findings == expected.findings
 
 
 def test_the_watch_is_told_of_every_level() -> None:
     """With bytes for each state, and the share of the time that was spent in Python."""
-    told: list[Figures] = []
+    told: list[Statistics] = []
     model = Model(TOYS["walkers"])
     found = LocalEngine(2).explore(model, Options((0, 1)), told.append)
-    assert {figures.depth for figures in told} == set(range(1, found.figures.depth + 1))
-    assert all(figures.bytes_per_state for figures in told)
-    assert all(figures.in_python is not None and 0 <= figures.in_python <= 1 for figures in told)
-    assert all(0 <= figures.queue <= figures.distinct for figures in told)
-    assert found.figures.queue == 0
+    assert {statistics.depth for statistics in told} == set(range(1, found.statistics.depth + 1))
+    assert all(statistics.bytes_per_state for statistics in told)
+    assert all(statistics.in_python is not None and 0 <= statistics.in_python <= 1 for statistics in told)
+    assert all(0 <= statistics.queue <= statistics.distinct for statistics in told)
+    assert found.statistics.queue == 0
 
 
 def test_an_engine_can_be_asked_again() -> None:
@@ -393,7 +393,7 @@ def test_it_goes_on_beyond_a_domain(bounds: dict[str, Any]) -> None:
     found = agreed(Beyond(), **bounds)
     if bounds == {"keep_going": True}:
         assert set(found["findings"]) == {0, 1, 2}
-        assert found["figures"][2] == 25
+        assert found["statistics"][2] == 25
 
 
 class Whim(Specification):

@@ -16,7 +16,7 @@ import pytest
 
 from spec.checking import check
 from spec.checking.auto import AutoEngine
-from spec.checking.exploration import Engine, Exploration, Figures, Options
+from spec.checking.exploration import Engine, Exploration, Options, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory, written
@@ -74,7 +74,7 @@ model = Model(TOYS.get(toy, MANY))
 options = Options(tuple(range(len(model.properties))), keep_going=True)
 engine = LocalEngine(run_dir=Path(path), resume=Path(path, "_run.json").exists())
 print("begins", flush=True)
-engine.explore(model, options, lambda figures: None)
+engine.explore(model, options, lambda statistics: None)
 """
 
 
@@ -86,9 +86,11 @@ def kill(path: Path, point: str, level: int) -> None:
 
 def answer(engine: Engine, specification: Specification, **bounds: Any) -> Exploration:
     """What an engine finds; on the way it must tell of every level."""
-    model, told = Model(specification), list[Figures]()
+    model, told = Model(specification), list[Statistics]()
     found = engine.explore(model, Options(tuple(range(len(model.properties))), **bounds), told.append)
-    assert {figures.depth for figures in told if not figures.doing} == set(range(1, found.figures.depth + 1))
+    assert {statistics.depth for statistics in told if not statistics.doing} == set(
+        range(1, found.statistics.depth + 1)
+    )
     return found
 
 
@@ -97,7 +99,7 @@ def outcome(found: Exploration, by_action: bool = True) -> dict[str, Any]:
     new_states = [each.new_states for each in found.coverage]
     return {
         "ended": found.ended,
-        "figures": found.figures[:4],
+        "statistics": found.statistics[:4],
         "coverage": [(each.enabled, each.taken) for each in found.coverage],
         "new states": new_states if by_action else sum(new_states),
         "findings": {
@@ -121,8 +123,8 @@ def expected(specification: Specification, **bounds: Any) -> dict[str, Any]:
 def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
     """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
 
-    def watch(figures: Figures) -> None:
-        if figures.depth == depth:
+    def watch(statistics: Statistics) -> None:
+        if statistics.depth == depth:
             raise KeyboardInterrupt
 
     model = Model(specification)
@@ -191,7 +193,7 @@ def test_a_run_that_is_kept_is_like_one_that_is_not(toy: str, bounds: dict[str, 
     ],
 )
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
-    """Figures, coverage, findings, paths and files are those of a run that nobody killed."""
+    """Statistics, coverage, findings, paths and files are those of a run that nobody killed."""
     kill(tmp_path / "killed", point, level)
     assert explored(LocalEngine(run_dir=tmp_path / "killed", resume=True), TOYS[TOY], keep_going=True) == expected(
         TOYS[TOY], keep_going=True
@@ -258,12 +260,12 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     first = interrupted(LocalEngine(run_dir=tmp_path), Walkers(far=4), 3)
     second = interrupted(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=4), 6)
     assert first.kept == second.kept == f"the run can be resumed from {tmp_path}"
-    assert [each.figures.depth for each in (first, second)] == [2, 5]
+    assert [each.statistics.depth for each in (first, second)] == [2, 5]
     before = answer(ReferenceEngine(), Walkers(far=4), keep_going=True, max_depth=5)
     assert outcome(second, False) == {**outcome(before, False), "ended": "interrupted"}
     found = answer(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=4), keep_going=True)
     assert outcome(found) == expected(Walkers(far=4), keep_going=True)
-    assert first.figures.seconds < second.figures.seconds < found.figures.seconds
+    assert first.statistics.seconds < second.statistics.seconds < found.statistics.seconds
     assert interrupted(LocalEngine(), Walkers(), 3).kept == ""
 
 
@@ -283,8 +285,8 @@ def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
-    if found.ended == "interrupted" and found.figures.depth:
-        bounded = answer(LocalEngine(), MANY, keep_going=True, max_depth=found.figures.depth)
+    if found.ended == "interrupted" and found.statistics.depth:
+        bounded = answer(LocalEngine(), MANY, keep_going=True, max_depth=found.statistics.depth)
         whole = answer(
             LocalEngine(), MANY, keep_going=True
         )  # of the last level the steps may be known, which lead back
@@ -294,14 +296,14 @@ def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
 
 
 def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The figures are told nevertheless."""
+    """The statistics are told nevertheless."""
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("spec.checking.local.engine.findings", press)
     found = interrupted(LocalEngine(run_dir=tmp_path), Walkers(far=4), 6)
-    assert (found.ended, found.figures.depth, found.findings) == ("interrupted", 5, {})
+    assert (found.ended, found.statistics.depth, found.findings) == ("interrupted", 5, {})
 
 
 def test_sigterm_writes_a_checkpoint(tmp_path: Path) -> None:
@@ -411,7 +413,7 @@ def test_auto_is_bounded_without_java(
 def test_what_is_found_in_the_last_level_is_told_when_memory_ends(small_memory: None) -> None:
     """A violation counts more than that memory was reached."""
     subject = Walkers(walkers=4)
-    depth = answer(LocalEngine(), subject).figures.depth
+    depth = answer(LocalEngine(), subject).statistics.depth
     assert depth < 8
     last = Walkers(walkers=4, far=depth - 1)  # so far one is only in that level
     assert answer(LocalEngine(), last).ended == "found"

@@ -136,7 +136,7 @@ def test_a_set_of_messages_of_five_fields_is_explored() -> None:
     layout = Model(gossip).layout
     assert (layout.width, layout.words > shape.UNROLLED) == (1202, True)
     found = agreed(gossip, keep_going=True)
-    assert (found["ended"], found["figures"][2]) == ("complete", 121)
+    assert (found["ended"], found["statistics"][2]) == ("complete", 121)
 
 
 def test_orbits_of_wide_states_are_those_of_the_reference() -> None:
@@ -144,7 +144,7 @@ def test_orbits_of_wide_states_are_those_of_the_reference() -> None:
     gossip = Gossip(servers=4, terms=6)
     assert Model(gossip).layout.words > shape.UNROLLED
     found = agreed(gossip, keep_going=True, symmetry=True)
-    assert found["figures"][2] < explored(ReferenceEngine(), gossip, keep_going=True)["figures"][2] / 8
+    assert found["statistics"][2] < explored(ReferenceEngine(), gossip, keep_going=True)["statistics"][2] / 8
 
 
 @pytest.mark.parametrize("words", [shape.UNROLLED + 1, 64, WORDS])
@@ -194,7 +194,7 @@ def test_a_state_too_wide_names_its_widest_variables() -> None:
     assert Model(gossip).layout.words > WORDS
     with pytest.raises(UsageError, match=r"sent takes 8,400 bits, senders takes 2 bits\..*--engine reference"):
         explored(LocalEngine(), gossip)
-    assert explored(ReferenceEngine(), gossip, max_depth=2)["figures"][2] == 41
+    assert explored(ReferenceEngine(), gossip, max_depth=2)["statistics"][2] == 41
 
 
 def test_the_widest_mapping_is_counted_whole() -> None:
