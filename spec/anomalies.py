@@ -62,7 +62,7 @@ class Anomaly:
 
         Args:
             ask: who explores; it is called as `spec.checking.check` is.
-            options: what else to give it: `engine`, `max_states`, `max_depth`, `watch`.
+            options: what else to give it: `engine`, `max_states`, `max_depth`, `on_progress`.
         """
         release = None if self.release is None else release_named(self.release, system_named(self.system).releases)
         for side in SIDES:

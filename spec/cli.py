@@ -256,7 +256,7 @@ def _watched(ask: Callable[..., T], subject: Specification, **options: Any) -> T
 
     try:
         with printing_to_stderr(), answering_for(type(subject)), Progress() as progress:
-            return ask(subject, watch=progress, **options)
+            return ask(subject, on_progress=progress, **options)
     except EvaluationFailed as failure:
         raise failure_in(type(subject), failure) from failure
 

@@ -61,7 +61,7 @@ def title(text: str) -> None:
 def shown(instance: Instance, engine: Engine | str) -> bool:
     """Explore it, print the result, and say whether it differs from what is pinned."""
     with Progress() as progress:
-        result: Result = check(instance.specification(), engine=engine, watch=progress)
+        result: Result = check(instance.specification(), engine=engine, on_progress=progress)
     print(result, flush=True)
     differs = figures_of(result) != instance.figures()
     if differs:

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from spec.checking.exploration import Statistics
 from spec.checking.memory import Seen
-from spec.checking.simulation import Walked
+from spec.checking.simulation import SimulationStatistics
 
 BAR = 10
 """Columns of the bar on a terminal."""
@@ -25,7 +25,7 @@ QUICK = 1.0
 
 
 class Progress:
-    """A watch for whoever explores or walks; to be used in a `with`."""
+    """An `on_progress` for explorations and simulations; to be used in a `with`."""
 
     def __init__(self, stream: TextIO | None = None, every: float = 3.0):
         self.stream = sys.stderr if stream is None else stream
@@ -35,7 +35,7 @@ class Progress:
         self._status: Any = None
         self._began = time.monotonic()
         self._next = self._began + (0.3 if self.on_terminal else every)
-        self._last: Statistics | Walked | None = None
+        self._last: Statistics | SimulationStatistics | None = None
         self._shown = False
         self._doing = ""
         self._seen = Seen()
@@ -51,7 +51,7 @@ class Progress:
         if slow and self._last is not None and failure is None:
             self._print(self._last)
 
-    def __call__(self, statistics: Statistics | Walked) -> None:
+    def __call__(self, statistics: Statistics | SimulationStatistics) -> None:
         """Show the statistics, if it is time to."""
         with self._lock:  # while an evaluation takes long, another thread tells of it
             if not statistics.evaluating:
@@ -78,10 +78,10 @@ class Progress:
         else:
             print(doing, file=self.stream, flush=True)
 
-    def _print(self, statistics: Statistics | Walked) -> None:
+    def _print(self, statistics: Statistics | SimulationStatistics) -> None:
         print(line(statistics, self._seen.now()), file=self.stream, flush=True)
 
-    def _move(self, statistics: Statistics | Walked) -> None:
+    def _move(self, statistics: Statistics | SimulationStatistics) -> None:
         from rich.text import Text
 
         if self._status is None:
@@ -95,13 +95,13 @@ class Progress:
         self._status.update(Text(f"{bar(statistics)} {line(statistics, self._seen.now(), width - BAR - 1)}"[:width]))
 
 
-def bar(statistics: Statistics | Walked) -> str:
+def bar(statistics: Statistics | SimulationStatistics) -> str:
     """The share of the states found so far that are expanded, or of the runs: full when there is nothing left to do.
 
     >>> bar(Statistics(depth=9, generated=90, distinct=40, queue=10, seconds=1.0))
     '############----'
     """
-    if isinstance(statistics, Walked):
+    if isinstance(statistics, SimulationStatistics):
         done = statistics.runs / statistics.asked
     else:
         done = 1 - statistics.queue / statistics.distinct if statistics.distinct else 0
@@ -109,18 +109,24 @@ def bar(statistics: Statistics | Walked) -> str:
     return "#" * full + "-" * (BAR - full)
 
 
-def line(statistics: Statistics | Walked, taken: int, width: int = WIDTH) -> str:
+def line(statistics: Statistics | SimulationStatistics, taken: int, width: int = WIDTH) -> str:
     """The statistics on one line, as far as they are known and have room, with the bytes of memory that are taken.
 
     Or what is done instead of exploring.
 
-    >>> line(Walked(runs=7, asked=9, steps=50, seconds=2.0, in_python=0.5), taken=64_000_000, width=40)
+    >>> line(SimulationStatistics(runs=7, asked=9, steps=50, seconds=2.0, in_python=0.5), taken=64_000_000, width=40)
     '7 of 9 runs, 50 steps, 25 steps/s, 0:02'
     """
     if statistics.evaluating or (statistics.doing and not statistics.seconds):
         told = f"one evaluation takes {statistics.evaluating}" if statistics.evaluating else statistics.doing
         return told if len(told) <= width else f"{told[: width - 3]}..."
-    parts = [*(_told_of_walks(statistics, taken) if isinstance(statistics, Walked) else _told(statistics, taken))]
+    parts = [
+        *(
+            _told_of_walks(statistics, taken)
+            if isinstance(statistics, SimulationStatistics)
+            else _told(statistics, taken)
+        )
+    ]
     while len(parts) > 1 and len(", ".join(text for _, text in parts)) > width:
         parts.remove(max(parts))
     return ", ".join(text for _, text in parts)
@@ -130,7 +136,7 @@ Part = tuple[int, str]
 """A figure in words, and how soon it is left out: the highest number first."""
 
 
-def _told_of_walks(statistics: Walked, taken: int) -> Iterator[Part]:
+def _told_of_walks(statistics: SimulationStatistics, taken: int) -> Iterator[Part]:
     yield 0, f"{shortly(statistics.runs)} of {shortly(statistics.asked)} runs"
     yield 3, f"{shortly(statistics.steps)} steps"
     yield 2, f"{_rate(statistics.steps, statistics.seconds)} steps/s"

@@ -18,7 +18,7 @@ from typing import SupportsIndex
 from spec.checking import arguments
 from spec.checking.arguments import Place
 from spec.checking.beginning import Beginning
-from spec.checking.exploration import Exploration, Options, Statistics, Watch
+from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
 from spec.checking.limits import refuse_too_large
 from spec.checking.memory import Budget, written
 from spec.checking.model import Model
@@ -57,12 +57,12 @@ class AutoEngine:
             require_run(self.run_dir, resume)
         self.memory, self.resume = arguments.memory(memory), resume
 
-    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
         refuse_too_large(model)
         if self.run_dir is not None:
-            return self._compiled(model, options, watch)
-        beginning = Beginning(watch, Budget(self.memory))
+            return self._compiled(model, options, on_progress)
+        beginning = Beginning(on_progress, Budget(self.memory))
         self.name = "reference"
         begun = beginning.explore(model, options)
         if not beginning.over:
@@ -70,7 +70,7 @@ class AutoEngine:
         before = begun.statistics.seconds
 
         def from_there_on(statistics: Statistics) -> None:
-            watch(statistics._replace(seconds=before + statistics.seconds))
+            on_progress(statistics._replace(seconds=before + statistics.seconds))
 
         found = self._compiled(model, options, from_there_on)
         if found.ended == "interrupted" and not found.statistics.distinct:
@@ -82,7 +82,7 @@ class AutoEngine:
             compile_seconds=beginning.compile_seconds + found.compile_seconds,
         )
 
-    def _compiled(self, model: Model, options: Options, watch: Watch) -> Exploration:
+    def _compiled(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """On this machine as long as memory lasts, then on Spark."""
         from spec.checking.local import LocalEngine
 
@@ -91,7 +91,7 @@ class AutoEngine:
             path, too_little = self._place_for_spark(until_done)
             overflow = path if self.run_dir is None else None
             local = LocalEngine(self.workers, self.memory, self.run_dir, resume=self.resume, overflow=overflow)
-            found = local.explore(model, options, watch)
+            found = local.explore(model, options, on_progress)
             no_room = self.run_dir is None and found.kept
             if found.ended != "memory" or no_room or not (path or too_little) or not _can_hand_over():
                 return found
@@ -105,7 +105,7 @@ class AutoEngine:
             compile_seconds = found.compile_seconds
             spark = SparkEngine(path, resume=True, workers=self.workers, memory=self.memory)
             try:
-                found = spark.explore(model, options, watch)
+                found = spark.explore(model, options, on_progress)
             except EnvironmentFailed as failure:
                 from spec.checking.keeping import NOT_KEPT
 

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from spec.checking.exploration import Exploration, Options, Statistics, Watch
+from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
 from spec.checking.memory import MB, Budget
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -41,12 +41,12 @@ class Beginning:
     """Explores as far as is worth it.
 
     Args:
-        watch: told how far it is.
+        on_progress: told how far it is.
         budget: of memory. Where it is too small for compiled code nothing else takes over.
     """
 
-    def __init__(self, watch: Watch, budget: Budget):
-        self.watch, self.budget = watch, budget
+    def __init__(self, on_progress: OnProgress, budget: Budget):
+        self.on_progress, self.budget = on_progress, budget
         self.over = False
         """Whether another engine is to begin anew, as the kernels are there. Else what was found is the answer."""
         self.compile_seconds = 0.0
@@ -80,7 +80,7 @@ class Beginning:
         if compilation is not None:
             statistics = statistics._replace(doing=f"{compilation.doing}; exploring meanwhile")
             while statistics.distinct >= MOST and not compilation.done(within=TICK):
-                self.watch(statistics)
+                self.on_progress(statistics)
             if compilation.done():
                 self.compile_seconds = compilation.seconds
                 self._stop()
@@ -88,7 +88,7 @@ class Beginning:
             self._load(statistics.seconds)
         elif self._loaded and self._worked >= COLD and self.budget.size >= COMPILED + COMPILING:
             self._compile(statistics.seconds)
-        self.watch(statistics)
+        self.on_progress(statistics)
 
     @property
     def _worked(self) -> float:

@@ -7,7 +7,7 @@ from typing import Final, SupportsIndex
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
-from spec.checking.exploration import Engine, Exploration, Options, Statistics, Watch, is_violation
+from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
 from spec.checking.memory import require_address_space
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.paths import telling_the_way, trace
@@ -25,7 +25,7 @@ WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
 
 
 def silent(statistics: Statistics) -> None:
-    """Shows nothing."""
+    """An `OnProgress` that shows nothing."""
 
 
 def check(
@@ -38,7 +38,7 @@ def check(
     max_states: SupportsIndex | None = None,
     max_depth: SupportsIndex | None = None,
     symmetry: bool = False,
-    watch: Watch = silent,
+    on_progress: OnProgress = silent,
     release: str | None = None,
 ) -> Result:
     """Explore a specification, exhaustively unless a bound is given, and say what holds.
@@ -53,7 +53,7 @@ def check(
         max_states: stop after the level with which this many states are reached.
         max_depth: do not go beyond this depth.
         symmetry: go through one state of each orbit of the interchangeable values.
-        watch: told now and then how far it is, and what it came to unless it was interrupted.
+        on_progress: told statistics now and then, and at the end unless the engine was interrupted.
         release: one of the system's `releases`, from which its constants were taken; it stands in the result.
 
     Raises:
@@ -68,10 +68,10 @@ def check(
     bounds = arguments.bound("max_states", max_states), arguments.bound("max_depth", max_depth)
     options = Options(asked(model, named, deadlock), keep_going, *bounds, symmetry)
     chosen = _engine(engine)
-    with telling_the_way(model), Watchdog(model, watch, Statistics(0, 0, 0, 0, 0.0)) as watched:
+    with telling_the_way(model), Watchdog(model, on_progress, Statistics(0, 0, 0, 0, 0.0)) as watched:
         found = chosen.explore(model, options, watched)
     if found.ended != "interrupted":
-        watch(found.statistics)
+        on_progress(found.statistics)
     return _result(model, options, found, chosen.name, bool(named), release)
 
 

@@ -56,7 +56,7 @@ class Statistics(NamedTuple):
     """An evaluation that takes long: for how many seconds, which one, and in which state."""
 
 
-Watch = Callable[[Statistics], None]
+OnProgress = Callable[[Statistics], None]
 """Told now and then how far it is; it decides itself what to show. Of an evaluation that takes long it is told from
 another thread."""
 
@@ -100,7 +100,7 @@ class Engine(Protocol):
 
     name: str
 
-    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states until every property is decided, or a bound is reached."""
 
 

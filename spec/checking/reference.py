@@ -15,9 +15,9 @@ from spec.checking.exploration import (
     Coverage,
     Exploration,
     Finding,
+    OnProgress,
     Options,
     Statistics,
-    Watch,
     is_violation,
     split,
 )
@@ -28,9 +28,9 @@ from spec.checking.symmetry import Symmetry
 from spec.language.state import Values
 
 OFTEN = 0.05
-"""Seconds after which those who watch are told how far it is, in the midst of a level."""
+"""Seconds between two calls of `on_progress` in the midst of a level."""
 ROOM = 8 * MB
-"""Bytes for states without which it is not worth to begin."""
+"""Bytes for states, without which the engine does not begin."""
 
 
 class Arrival(NamedTuple):
@@ -55,11 +55,11 @@ class ReferenceEngine:
     def __init__(self, memory: int | str | None = None):
         self.memory = arguments.memory(memory)
 
-    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
         budget = Budget(self.memory)
         budget.require(ROOM, "the reference engine")
-        search = _Search(model, options, watch, budget)
+        search = _Search(model, options, on_progress, budget)
         try:
             return search.run()
         except KeyboardInterrupt:
@@ -69,12 +69,12 @@ class ReferenceEngine:
 
 
 class _Search:
-    def __init__(self, model: Model, options: Options, watch: Watch, budget: Budget):
-        self.model, self.options, self.watch, self.budget = model, options, watch, budget
+    def __init__(self, model: Model, options: Options, on_progress: OnProgress, budget: Budget):
+        self.model, self.options, self.on_progress, self.budget = model, options, on_progress, budget
         self.pack = model.layout.pack
         self.in_states, self.in_steps = split(model, options.properties)
         self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
-        self.symmetry = Symmetry(model, options.properties, watch) if options.symmetry else None
+        self.symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         self.represent = self.symmetry.representative if self.symmetry else lambda state: state
         self.reached: dict[Values, Arrival | None] = {}
         self.depth = self.generated = 0
@@ -91,7 +91,7 @@ class _Search:
                 self.symmetry.examine(level)
             self.judge_states(level)
             self.whole = self.report("interrupted", len(level))
-            self.watch(self.whole.statistics)
+            self.on_progress(self.whole.statistics)
             if ended := self.ended(level):
                 return self.report(ended, len(level))
             level = self.expand(level)
@@ -166,7 +166,7 @@ class _Search:
             if not steps and not closed and self.deadlock in self.options.properties:
                 self.findings.setdefault(self.deadlock, Finding(self.depth, self.path_to(state)))
             if time.perf_counter() >= self.look_again:
-                self.watch(self.statistics(len(level) - done + len(following)))
+                self.on_progress(self.statistics(len(level) - done + len(following)))
                 self.look_again = time.perf_counter() + OFTEN
                 if self.budget.left < self.to_sort(len(level) + len(following)):
                     raise OutOfMemory

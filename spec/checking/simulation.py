@@ -46,7 +46,7 @@ PLAINLY, COMPILED = 20_000, 1_000_000
 """States among which a shorter way is looked for, about a second's work each."""
 
 
-class Walked(NamedTuple):
+class SimulationStatistics(NamedTuple):
     """How far a simulation has come."""
 
     runs: int
@@ -58,10 +58,10 @@ class Walked(NamedTuple):
     doing: str = ""
     """What is done before runs, or between them: compiling."""
     evaluating: str = ""
-    """See `Statistics`."""
+    """As in `Statistics`."""
 
 
-Watch = Callable[[Walked], None]
+OnSimulationProgress = Callable[[SimulationStatistics], None]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -160,7 +160,7 @@ def _runs(number: int) -> str:
     return f"{number:,} run{'' if number == 1 else 's'}"
 
 
-def silent(progress: Walked) -> None:
+def silent(progress: SimulationStatistics) -> None:
     """Shows nothing."""
 
 
@@ -177,7 +177,7 @@ def simulate(
     manner: Manner = SWARM,
     plain: bool = False,
     shrinking: bool = True,
-    watch: Watch = silent,
+    on_progress: OnSimulationProgress = silent,
     release: str | None = None,
 ) -> Simulation:
     """Let chance walk through a specification, and say what breaks.
@@ -196,7 +196,7 @@ def simulate(
         manner: how a step is chosen.
         plain: walk on the model itself, without tables; slow.
         shrinking: look for a shorter counterexample than the run's own.
-        watch: told now and then how far it is.
+        on_progress: told statistics now and then.
         release: one of the system's `releases`, from which its constants were taken; it stands in the result.
 
     Raises:
@@ -216,16 +216,16 @@ def simulate(
     walks = Walks(model, asked(model, arguments.names("properties", properties), deadlock), steps, seed, manner)
     with ExitStack() as until_done:
         pool = until_done.enter_context(ThreadPoolExecutor(threads))
-        so_far = Walked(0, last - first, 0, 0.0, 0.0)
+        so_far = SimulationStatistics(0, last - first, 0, 0.0, 0.0)
 
         def tell(doing: str) -> None:
             if doing:
-                watch(so_far._replace(doing=doing))
+                on_progress(so_far._replace(doing=doing))
 
         plain = plain or bool(too_large(model))
         compile_seconds = 0.0 if plain else _compiled(model, tell)
         walker, engine, max_states = _chosen(walks, pool, threads, plain)
-        watched = until_done.enter_context(Watchdog(model, watch, so_far))
+        watched = until_done.enter_context(Watchdog(model, on_progress, so_far))
         done = _Batches(walker, watched)
         until_done.enter_context(telling_the_way(model))
         ended = done.walk(first, last)
@@ -293,8 +293,8 @@ def _compiled(model: Model, tell: Callable[[str], None]) -> float:
 class _Batches:
     """Runs, some at a time. How many makes no difference to what comes of them."""
 
-    def __init__(self, walker: Walker, watch: Watch):
-        self.walker, self.watch = walker, watch
+    def __init__(self, walker: Walker, on_progress: OnSimulationProgress):
+        self.walker, self.on_progress = walker, on_progress
         model = walker.asked.model
         self.tally = Tally(enabled=[0] * len(model.actions), taken=[0] * len(model.actions))
         self.began = self.ended_at = time.perf_counter()
@@ -327,13 +327,13 @@ class _Batches:
         self._tell(0, 0)
 
     def _tell(self, runs: int, steps: int) -> None:
-        self.watch(self.so_far(runs, steps))
+        self.on_progress(self.so_far(runs, steps))
 
-    def so_far(self, runs: int = 0, steps: int = 0) -> Walked:
+    def so_far(self, runs: int = 0, steps: int = 0) -> SimulationStatistics:
         """How far it is, with these runs and steps that are not counted yet."""
         tally, seconds = self.tally, time.perf_counter() - self.began
         share = self.walker.seconds_in_python / seconds if seconds else 0.0
-        return Walked(tally.runs + runs, self.asked, tally.steps + steps, seconds, share)
+        return SimulationStatistics(tally.runs + runs, self.asked, tally.steps + steps, seconds, share)
 
 
 def _property(model: Model, number: int, tally: Tally, counterexample: Trace | None) -> PropertyResult:

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spec.checking.exploration import Statistics, Watch, split
+from spec.checking.exploration import OnProgress, Statistics, split
 from spec.checking.group import described, every_permutation, generators, order, sorts_in
 from spec.checking.images import Codes, Image, NotSymmetric, images
 from spec.checking.least import Least
@@ -73,20 +73,20 @@ class Symmetry:
     """How the states of a model fall into orbits, as far as these properties are concerned.
 
     Args:
-        watch: told what is done, if preparations take long.
+        on_progress: told what is done, if preparations take long.
 
     Raises:
         UsageError: it has no interchangeable values, or too many, or its domains or its initial states tell them
             apart.
     """
 
-    def __init__(self, model: Model, properties: Sequence[int], watch: Watch | None = None):
+    def __init__(self, model: Model, properties: Sequence[int], on_progress: OnProgress | None = None):
         self.model = model
         self.in_states, self.in_steps = split(model, properties)
         self.sorts = sorts_in(model)
         self.order = order(self.sorts)
         """How many permutations there are."""
-        self._told = self._telling(watch)
+        self._told = self._telling(on_progress)
         try:
             self._prepare()
         except NotSymmetric as wrong:
@@ -94,15 +94,15 @@ class Symmetry:
         self._codes = Codes(model.layout)
         self._examine_initial_states()
 
-    def _telling(self, watch: Watch | None) -> Callable[[], None]:
+    def _telling(self, on_progress: OnProgress | None) -> Callable[[], None]:
         """Tell what is done, if it takes a while."""
         began = time.monotonic()
         sorts = ", ".join(f"{len(values)} of sort {sort}" for sort, values in self.sorts.items())
         statistics = Statistics(0, 0, 0, 0, 0.0, doing=f"preparing orbits of interchangeable values, {sorts}")
 
         def tell() -> None:
-            if watch is not None and time.monotonic() - began > PATIENCE:
-                watch(statistics)
+            if on_progress is not None and time.monotonic() - began > PATIENCE:
+                on_progress(statistics)
 
         return tell
 

@@ -89,7 +89,7 @@ def _sum(one: list[int], other: list[int]) -> list[int]:
     return [a + b for a, b in zip(one, other, strict=True)] if one else list(other)
 
 
-Watch = Callable[[int, int], None]
+OnWalkProgress = Callable[[int, int], None]
 """Told now and then how many runs and steps were done of what is being walked."""
 
 
@@ -100,7 +100,7 @@ class Walker(Protocol):
     seconds_in_python: float
     """Spent in the specification's own code; 0 where nothing else is done."""
 
-    def walk(self, first: int, last: int, watch: Watch) -> Tally:
+    def walk(self, first: int, last: int, on_progress: OnWalkProgress) -> Tally:
         """Do the runs from the first up to the last, in order, up to one that ends badly."""
 
     def path(self, run: int, steps: int | None = None) -> Path:
@@ -118,7 +118,7 @@ class PlainWalker:
         self.deadlock = dead if dead in asked.properties else None
         self.seconds_in_python = 0.0
 
-    def walk(self, first: int, last: int, watch: Watch) -> Tally:
+    def walk(self, first: int, last: int, on_progress: OnWalkProgress) -> Tally:
         """Do the runs from the first up to the last, in order, up to one that ends badly.
 
         Raises:
@@ -132,7 +132,7 @@ class PlainWalker:
             try:
                 while run.goes_on():
                     note(registers, run.words())
-                    watch(tally.runs, tally.steps + len(run.choices))
+                    on_progress(tally.runs, tally.steps + len(run.choices))
             except EvaluationFailed as failure:
                 failure.path = run.first, run.choices
                 failure.add_note(f"in run {number} of seed {self.asked.seed}")

@@ -1,4 +1,4 @@
-"""A watchdog: while one evaluation takes long, whoever watches is told which one, and in which state.
+"""A watchdog: while one evaluation takes long, `on_progress` is told which one, and in which state.
 
 An action that does not come to an end looks like an engine with much to do. Nothing can be seen from the thread that
 is in it, so another one looks, now and then, whether the model is still at the evaluation at which it was.
@@ -21,16 +21,16 @@ LOOK: Final = 1.0
 
 
 class Watchdog:
-    """Hands on to a watch what it is told, and tells it of an evaluation that takes long; to be used in a `with`.
+    """Hands statistics on to `on_progress`, and tells it of an evaluation that takes long; to be used in a `with`.
 
     Args:
         model: whose evaluations are looked at.
-        watch: told statistics, which have a field `evaluating`; also from another thread.
-        statistics: what it is told if there are none yet.
+        on_progress: told statistics, which have a field `evaluating`; also from another thread.
+        statistics: what it is told of a long evaluation if there are none yet.
     """
 
-    def __init__(self, model: Model, watch: Callable[[Any], None], statistics: Any):
-        self.under_way, self.watch, self.statistics = model.under_way, watch, statistics
+    def __init__(self, model: Model, on_progress: Callable[[Any], None], statistics: Any):
+        self.under_way, self.on_progress, self.statistics = model.under_way, on_progress, statistics
         self._over = Event()
         self._thread = Thread(target=self._look, name="a watchdog", daemon=True)
 
@@ -50,7 +50,7 @@ class Watchdog:
     def __call__(self, statistics: Any) -> None:
         """Hand on these statistics."""
         self.statistics = statistics
-        self.watch(statistics)
+        self.on_progress(statistics)
 
     def _look(self) -> None:
         seen, since = None, 0.0
@@ -60,4 +60,4 @@ class Watchdog:
                 seen, since = now, clock
             elif now is not None and clock - since >= LONG:
                 told = f"{clock - since:.0f} s: {now[0](*now[1:])}"
-                self.watch(self.statistics._replace(evaluating=told))
+                self.on_progress(self.statistics._replace(evaluating=told))

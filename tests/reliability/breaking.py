@@ -41,10 +41,10 @@ def engine(name: str, path: Path | None, *, symmetry: bool, session: SparkSessio
 
 
 def explored(
-    by: Engine, *, symmetry: bool, max_depth: int | None = None, watch: Callable[[Statistics], None]
+    by: Engine, *, symmetry: bool, max_depth: int | None = None, on_progress: Callable[[Statistics], None]
 ) -> Result:
     """What comes of the whole, whatever is found on the way."""
-    return check(SUBJECT, engine=by, keep_going=True, symmetry=symmetry, max_depth=max_depth, watch=watch)
+    return check(SUBJECT, engine=by, keep_going=True, symmetry=symmetry, max_depth=max_depth, on_progress=on_progress)
 
 
 def outcome(result: Result) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def outcome(result: Result) -> dict[str, Any]:
 
 
 class Breaker:
-    """A watch that breaks the run off when its moment has come."""
+    """An `on_progress` that breaks the run off when its moment has come."""
 
     def __init__(self, moment: Moment):
         self.moment = moment
@@ -110,7 +110,7 @@ def broken_off(moment: Moment, path: Path | None, session: SparkSession | None =
     breaker = Breaker(moment)
     by = engine(moment.engine, path, symmetry=moment.symmetry, session=session)
     with breaker.at_work():
-        return explored(by, symmetry=moment.symmetry, max_depth=moment.bound, watch=breaker)
+        return explored(by, symmetry=moment.symmetry, max_depth=moment.bound, on_progress=breaker)
 
 
 def descendants(pid: int) -> Iterator[int]:

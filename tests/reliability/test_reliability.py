@@ -42,10 +42,10 @@ def unbroken(symmetry: bool) -> Unbroken:
     """What every run must come to."""
     levels: dict[int, tuple[int, int]] = {}
 
-    def watch(statistics: Statistics) -> None:
+    def on_progress(statistics: Statistics) -> None:
         levels.setdefault(statistics.depth, (statistics.generated, statistics.distinct))
 
-    result = explored(LocalEngine(), symmetry=symmetry, watch=watch)
+    result = explored(LocalEngine(), symmetry=symmetry, on_progress=on_progress)
     assert result.verdict == "violated"
     assert len(levels) == result.depth
     return Unbroken(outcome(result), levels)
@@ -99,7 +99,7 @@ def go_through(moment: Moment, path: Path, session: SparkSession | None) -> None
         dies(moment, path)
     if moment.kept:
         by = engine(moment.engine, path, symmetry=moment.symmetry, session=session)
-        assert outcome(explored(by, symmetry=moment.symmetry, watch=lambda _: None)) == whole
+        assert outcome(explored(by, symmetry=moment.symmetry, on_progress=lambda _: None)) == whole
 
 
 @pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "local"], ids=str)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from spec.checking import Statistics
-from spec.checking.simulation import Walked
+from spec.checking.simulation import SimulationStatistics
 from spec.progress import BAR, QUICK, Progress, bar, line
 
 STATISTICS = Statistics(depth=12, generated=3456789, distinct=1000000, queue=2345, seconds=4.0)
@@ -72,12 +72,12 @@ def test_a_line_has_all_figures() -> None:
     "statistics",
     [
         Statistics(1234, 98_765_432_109, 9_876_543_210, 987_654_321, 98_765.4, 24.5, 0.125),
-        Walked(9_876_543, 98_765_432, 98_765_432_109, 98_765.4, 0.125),
+        SimulationStatistics(9_876_543, 98_765_432, 98_765_432_109, 98_765.4, 0.125),
         Statistics(1234, 5, 4, 3, 2.0)._replace(evaluating=f"12 s: go() in the state {'x = 1, ' * 30}"),
     ],
     ids=["states", "runs", "an evaluation"],
 )
-def test_a_line_has_room(statistics: Statistics | Walked, width: int) -> None:
+def test_a_line_has_room(statistics: Statistics | SimulationStatistics, width: int) -> None:
     """However large the statistics are; speed, memory and time are among the last that are left out."""
     said = told(statistics, width=width)
     assert len(said) <= width
@@ -101,7 +101,7 @@ def test_a_bar_fills_as_less_is_left_to_do(queue: int, full: int) -> None:
 
 def test_a_line_of_a_simulation() -> None:
     """Runs, of how many, steps, rate, what the specification took, and memory; the bar is of runs."""
-    walked = Walked(runs=2_500, asked=10_000, steps=240_000, seconds=0.5, in_python=0.25)
+    walked = SimulationStatistics(runs=2_500, asked=10_000, steps=240_000, seconds=0.5, in_python=0.25)
     assert told(walked).startswith("2,500 of 10 k runs, 240 k steps, 480 k steps/s, 25% in Python, ")
     assert told(walked).endswith(" 65 MB, 0:00")
     assert bar(walked) == "#" * (BAR // 4) + "-" * (BAR - BAR // 4)

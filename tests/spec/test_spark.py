@@ -71,12 +71,12 @@ def explored(engine: Engine, specification: Specification, **bounds: Any) -> dic
 def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
     """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
 
-    def watch(statistics: Statistics) -> None:
+    def on_progress(statistics: Statistics) -> None:
         if statistics.depth == depth:
             raise KeyboardInterrupt
 
     model = Model(specification)
-    return engine.explore(model, asked(model, keep_going=True), watch)
+    return engine.explore(model, asked(model, keep_going=True), on_progress)
 
 
 BOUNDS: list[dict[str, Any]] = [{}, {"keep_going": True}, {"max_depth": 4}, {"max_states": 20}]

@@ -378,12 +378,12 @@ def test_an_evaluation_that_takes_long_is_told_of(engine: str, monkeypatch: pyte
     told = []
     CALLED.clear()
 
-    def watch(statistics: Any) -> None:
+    def on_progress(statistics: Any) -> None:
         if statistics.evaluating and "wait()" in statistics.evaluating:
             told.append(statistics.evaluating)
             CALLED.set()
 
-    check(Waiting(), engine=engine, watch=watch)
+    check(Waiting(), engine=engine, on_progress=on_progress)
     assert told
     assert "s: wait() in the state at[0] = 2" in told[0]
 
@@ -536,14 +536,14 @@ from spec.checking.spark import SparkEngine
 from spec.language.errors import EnvironmentFailed
 from tests.spec.toys import Walkers
 
-def watch(statistics):
+def on_progress(statistics):
     if statistics.depth == 3:  # the next level is the first that is a job; nobody starts Spark before
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         for child in children:
             os.kill(int(child), signal.SIGKILL)
 
 try:
-    check(Walkers(), engine=SparkEngine(Path("run"), driver_level=4, workers=1), watch=watch)
+    check(Walkers(), engine=SparkEngine(Path("run"), driver_level=4, workers=1), on_progress=on_progress)
 except EnvironmentFailed as failure:
     print(failure)
 then = {"local": LocalEngine, "spark": SparkEngine}[sys.argv[1]]

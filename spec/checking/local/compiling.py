@@ -18,7 +18,7 @@ from typing import Final
 
 from numba.core import event
 
-from spec.checking.exploration import Statistics, Watch
+from spec.checking.exploration import OnProgress, Statistics
 from spec.checking.local.crew import Crew
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import Tables
@@ -123,9 +123,9 @@ class Compilation:
         return True
 
 
-def told_by(watch: Watch) -> Callable[[str], None]:
-    """How what is done before the first state is told to those who watch an exploration."""
-    return lambda doing: watch(Statistics(0, 0, 0, 0, 0.0, doing=doing))
+def told_by(on_progress: OnProgress) -> Callable[[str], None]:
+    """What tells `on_progress` what is done before the first state."""
+    return lambda doing: on_progress(Statistics(0, 0, 0, 0, 0.0, doing=doing))
 
 
 class _NotCompiled(Exception):

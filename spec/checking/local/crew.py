@@ -211,7 +211,7 @@ class Crew:
             self._deliver()
         self._deliver()
 
-    def sweep(self, live: Array, watch: Callable[[], None]) -> Array:
+    def sweep(self, live: Array, on_progress: Callable[[], None]) -> Array:
         """Judge the newest level that is complete, and let the next one have the successors of its states.
 
         By table, what was met: see `Notes.flags`.
@@ -220,7 +220,7 @@ class Crew:
         while self.blocks or any(worker.ranges is not None for worker in self.workers):
             self._together(self._expand)
             self._deliver()
-            watch()
+            on_progress()
         flags: Array = np.max([worker.notes.flags for worker in self.workers], axis=0)
         return flags
 

@@ -18,7 +18,7 @@ from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
 from spec.checking.beginning import COMPILING
 from spec.checking.endings import Arrival, Decided, findings, keep_lowest
-from spec.checking.exploration import Coverage, Exploration, Options, Statistics, Watch, ended, split
+from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended, split
 from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, standing_on, whole_of
 from spec.checking.limits import refuse_too_large
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
@@ -81,11 +81,11 @@ class LocalEngine:
         require_run(self.run_dir, resume)
         self.resume, self.buckets = resume, buckets
 
-    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
         refuse_too_large(model)
         budget = Budget(self.memory)
-        symmetry = Symmetry(model, options.properties, watch) if options.symmetry else None
+        symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         initial = _initial_states(model, symmetry)
         with ExitStack() as until_done:
             until_done.callback(sys.setswitchinterval, sys.getswitchinterval())
@@ -103,8 +103,8 @@ class LocalEngine:
             try:
                 if not is_compiled(load, model.layout.words):
                     budget.require(COMPILING, "the local engine, which has to compile first,")
-                    compile_seconds = compiled(load, model.layout.words, told_by(watch))
-                search = _Search(model, options, symmetry, watch, pool, self.workers, budget, directory, keeps)
+                    compile_seconds = compiled(load, model.layout.words, told_by(on_progress))
+                search = _Search(model, options, symmetry, on_progress, pool, self.workers, budget, directory, keeps)
                 found = search.run(commits, initial)
                 if found.ended == "memory" and self.overflow is not None:
                     found = search.handed_over(found, self.overflow, until_done)
@@ -137,14 +137,14 @@ class _Search:
         model: Model,
         options: Options,
         symmetry: Symmetry | None,
-        watch: Watch,
+        on_progress: OnProgress,
         pool: ThreadPoolExecutor,
         workers: int,
         budget: Budget,
         directory: RunDirectory | None,
         keeps: bool,
     ):
-        self.model, self.options, self.watch, self.directory = model, options, watch, directory
+        self.model, self.options, self.on_progress, self.directory = model, options, on_progress, directory
         self.budget = budget
         self.symmetry = symmetry
         self.tables = Tables(model, options.properties, symmetry)
@@ -177,7 +177,7 @@ class _Search:
         for commit in commits:
             whole = whole_of(self.model, commit)
             self.wholes.append(whole)
-            self.watch(whole.statistics)
+            self.on_progress(whole.statistics)
             if why := ended(self.model, self.options, whole.decided, whole.statistics):
                 return why
         return ""
@@ -216,7 +216,7 @@ class _Search:
         last = ended(self.model, self.options, self.decided, self.statistics(level))
         if self.directory is None:
             self.wholes.append(self.now(level))
-        self.watch(self.statistics(level))
+        self.on_progress(self.statistics(level))
         if last or self.directory is not None:
             self.judged(self.sweep(acting=False))
             self.keep(self.now(level))
@@ -293,7 +293,7 @@ class _Search:
         """
         passed_over = [*self.decided, *([] if judging else self.in_states)]
         live = self.tables.live(passed_over, acting)
-        return self.crew.sweep(live, lambda: self.watch(self.statistics(self.crew.queue)))
+        return self.crew.sweep(live, lambda: self.on_progress(self.statistics(self.crew.queue)))
 
     def tune(self) -> None:
         """Now and then, let the tables see how they are used."""

@@ -28,7 +28,7 @@ from spec.checking.local.tables import Tables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.paths import Path
 from spec.checking.sketch import REGISTERS, ZEROS, Sketch
-from spec.checking.walks import FAILED, End, PlainWalker, Tally, Walks, Watch
+from spec.checking.walks import FAILED, End, OnWalkProgress, PlainWalker, Tally, Walks
 from spec.language.state import Values
 
 WAITING = 64
@@ -419,7 +419,7 @@ class CompiledWalker:
             cursor=cursor,
         )
 
-    def walk(self, first: int, last: int, watch: Watch) -> Tally:
+    def walk(self, first: int, last: int, on_progress: OnWalkProgress) -> Tally:
         """Do the runs from the first up to the last, in order, up to one that ends badly.
 
         Raises:
@@ -427,12 +427,12 @@ class CompiledWalker:
         """
         parts = max(1, min(len(self.workers), last - first))
         bounds = [first + (last - first) * part // parts for part in range(parts + 1)]
-        notes = self._together(list(pairwise(bounds)), watch)
+        notes = self._together(list(pairwise(bounds)), on_progress)
         end = min((End(*each.end.tolist()) for each in notes), key=lambda end: end.run)
         if end.property == NOTHING:
             return self._tally(notes, None)
         if end.property == FAILED:
-            PlainWalker(self.asked).walk(end.run, end.run + 1, watch)
+            PlainWalker(self.asked).walk(end.run, end.run + 1, on_progress)
             raise self._not_repeated(end)
         # Some have gone beyond it: what is told is what came of the runs up to this one.
         return self._tally(self._together([(first, end.run + 1)], _nobody), end)
@@ -450,7 +450,9 @@ class CompiledWalker:
         chosen = initial[chance.Chance(self.asked.seed, run).below(len(initial))]
         return self.model.layout.unpack(int.from_bytes(chosen.astype(">u8").tobytes(), "big"))
 
-    def _together(self, ranges: Sequence[tuple[int, int]], watch: Watch, history: Array = _NO_HISTORY) -> list[Notes]:
+    def _together(
+        self, ranges: Sequence[tuple[int, int]], on_progress: OnWalkProgress, history: Array = _NO_HISTORY
+    ) -> list[Notes]:
         """Let each worker do a range of runs. Nobody learns while others walk."""
         every = [self._notes(*each) for each in ranges]
         busy = list(zip(every, self.workers, strict=False))
@@ -462,7 +464,7 @@ class CompiledWalker:
             else:
                 with Held():  # a quota takes moments
                     list(self.pool.map(go_on, busy))
-            watch(*(int(sum(notes.figures[at] for notes in every)) for at in (0, 1)))
+            on_progress(*(int(sum(notes.figures[at] for notes in every)) for at in (0, 1)))
             busy = [part for part in busy if _unfinished(part[0])]
             if not busy:
                 return every

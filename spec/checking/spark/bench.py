@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spec.checking.exploration import Watch
+from spec.checking.exploration import OnProgress
 from spec.checking.limits import too_large
 from spec.checking.local.jit import Array
 from spec.checking.memory import OutOfMemory
@@ -103,8 +103,13 @@ class Bench:
 
 
 def work_on(
-    model: Model, properties: Sequence[int], part: Part, *, by_orbits: bool = False, watch: Watch | None = None
+    model: Model,
+    properties: Sequence[int],
+    part: Part,
+    *,
+    by_orbits: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> Work:
     """At compiled speed, unless the model is too large for that."""
-    symmetry = Symmetry(model, properties, watch) if by_orbits else None
+    symmetry = Symmetry(model, properties, on_progress) if by_orbits else None
     return (Plain if too_large(model) else Compiled)(model, properties, symmetry, part)

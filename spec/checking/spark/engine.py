@@ -16,7 +16,7 @@ import numpy as np
 from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
 from spec.checking.endings import Arrival, findings
-from spec.checking.exploration import Coverage, Exploration, Options, Statistics, Watch, ended
+from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended
 from spec.checking.keeping import NOTHING, Whole, opened, require_run, standing_on, whole_of
 from spec.checking.limits import too_large
 from spec.checking.local.compiling import compiled, told_by
@@ -100,21 +100,21 @@ class SparkEngine:
         self.jobs = 0
         """How many levels of the last exploration were expanded by jobs."""
 
-    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
         if self.session is None:
             require_java()
         allotment = allotted(Budget(self.memory), self.workers, cores())
-        compile_seconds = 0.0 if too_large(model) else compiled(load, model.layout.words, told_by(watch))
+        compile_seconds = 0.0 if too_large(model) else compiled(load, model.layout.words, told_by(on_progress))
         part = Part(allotment.work, private() + CLIENT)
-        work = work_on(model, options.properties, part, by_orbits=options.symmetry, watch=watch)
+        work = work_on(model, options.properties, part, by_orbits=options.symmetry, on_progress=on_progress)
         initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(work, options, until_done)
             until_done.enter_context(standing_on(self.run_dir, GaveWay))
             cluster = Cluster(self.session, self.workers, directory.path / "_spark.log", allotment)
             until_done.callback(cluster.stop)
-            search = _Search(work, options, watch, directory, cluster, self.driver_level, part)
+            search = _Search(work, options, on_progress, directory, cluster, self.driver_level, part)
             try:
                 found = search.run(commits, initial)
             except KeyboardInterrupt:
@@ -147,13 +147,13 @@ class _Search:
         self,
         work: Work,
         options: Options,
-        watch: Watch,
+        on_progress: OnProgress,
         directory: RunDirectory,
         cluster: Cluster,
         driver_level: int,
         part: Part,
     ):
-        self.work, self.model, self.options, self.watch = work, work.model, options, watch
+        self.work, self.model, self.options, self.on_progress = work, work.model, options, on_progress
         self.directory, self.cluster, self.part = directory, cluster, part
         self.driver_level = min(driver_level, part.size // of_a_state(work.words))
         self.driver_states = min(DRIVER_STATES, part.size // 2 // (8 * work.words + VISITED))
@@ -168,7 +168,7 @@ class _Search:
         try:
             for commit in self.levels(commits, initial):
                 self.whole = whole_of(self.model, commit)
-                self.watch(self.whole.statistics)
+                self.on_progress(self.whole.statistics)
                 if why := ended(self.model, self.options, self.whole.decided, self.whole.statistics):
                     return self.report(why)
         except OutOfMemory:
@@ -284,7 +284,7 @@ class _Search:
     # What Spark is asked for.
 
     def run_job(self, job: Callable[[SparkSession], T]) -> T:
-        return self.cluster.run(job, lambda: self.watch(self.under_way()))
+        return self.cluster.run(job, lambda: self.on_progress(self.under_way()))
 
     def job(self, level: int, decided: frozenset[int]) -> Job:
         asked = time.perf_counter()

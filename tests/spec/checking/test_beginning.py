@@ -99,7 +99,7 @@ def test_what_is_not_compiled_is_compiled_meanwhile(impatient: None, missing: No
     """It is told while the reference engine goes on, and what it took is a figure of its own."""
     seen = list[Statistics]()
     engine = AutoEngine()
-    result = check(DEEP, engine=engine, watch=seen.append)
+    result = check(DEEP, engine=engine, on_progress=seen.append)
     assert (engine.name, result.verdict) == ("local", check(DEEP, engine="reference").verdict)
     assert result.compile_seconds > 0
     compiling_meanwhile = [each for each in seen if each.doing]
@@ -122,16 +122,16 @@ def test_the_verdict_does_not_wait_for_a_compiler(
 def interrupting(when: Callable[[Statistics], bool]) -> Callable[[Statistics], None]:
     """Somebody who presses Ctrl-C."""
 
-    def watch(statistics: Statistics) -> None:
+    def on_progress(statistics: Statistics) -> None:
         if when(statistics):
             raise KeyboardInterrupt
 
-    return watch
+    return on_progress
 
 
 def test_interrupted_while_the_reference_engine_explores() -> None:
     """The last whole level is told."""
-    found = check(DEEP, watch=interrupting(lambda statistics: statistics.depth == 3))
+    found = check(DEEP, on_progress=interrupting(lambda statistics: statistics.depth == 3))
     whole = check(DEEP, engine="reference", max_depth=3)
     assert (found.verdict, found.engine, found.depth) == ("interrupted", "reference", 3)
     assert (found.distinct_states, found.generated_states) == (whole.distinct_states, whole.generated_states)
@@ -141,7 +141,7 @@ def test_interrupted_while_it_compiles(
     impatient: None, never_compiled: None, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """The last whole level is told, and no compiler goes on."""
-    found = check(DEEP, watch=interrupting(lambda statistics: bool(statistics.doing)))
+    found = check(DEEP, on_progress=interrupting(lambda statistics: bool(statistics.doing)))
     assert (found.verdict, found.engine) == ("interrupted", "reference")
     whole = check(DEEP, engine="reference", max_depth=found.depth)
     assert (found.distinct_states, found.generated_states) == (whole.distinct_states, whole.generated_states)
@@ -164,13 +164,13 @@ def test_interrupted_after_that(impatient: None, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("spec.checking.beginning.ALONE", patience := 0.02)
     seconds = list[float]()
 
-    def watch(statistics: Statistics) -> None:
+    def on_progress(statistics: Statistics) -> None:
         if statistics.bytes_per_state is not None:
             seconds.append(statistics.seconds)
             if statistics.depth == 4:
                 raise KeyboardInterrupt
 
-    found = check(Counters(counters=6, top=4), watch=watch)  # 15,625 states
+    found = check(Counters(counters=6, top=4), on_progress=on_progress)  # 15,625 states
     assert (found.verdict, found.engine, found.depth) == ("interrupted", "local", 4)
     assert patience <= seconds[0] <= found.seconds
 

@@ -340,6 +340,6 @@ def test_preparations_that_take_long_are_told(monkeypatch: pytest.MonkeyPatch) -
     """Before there is any figure."""
     monkeypatch.setattr(symmetry_module, "PATIENCE", 0)
     told: list[Statistics] = []
-    reduced(Votes(brokers=5), max_depth=1, watch=told.append)
+    reduced(Votes(brokers=5), max_depth=1, on_progress=told.append)
     assert "5 of sort broker" in told[0].doing
     assert not told[-1].doing

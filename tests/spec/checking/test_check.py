@@ -9,7 +9,7 @@ import pytest
 from spec.checking import Result, check
 from spec.checking.auto import AutoEngine
 from spec.checking.check import engine_named
-from spec.checking.exploration import Exploration, Options, Statistics, Watch
+from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -243,9 +243,9 @@ class Reporting:
     def __init__(self, ended: str, kept: str = "") -> None:
         self.ended, self.kept = ended, kept
 
-    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Nothing at all."""
-        found = ReferenceEngine().explore(model, options, watch)
+        found = ReferenceEngine().explore(model, options, on_progress)
         return Exploration(self.ended, found.statistics, found.coverage, bytes_per_state=16.5, kept=self.kept)
 
 
@@ -270,7 +270,7 @@ def test_an_interrupted_check_says_that_nothing_is_kept() -> None:
         if statistics.depth == 5:
             raise KeyboardInterrupt
 
-    result = check(Stairs(), watch=interrupt)
+    result = check(Stairs(), on_progress=interrupt)
     assert (result.verdict, result.exit_code, result.why) == (
         "interrupted",
         130,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spec.checking import Model, Statistics, check
 from spec.checking.check import silent
-from spec.checking.exploration import Exploration, Finding, Options, Watch, is_violation, split
+from spec.checking.exploration import Exploration, Finding, OnProgress, Options, is_violation, split
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
     Domain,
@@ -44,11 +44,13 @@ from tests.spec.checking.toys import (
 )
 
 
-def explore(specification: Specification, *names: str, watch: Watch = silent, **bounds: Any) -> Exploration:
+def explore(
+    specification: Specification, *names: str, on_progress: OnProgress = silent, **bounds: Any
+) -> Exploration:
     """What the engine finds about the properties with these names, or about all but deadlock."""
     model = Model(specification)
     wanted = names or tuple(each.name for each in model.properties if each.name != "deadlock")
-    return ReferenceEngine().explore(model, Options(model.numbers(wanted), **bounds), watch)
+    return ReferenceEngine().explore(model, Options(model.numbers(wanted), **bounds), on_progress)
 
 
 def statistics(found: Exploration) -> tuple[int, int, int, int]:
@@ -284,11 +286,11 @@ def test_an_interrupted_run_has_whole_levels(level: int) -> None:
                 raise KeyboardInterrupt
             super().up(s, counter)
 
-    def watch(statistics: Statistics) -> None:
+    def on_progress(statistics: Statistics) -> None:
         nonlocal reached
         reached = statistics.depth
 
-    found = explore(Interrupted(), watch=watch)
+    found = explore(Interrupted(), on_progress=on_progress)
     bounded = explore(Counters(), max_depth=level)
     assert (found.ended, statistics(found)) == ("interrupted", statistics(bounded))
     assert found.coverage == bounded.coverage
@@ -297,7 +299,7 @@ def test_an_interrupted_run_has_whole_levels(level: int) -> None:
 def test_whoever_watches_is_told_of_each_level() -> None:
     """Depth and distinct states never go back, and each level is told when it is whole."""
     told: list[Statistics] = []
-    explore(Counters(), watch=told.append)
+    explore(Counters(), on_progress=told.append)
     assert [each.depth for each in told] == sorted(each.depth for each in told)
     whole = [(each.depth, each.distinct, each.queue) for each in told]
     sums = [1, 3, 6, 7, 6, 3, 1]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from spec.checking.exploration import Engine, Exploration, Options, Watch
+from spec.checking.exploration import Engine, Exploration, OnProgress, Options
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
@@ -25,11 +25,11 @@ class Blind:
     def __init__(self, impatient: bool = False):
         self.impatient = impatient
 
-    def explore(self, model: Model, options: Options, watch: Watch) -> Exploration:
+    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Find nothing."""
         if self.impatient:
             raise KeyboardInterrupt
-        found = ReferenceEngine().explore(model, options, watch)
+        found = ReferenceEngine().explore(model, options, on_progress)
         found.findings.clear()
         return found
 

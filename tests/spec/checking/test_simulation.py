@@ -10,7 +10,7 @@ import pytest
 from spec.checking import check
 from spec.checking.chance import BY_INSTANCE, SWARM
 from spec.checking.model import EvaluationFailed
-from spec.checking.simulation import LONGEST, Simulation, Walked, simulate
+from spec.checking.simulation import LONGEST, Simulation, SimulationStatistics, simulate
 from spec.language import (
     Domain,
     Specification,
@@ -304,11 +304,11 @@ def test_a_state_too_large_for_tables_is_walked_plainly() -> None:
 def test_ctrl_c_ends_with_what_was_found_so_far() -> None:
     """Whole batches count."""
 
-    def impatient(walked: Walked) -> None:
+    def impatient(walked: SimulationStatistics) -> None:
         if walked.runs > 3_000:
             raise KeyboardInterrupt
 
-    found = simulate(Clock(), runs=10**9, steps=10, seed=1, watch=impatient)
+    found = simulate(Clock(), runs=10**9, steps=10, seed=1, on_progress=impatient)
     assert (found.verdict, found.exit_code) == ("interrupted", 130)
     assert found.tally.runs > 0
     assert found.tally.steps == 10 * found.tally.runs
@@ -317,8 +317,8 @@ def test_ctrl_c_ends_with_what_was_found_so_far() -> None:
 
 def test_who_watches_sees_it_grow() -> None:
     """Runs and steps only ever become more, up to all of them."""
-    seen: list[Walked] = []
-    simulate(Clock(), runs=5_000, steps=10, seed=1, watch=seen.append)
+    seen: list[SimulationStatistics] = []
+    simulate(Clock(), runs=5_000, steps=10, seed=1, on_progress=seen.append)
     assert [each.runs for each in seen] == sorted(each.runs for each in seen)
     assert (seen[-1].runs, seen[-1].asked, seen[-1].steps) == (5_000, 5_000, 50_000)
 

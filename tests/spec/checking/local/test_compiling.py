@@ -60,7 +60,7 @@ def test_the_local_engine_tells_that_it_compiles(tmp_path: Path, monkeypatch: py
     """Before its first state, in a figure of its own that is no part of the seconds."""
     monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, KERNEL, monkeypatch))
     seen = list[Statistics]()
-    result = check(Clock(), engine="local", watch=seen.append)
+    result = check(Clock(), engine="local", on_progress=seen.append)
     assert result.compile_seconds > 0
     assert {(each.doing.partition(" ")[0], each.distinct) for each in seen if each.doing} == {("compiling", 0)}
     assert seen[-1].doing == ""
@@ -76,7 +76,7 @@ def test_interrupted_while_it_compiles_the_local_engine_knows_nothing(
     def interrupt(statistics: Statistics) -> None:
         raise KeyboardInterrupt
 
-    found = check(Clock(), engine=LocalEngine(run_dir=tmp_path / "run"), watch=interrupt)
+    found = check(Clock(), engine=LocalEngine(run_dir=tmp_path / "run"), on_progress=interrupt)
     assert (found.verdict, found.distinct_states, found.depth) == ("interrupted", 0, 0)
     assert found.why == f"the run can be resumed from {tmp_path / 'run'}"
     monkeypatch.undo()

@@ -313,12 +313,14 @@ def test_what_is_too_large_is_said(specification: Specification) -> None:
 def interrupted(engine: Any, specification: Specification, depth: int) -> Exploration:
     """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
 
-    def watch(statistics: Statistics) -> None:
+    def on_progress(statistics: Statistics) -> None:
         if statistics.depth == depth:
             raise KeyboardInterrupt
 
     model = Model(specification)
-    found: Exploration = engine.explore(model, Options(tuple(range(len(model.properties))), keep_going=True), watch)
+    found: Exploration = engine.explore(
+        model, Options(tuple(range(len(model.properties))), keep_going=True), on_progress
+    )
     return found
 
 

@@ -123,13 +123,13 @@ def expected(specification: Specification, **bounds: Any) -> dict[str, Any]:
 def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
     """What an engine finds if somebody presses Ctrl-C as soon as a depth is reached."""
 
-    def watch(statistics: Statistics) -> None:
+    def on_progress(statistics: Statistics) -> None:
         if statistics.depth == depth:
             raise KeyboardInterrupt
 
     model = Model(specification)
     options = Options(tuple(range(len(model.properties))), keep_going=True)
-    return engine.explore(model, options, watch)
+    return engine.explore(model, options, on_progress)
 
 
 def content(path: Path) -> dict[str, str]:
