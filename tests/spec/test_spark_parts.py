@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spec.checking.exploration import Engine, Options
-from spec.checking.local.kernels import Marked
+from spec.checking.local.kernels import MarkedRanges
 from spec.checking.memory import MB, Budget, OutOfMemory, private, written
 from spec.checking.model import Model
 from spec.checking.packed import Words, buckets_of, bytes_of, words_of
@@ -260,7 +260,7 @@ def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
 class Narrow(Plain):
     """Takes a few states at once."""
 
-    def expand(self, states: Words, decided: Any, report: Report) -> Marked:
+    def expand(self, states: Words, decided: Any, report: Report) -> MarkedRanges:
         if len(states) > self.most:
             raise OutOfMemory
         return super().expand(states, decided, report)
@@ -314,7 +314,7 @@ def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: 
     marks = chance.integers(0, 2**64, number, np.uint64)
     ranges = [[0, number // 3, 0], [number // 3, number // 3, 0], [number // 2, number, 0]]
     there = [*range(number // 3), *range(number // 2, number)]
-    found = by_bucket(Marked(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
+    found = by_bucket(MarkedRanges(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
     expected = [
         (int(bucket), bytes_of(states[at : at + 1])[0], int(marks[at]) & 0xFFFF)
         for at, bucket in ((at, buckets_of(states[at : at + 1], buckets)[0]) for at in there)

@@ -37,7 +37,7 @@ class Compact(NamedTuple):
 
 
 def compact(code: Array, used: int, roots: Array, outcomes: int) -> Compact:
-    """The trees with these roots, of `tables.Tables`."""
+    """The trees with these roots, of `tables.DecisionTables`."""
     nodes = np.zeros(used, np.int32)
     number = _nodes_of(code, used, nodes)
     room = used + number * (1 + (1 << WIDEST)) + 2 * (outcomes + 1) + (1 << WIDEST)

@@ -19,10 +19,10 @@ from typing import Final
 from numba.core import event
 
 from spec.checking.exploration import OnProgress, Statistics
-from spec.checking.local.crew import Crew
 from spec.checking.local.seeking import Seeker
-from spec.checking.local.tables import Tables
+from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
+from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.model import TYPE_OK, Model
 from spec.language import MappingDomain, Specification, State, action, constant, integers, mapping, variable
 
@@ -53,11 +53,11 @@ class Wide(Specification):
 def load(words: int) -> None:
     """Have what the local engine runs."""
     model = Model(Wide(words=words))
-    tables = Tables(model, model.numbers([TYPE_OK]))
-    with ThreadPoolExecutor(1) as pool:
-        crew = Crew(tables, Visited(words, memory=0), 1, pool)
-        crew.load()
-        Seeker(tables, crew.workers[0].scratch).load()
+    tables = DecisionTables(model, model.numbers([TYPE_OK]))
+    with ThreadPoolExecutor(1) as threads:
+        pool = WorkerPool(tables, Visited(words, memory=0), 1, threads)
+        pool.load()
+        Seeker(tables, pool.workers[0].scratch).load()
 
 
 def compiled(load: Load, words: int, tell: Callable[[str], None]) -> float:

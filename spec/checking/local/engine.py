@@ -22,11 +22,12 @@ from spec.checking.exploration import Coverage, Exploration, OnProgress, Options
 from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, standing_on, whole_of
 from spec.checking.limits import refuse_too_large
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
-from spec.checking.local.crew import Crew
-from spec.checking.local.kernels import Lot
+from spec.checking.local.jit import Array
+from spec.checking.local.kernels import StateRanges
 from spec.checking.local.seeking import Seeker
-from spec.checking.local.tables import Tables
+from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
+from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.met import Met, failed
 from spec.checking.model import Model
@@ -96,7 +97,7 @@ class LocalEngine:
                     self.run_dir, model, options, until_done, resume=self.resume, buckets=self.buckets
                 )
             until_done.enter_context(standing_on(self.run_dir))
-            pool = until_done.enter_context(ThreadPoolExecutor(self.workers))
+            threads = until_done.enter_context(ThreadPoolExecutor(self.workers))
             search: _Search | None = None
             compile_seconds = 0.0
             keeps = directory is not None or self.overflow is not None
@@ -104,7 +105,9 @@ class LocalEngine:
                 if not is_compiled(load, model.layout.words):
                     budget.require(COMPILING, "the local engine, which has to compile first,")
                     compile_seconds = compiled(load, model.layout.words, told_by(on_progress))
-                search = _Search(model, options, symmetry, on_progress, pool, self.workers, budget, directory, keeps)
+                search = _Search(
+                    model, options, symmetry, on_progress, threads, self.workers, budget, directory, keeps
+                )
                 found = search.run(commits, initial)
                 if found.ended == "memory" and self.overflow is not None:
                     found = search.handed_over(found, self.overflow, until_done)
@@ -138,7 +141,7 @@ class _Search:
         options: Options,
         symmetry: Symmetry | None,
         on_progress: OnProgress,
-        pool: ThreadPoolExecutor,
+        threads: ThreadPoolExecutor,
         workers: int,
         budget: Budget,
         directory: RunDirectory | None,
@@ -147,7 +150,7 @@ class _Search:
         self.model, self.options, self.on_progress, self.directory = model, options, on_progress, directory
         self.budget = budget
         self.symmetry = symmetry
-        self.tables = Tables(model, options.properties, symmetry)
+        self.tables = DecisionTables(model, options.properties, symmetry)
         self.visited = Visited(model.layout.words, max(0, budget.left), _spare(budget, model.layout.words, keeps))
         self.shape = self.visited.shape
         self.in_states, self.in_steps = split(model, options.properties)
@@ -155,10 +158,10 @@ class _Search:
         self.depth = self.generated = 0
         self.python = 0.0
         self.tunings = list(TUNINGS)
-        self.crew = Crew(self.tables, self.visited, workers, pool, max(0, budget.left))
-        self.crew.load()
+        self.pool = WorkerPool(self.tables, self.visited, workers, threads, max(0, budget.left))
+        self.pool.load()
         budget.require(ROOM, "the local engine")
-        self.seeker = Seeker(self.tables, self.crew.workers[0].scratch)
+        self.seeker = Seeker(self.tables, self.pool.workers[0].scratch)
         self.seeker.load()
         self.started = time.perf_counter()
         self.wholes: list[Whole] = []
@@ -189,9 +192,9 @@ class _Search:
         else:
             self.started = time.perf_counter()
             self.generated = len(initial) // len(self.shape)
-            self.crew.take_in(initial)
-            level = self.crew.complete()
-            self.crew.new_states[:] = 0
+            self.pool.take_in(initial)
+            level = self.pool.complete()
+            self.pool.new_states[:] = 0
             if why := self.begin(level):
                 return why
         while True:
@@ -200,7 +203,7 @@ class _Search:
             if ended(self.model, self.options, self.decided, self.wholes[-1].statistics) == "found":
                 return self.found_in_states()
             self.expanded(flags)
-            level = self.crew.complete()
+            level = self.pool.complete()
             self.tune()
             if why := self.begin(level):
                 return why
@@ -234,7 +237,7 @@ class _Search:
         rundir.reached("before files")
         parts = self.visited.parts(level)
         at_once = self.at_once(sum(map(len, parts)))
-        files = directory.write_parts(level, parts, self.crew.each, at_once)
+        files = directory.write_parts(level, parts, self.pool.each, at_once)
         directory.commit(commit_of(self.model, level, files, whole))
 
     def load(self, commits: list[Commit]) -> None:
@@ -242,14 +245,14 @@ class _Search:
         assert self.directory is not None
         for commit in commits:
             for states in self.directory.pieces(commit.level):
-                self.crew.take_in(states.reshape(-1))
-            self.crew.complete()
-        whole, notes = self.wholes[-1], self.crew.workers[0].notes
+                self.pool.take_in(states.reshape(-1))
+            self.pool.complete()
+        whole, output = self.wholes[-1], self.pool.workers[0].output
         for action, coverage in enumerate(whole.coverage):
-            notes.enabled[action], notes.taken[action] = coverage.enabled, coverage.taken
-            self.crew.new_states[action] = coverage.new_states
+            output.enabled[action], output.taken[action] = coverage.enabled, coverage.taken
+            self.pool.new_states[action] = coverage.new_states
         self.depth, self.decided = whole.statistics.depth, dict(whole.decided)
-        self.generated = whole.statistics.generated - int(notes.taken.sum())
+        self.generated = whole.statistics.generated - int(output.taken.sum())
         self.started = time.perf_counter() - whole.statistics.seconds
         self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
 
@@ -269,7 +272,7 @@ class _Search:
 
     def out_of_memory(self) -> str:
         """The last level is not expanded, so it is judged by itself."""
-        self.crew.start_over()
+        self.pool.start_over()
         if self.directory is None and self.wholes:
             self.judged(self.sweep(acting=False))
             return self.found_in_states() or "memory"
@@ -286,14 +289,14 @@ class _Search:
             return replace(found, kept=wrong)
         return found
 
-    def sweep(self, judging: bool = True, acting: bool = True) -> np.ndarray[Any, Any]:
+    def sweep(self, judging: bool = True, acting: bool = True) -> Array:
         """Judge the states of the newest level that is complete, and let the next one have their successors.
 
         By table, what was met: see `Notes.flags`.
         """
         passed_over = [*self.decided, *([] if judging else self.in_states)]
         live = self.tables.live(passed_over, acting)
-        return self.crew.sweep(live, lambda: self.on_progress(self.statistics(self.crew.queue)))
+        return self.pool.sweep(live, lambda: self.on_progress(self.statistics(self.pool.queue)))
 
     def tune(self) -> None:
         """Now and then, let the tables see how they are used."""
@@ -316,13 +319,13 @@ class _Search:
     def judged(self, flags: np.ndarray[Any, Any]) -> None:
         """Properties of the states of the level that was swept."""
         met = Met()
-        self.seeker.in_states(self.visited.lot(self.depth), flags, met)
+        self.seeker.in_states(self.visited.ranges_of(self.depth), flags, met)
         self.note(met)
 
     def expanded(self, flags: np.ndarray[Any, Any]) -> None:
         """Properties of the steps from the level that was swept."""
         met = Met()
-        self.seeker.in_steps(self.visited.lot(self.depth), flags, self.decided, met)
+        self.seeker.in_steps(self.visited.ranges_of(self.depth), flags, self.decided, met)
         self.note(met)
 
     def note(self, met: Met) -> None:
@@ -338,40 +341,40 @@ class _Search:
             length = self.depth + ending.is_step
             self.decided.setdefault(number, Decided(length, ending))
 
-    def lots(self, level: int) -> Iterator[Lot]:
+    def states_of(self, level: int) -> Iterator[StateRanges]:
         """The states of a level that is whole, on disk so many at a time."""
         if level <= len(self.visited.levels):
-            lots: Iterable[Lot] = [self.visited.lot(level)]
+            found: Iterable[StateRanges] = [self.visited.ranges_of(level)]
         else:
             assert self.directory is not None
-            lots = map(Lot.of, self.directory.pieces(level))
+            found = map(StateRanges.of, self.directory.pieces(level))
         size = 0
-        for lot in lots:
-            yield lot
-            size += lot.size
+        for states in found:
+            yield states
+            size += states.size
         before = self.wholes[level - 2].statistics.distinct if level > 1 else 0
         assert size == self.wholes[level - 1].statistics.distinct - before, "a level has as many states as it had"
 
     def arrivals(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
         """The lowest way in which each of the targets, all of the next level, is reached from this one."""
         lowest: dict[bytes, Arrival] = {}
-        for lot in self.lots(level):
-            keep_lowest(lowest, self.seeker.arrivals(lot, targets))
+        for states in self.states_of(level):
+            keep_lowest(lowest, self.seeker.arrivals(states, targets))
         assert lowest.keys() == targets, "a state of a level has a predecessor in the one before"
         return lowest
 
     # Statistics.
 
     def statistics(self, queue: int) -> Statistics:
-        taken = int(self.crew.taken.sum())
+        taken = int(self.pool.taken.sum())
         seconds, distinct = time.perf_counter() - self.started, self.visited.size
         each = self.visited.allocated / distinct if distinct else None
-        python = (self.python + self.crew.python) / seconds if seconds else None
+        python = (self.python + self.pool.python) / seconds if seconds else None
         return Statistics(self.depth, self.generated + taken, distinct, queue, seconds, each, python)
 
     def now(self, level: int) -> Whole:
         """What is known when so many states are to be expanded next."""
-        counts = zip(self.crew.enabled, self.crew.taken, self.crew.new_states, strict=True)
+        counts = zip(self.pool.enabled, self.pool.taken, self.pool.new_states, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
         return Whole(self.statistics(level), coverage, dict(self.decided))
 
@@ -380,18 +383,18 @@ class _Search:
         return replace(found, findings=findings(self.model, self.wholes[-1].decided, self.arrivals, self.symmetry))
 
     def interrupted(self) -> Exploration:
-        """What is known of the last whole level; whoever presses Ctrl-C again does not want to wait for the paths.
+        """What is known of the last whole level. A second Ctrl-C ends the search for paths, too.
 
         The tables may have been about to learn something, so others take their place.
         """
         found = self.report_without_findings("interrupted")
         try:
-            self.crew.stop()
-            tables = Tables(self.model, self.options.properties, self.symmetry)
-            self.seeker = Seeker(tables, self.crew.workers[0].scratch)
+            self.pool.stop()
+            tables = DecisionTables(self.model, self.options.properties, self.symmetry)
+            self.seeker = Seeker(tables, self.pool.workers[0].scratch)
             return self.report("interrupted") if self.wholes else found
         except KeyboardInterrupt:
-            self.crew.stop()
+            self.pool.stop()
             return found
 
     def report_without_findings(self, why: str) -> Exploration:

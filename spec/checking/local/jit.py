@@ -29,7 +29,14 @@ def compiled(function: F) -> F:
     except RuntimeError:  # neither beside the source nor in the home directory can anything be written
         _not_kept()
         return njit(**options)(function)
-    keep = made._cache.save_overload
+    keep, index = made._cache.save_overload, made._cache._cache_file
+    load = index._load_index
+
+    def loaded() -> Any:
+        try:
+            return load()
+        except (AttributeError, ImportError):  # an earlier version wrote it, whose types have other names
+            return {}
 
     def kept(signature: Any, code: Any) -> None:
         try:
@@ -37,7 +44,7 @@ def compiled(function: F) -> F:
         except OSError:  # the disk is full
             _not_kept()
 
-    made._cache.save_overload = kept
+    made._cache.save_overload, index._load_index = kept, loaded
     return made
 
 

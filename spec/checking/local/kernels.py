@@ -16,16 +16,16 @@ from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
 from spec.checking.local.jit import Array, compiled, inlined
-from spec.checking.local.representing import NONE, Orbits, Room, represent_in
+from spec.checking.local.representing import NONE, Orbits, OrbitScratch, represent_in
 
 
 class Program(NamedTuple):
-    """Decision tables, as `tables.Tables` has them, and whom they belong to."""
+    """Decision tables, as `tables.DecisionTables` has them, and which action or property each belongs to."""
 
     code: Array
     root: Array
     compact: Array
-    """The same tables, see `compact`: as they were when this program was made, whoever learns meanwhile."""
+    """The same tables, see `compact`: as they were when this program was made, whatever a worker learns meanwhile."""
     compact_root: Array
     """Where each begins; and the last one, where outcomes do."""
     fields: Array
@@ -45,16 +45,16 @@ class Program(NamedTuple):
     orbits: Orbits
 
 
-class Lot(NamedTuple):
-    """Some states, wherever they lie."""
+class StateRanges(NamedTuple):
+    """Some states of an array, in ranges of neighbours."""
 
-    states: Array
+    words: Array
     """Word after word."""
     ranges: Array
     """The first state, and the one behind the last."""
 
     @classmethod
-    def of(cls, states: Array) -> Lot:
+    def of(cls, states: Array) -> StateRanges:
         """All states of an array that has a row of words for each."""
         return cls(states.reshape(-1), np.array([(0, len(states))], np.int64))
 
@@ -64,10 +64,10 @@ class Lot(NamedTuple):
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
 
-class Marked(NamedTuple):
+class MarkedRanges(NamedTuple):
     """Some states, with what is known of each from the step that led there. Only the newest level has that."""
 
-    states: Array
+    words: Array
     """Word after word."""
     marks: Array
     """Of each state, see `Storage`; 0 where nothing is known of it."""
@@ -75,14 +75,14 @@ class Marked(NamedTuple):
     """The first state, the one behind the last, and by how much the marks of these states lie before them."""
 
     @classmethod
-    def of(cls, states: Array, marks: Array) -> Marked:
+    def of(cls, states: Array, marks: Array) -> MarkedRanges:
         """All states of an array that has a row of words for each."""
         return cls(states.reshape(-1), marks, np.array([(0, len(states), 0)], np.int64))
 
     @property
-    def lot(self) -> Lot:
+    def unmarked(self) -> StateRanges:
         """The states by themselves."""
-        return Lot(self.states, np.ascontiguousarray(self.ranges[:, :2]))
+        return StateRanges(self.words, np.ascontiguousarray(self.ranges[:, :2]))
 
 
 class Storage(NamedTuple):
@@ -114,8 +114,8 @@ class Outbox(NamedTuple):
     """In each partition."""
 
 
-class Notes(NamedTuple):
-    """What a worker came across."""
+class WorkerOutput(NamedTuple):
+    """What came of the states that a worker expanded, and how far it is."""
 
     live: Array
     """The tables that it walks."""
@@ -126,7 +126,7 @@ class Notes(NamedTuple):
     taken: Array
     """By action."""
     missing: Array
-    """Paths that nobody has learned: the table, and the registers; 1 + 2 * words + 1 each."""
+    """Paths that are not learned yet: the table, and the registers; 1 + 2 * words + 1 each."""
     put_off: Array
     """States that have to wait for that, and where their marks are; 2 each."""
     cursor: Array
@@ -158,7 +158,7 @@ class Scratch(NamedTuple):
     """For each state, whether something of it is not learned yet."""
     mixes: Array
     places: Array
-    orbits: Room
+    orbits: OrbitScratch
 
     @classmethod
     def of(cls, words: int, tables: int, orbits: Orbits = NONE) -> Scratch:
@@ -180,7 +180,7 @@ class Scratch(NamedTuple):
             lacking=np.zeros(BATCH, np.int64),
             mixes=np.zeros(AT_ONCE, np.uint64),
             places=np.zeros(AT_ONCE, np.int64),
-            orbits=Room.of(words, orbits),
+            orbits=OrbitScratch.of(words, orbits),
         )
 
 
@@ -394,7 +394,7 @@ def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: i
 
 @inlined
 def ask(missing: Array, number: int, table: Any, registers: Array, base: int, reach: int) -> int:
-    """Note what is not learned, if there is room; the notes by now."""
+    """Write down a path that is not learned, if there is room; how many there are by now."""
     if (number + 1) * (reach + 1) <= missing.shape[0]:
         missing[number * (reach + 1)] = uint64(table)
         for k in range(reach):
@@ -420,7 +420,7 @@ def expand(
     ranges: Array,
     program: Program,
     outbox: Outbox,
-    notes: Notes,
+    output: WorkerOutput,
     scratch: Scratch,
     patience: int,
 ) -> int:
@@ -435,14 +435,14 @@ def expand(
     words, reach = len(shape), 2 * len(shape) + 1
     step_of, affects, off = program.step_of, program.affects, program.off
     n_actions, n_judging, n_tables = program.bounds[0], program.bounds[1], program.bounds[2]
-    n_masks, lookups = notes.live.shape[0], 0
+    n_masks, lookups = output.live.shape[0], 0
     for p in range(program.pieces.shape[0]):
         lookups += program.pieces[p, 5]
     flat_off, flat_affects = off.reshape(off.size), affects.reshape(affects.size)
     room = outbox.marks.shape[0] // PARTITIONS
     limit = room - n_actions
-    flags, missing, cursor = notes.flags, notes.missing, notes.cursor
-    most_put_off = notes.put_off.shape[0] // 2
+    flags, missing, cursor = output.flags, output.missing, output.cursor
+    most_put_off = output.put_off.shape[0] // 2
     inherited = min(INHERITED, n_judging)
     handed_on = (uint64(1) << uint64(inherited)) - uint64(1)
     low_word, low_bit = (n_judging - inherited) >> 6, uint64((n_judging - inherited) & 63)
@@ -471,7 +471,7 @@ def expand(
                     registers[i * reach + words + k] = states[(at + i) * words + k]
                 registers[i * reach + 2 * words] = step_of[n_actions]
                 for m in range(n_masks):
-                    left = notes.live[m]
+                    left = output.live[m]
                     for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
                         left &= flat_off[rows[k] * uint64(n_masks) + uint64(m)]
                     live[i * n_masks + m] = left
@@ -532,7 +532,7 @@ def expand(
                         base, first = successor * reach, number
                         for m in range(n_judging >> 6, n_masks):
                             shaken = affects[effect[successor], m]
-                            live[state * n_masks + m] = notes.live[m] & ~(steady[state * n_masks + m] & ~shaken)
+                            live[state * n_masks + m] = output.live[m] & ~(steady[state * n_masks + m] & ~shaken)
                         number = listed(live, state * n_masks, n_judging, n_tables, tables, number)
                         for w in range(first, number):
                             bases[w] = base
@@ -560,8 +560,8 @@ def expand(
                     if n_put_off == most_put_off:
                         status = ASKS
                         break
-                    notes.put_off[2 * n_put_off] = at
-                    notes.put_off[2 * n_put_off + 1] = ranges[at_range, 2]
+                    output.put_off[2 * n_put_off] = at
+                    output.put_off[2 * n_put_off + 1] = ranges[at_range, 2]
                     n_put_off += 1
                     at += 1
                     successor = last
@@ -576,8 +576,8 @@ def expand(
                     its = np.int64(step_of[by[successor]] & uint64(0xFFFF))
                     if its != action:
                         action = its
-                        notes.enabled[action] += 1
-                    notes.taken[action] += 1
+                        output.enabled[action] += 1
+                    output.taken[action] += 1
                     if effect[successor] != _LEFT:
                         base = successor * reach
                         shaken = _bits_from(flat_affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
@@ -838,8 +838,8 @@ def seek(
     States are gone through from where the cursor is: range and state. `found` has the instance, -1 as long as there
     is none, and `best` the end state and the one before it; of `TO_STATE` they have a row for each of the targets.
 
-    What is not learned yet stops the search soon: the paths are in `missing`, as they are in `Notes`, their number is
-    returned, and the cursor is at the first state that wants one of them.
+    What is not learned yet stops the search soon: the paths are in `missing`, as they are in `WorkerOutput`, their
+    number is returned, and the cursor is at the first state that wants one of them.
     """
     words, reach = len(shape), 2 * len(shape) + 1
     code, root, step_of = program.code, program.root, program.step_of

@@ -1,14 +1,15 @@
 """Values that are read when they are looked at: what an action is given while its reads are recorded.
 
-A record is not read before its fields are, a set not before somebody asks for a member, a sequence first for its
+A record is not read before its fields are, a set not before it is asked for a member, a sequence first for its
 length; what is only carried along (`record._replace`, a queue that something is appended to, an element that is
-copied from one log to another) is never read at all. What was read stands in `Seen`, slot by slot, in order; how
-values lie in slots, and what is written, is for `lenses`.
+copied from one log to another) is never read at all. What was read stands in `ReadSlots`, slot by slot, in order: it
+is what symbolic execution calls the path condition. How values lie in slots, and what is written, is for `lenses`.
 
 Lazy values stand for immutable ones and do what these would. Where they cannot, they raise, and the evaluation is
 done again on plain values (`recording`): C code that takes nothing but tuples, `super()` in a NamedTuple's method.
-Beyond that there are three things that Python lets nobody imitate, and a specification must not ask for: the very
-`type(value)` (`isinstance` and `value.__class__` are fine), whether two values are one object, and `"%s" % value`.
+Beyond that there are three things that Python does not let a class imitate, and a specification must not ask for:
+the very `type(value)` (`isinstance` and `value.__class__` are fine), whether two values are one object, and
+`"%s" % value`.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 from spec.language.domains import Subset
 
 if TYPE_CHECKING:
-    from spec.checking.local.lenses import Elements, Lens, Members, Record
+    from spec.checking.local.lenses import ElementsLens, Lens, RecordLens, SubsetLens
 
 
-class Seen(dict[int, int]):
+class ReadSlots(dict[int, int]):
     """The slots that were read, in order, and the codes that stood in them. Asking for a slot is reading it."""
 
     __slots__ = ("places", "registers")
@@ -46,8 +47,8 @@ class Seen(dict[int, int]):
             self[slot]
 
 
-class Elsewhere(Seen):
-    """Of another state, where nobody wants to know what was read."""
+class UnrecordedReads(ReadSlots):
+    """Of another state, where it does not matter what was read."""
 
     __slots__ = ()
 
@@ -66,7 +67,7 @@ Writes = dict[int, int | Copy]
 
 
 class Unread:
-    """In the place of a part that nobody has looked at yet."""
+    """In the place of a part that was not looked at yet."""
 
 
 UNREAD = Unread()
@@ -150,14 +151,14 @@ class LazySequence(Lazy):
 
     def __init__(
         self,
-        seen: Seen,
-        whole: Elements | None,
+        seen: ReadSlots,
+        whole: ElementsLens | None,
         values: list[Any] | None = None,
         lenses: tuple[Lens | None, ...] = (),
     ):
         self.seen, self.whole, self.values, self.lenses = seen, whole, values, lenses
-        """`whole` is the lens under which it lies, unless it lies under none as it is; without `values` nobody has
-        asked even how many they are."""
+        """`whole` is the lens under which it lies, unless it lies under none as it is; without `values` it was
+        not even asked how many they are."""
 
     def parts(self) -> list[Any]:
         """Its parts, which may be unread."""
@@ -268,7 +269,7 @@ class LazySet(Lazy):
 
     __slots__ = ("lens", "members", "seen")
 
-    def __init__(self, seen: Seen, lens: Members, members: abc.Sequence[bool | int]):
+    def __init__(self, seen: ReadSlots, lens: SubsetLens, members: abc.Sequence[bool | int]):
         self.seen, self.lens, self.members = seen, lens, members
 
     def _is(self, member: bool | int) -> bool:
@@ -441,11 +442,11 @@ class LazyRecord(Lazy):
 
     _cls: Any
     _fields: tuple[str, ...]
-    _lens: Record
-    _seen: Seen
+    _lens: RecordLens
+    _seen: ReadSlots
 
     def __new__(cls, *parts: Any, **named: Any) -> Any:
-        """Whoever calls `type(self)` to make another one gets a plain one."""
+        """A method that calls `type(self)` to make another record gets a plain one."""
         return cls._cls(*parts, **named)
 
     def _plain(self) -> Any:
@@ -551,7 +552,7 @@ _UNASKED = {
     *("__orig_bases__", "__parameters__", "__qualname__", "__replace__", "__repr__", "__slots__"),
     *("__static_attributes__", "__type_params__", "__weakref__"),
 }
-"""What nobody asks a value for, or what a lazy one answers by itself."""
+"""What a value is never asked for, or what a lazy one answers by itself."""
 _REPLACED = {"_asdict", "_fields", "_replace"}
 _OURS = {"_cls", "_lens", "_part", "_plain", "_seen"}
 

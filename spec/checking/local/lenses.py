@@ -1,7 +1,8 @@
 """How domains look at the slots of a packed state: what lies there, and what is written to make it another value.
 
-A `Lens` is a domain at a place. `look` gives the value that begins at its first slot, unread as far as that can be
-(`lazy`); `put` says what a value would write there, and a part that nobody has looked at is copied slot by slot.
+A `Lens` is a domain at a place; functional programming, too, calls so what gets and sets a part of a whole. `look`
+gives the value that begins at its first slot, unread as far as that can be (`lazy`); `put` says what a value would
+write there, and a part that was not looked at is copied slot by slot.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from spec.checking.local.lazy import (
     Lazy,
     LazySequence,
     LazySet,
-    Seen,
+    ReadSlots,
     Writes,
     hash_what_is_known,
     lazy_record,
@@ -40,7 +41,7 @@ class Unlike(Exception):
     """A value that a lens cannot write, for it is nothing that has such parts."""
 
 
-class Values(dict[int, Any]):
+class DomainValues(dict[int, Any]):
     """The values of a domain by their numbers; always the same object for the same number."""
 
     def __init__(self, domain: Domain[Any]):
@@ -51,25 +52,25 @@ class Values(dict[int, Any]):
         return value
 
 
-class Shape:
+class LensShape:
     """What lenses of one shape have in common, and nothing else has."""
 
     def __init__(self, domain: Domain[Any]):
-        self.domain, self.values = domain, Values(domain)
+        self.domain, self.values = domain, DomainValues(domain)
 
 
 class Lens:
     """How a domain looks at the slots from `at` on, one lens for each place that it lies in."""
 
-    def __init__(self, at: int, slots: int, shape: Shape | None):
+    def __init__(self, at: int, slots: int, shape: LensShape | None):
         self.at, self.slots, self.shape = at, slots, shape
         """Where it begins, how many slots it has; lenses of the same shape have the same values by the same codes."""
 
-    def look(self, seen: Seen) -> Any:
+    def look(self, seen: ReadSlots) -> Any:
         """The value that lies here, read as far as it must be."""
         raise NotImplementedError
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:
         """What is written to make it hold a value.
 
         Raises:
@@ -77,7 +78,7 @@ class Lens:
         """
         raise NotImplementedError
 
-    def carry(self, seen: Seen, source: Lens, writes: Writes) -> None:
+    def carry(self, seen: ReadSlots, source: Lens, writes: Writes) -> None:
         """What is written to make it hold what lies elsewhere, unread if that can be."""
         if source.shape is not self.shape:
             self.put(seen, source.look(seen), writes)
@@ -92,51 +93,51 @@ class Lens:
             writes[slot] = 0
 
 
-class Constant(Lens):
+class ConstantLens(Lens):
     """A domain of a single value takes no slot."""
 
-    def __init__(self, at: int, shape: Shape, domain: Domain[Any]):
+    def __init__(self, at: int, shape: LensShape, domain: Domain[Any]):
         super().__init__(at, 0, shape)
         self.only, self.rank = domain.unrank(0), domain.rank
 
-    def look(self, seen: Seen) -> Any:  # noqa: D102
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         return self.only
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         if value is not self.only:
             self.rank(plain(value))
 
 
-class Dropped(Constant):
+class LeftOutLens(ConstantLens):
     """What is left out: whatever is written there is dropped, if it may be in a state at all."""
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         hash_what_is_known(value)
 
 
-class Leaf(Lens):
+class LeafLens(Lens):
     """A domain whose values are numbered in one slot. It is read as soon as it is looked at."""
 
-    def __init__(self, at: int, shape: Shape, domain: Domain[Any]):
+    def __init__(self, at: int, shape: LensShape, domain: Domain[Any]):
         super().__init__(at, 1, shape)
         self.value_of, self.rank = shape.values, domain.rank
 
-    def look(self, seen: Seen) -> Any:  # noqa: D102
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         return self.value_of[seen[self.at]]
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         writes[self.at] = self.rank(value if type(value) is int else plain(value))
 
 
-class Whole(Lens):
+class WholeLens(Lens):
     """Any domain, all of its slots read at once."""
 
-    def __init__(self, at: int, shape: Shape, domain: Domain[Any]):
+    def __init__(self, at: int, shape: LensShape, domain: Domain[Any]):
         super().__init__(at, len(domain.slots), shape)
         self.domain = domain
         self.met: dict[tuple[int, ...], Any] = {}
 
-    def look(self, seen: Seen) -> Any:  # noqa: D102
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         codes = tuple([seen[slot] for slot in range(self.at, self.at + self.slots)])
         try:
             return self.met[codes]
@@ -144,21 +145,21 @@ class Whole(Lens):
             value = self.met[codes] = self.domain.value(codes)
             return value
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         writes.update(enumerate(self.domain.codes(plain(value)), self.at))
 
 
-class OrNothing(Lens):
+class OptionalLens(Lens):
     """A slot that tells whether there is something, and what it is."""
 
-    def __init__(self, at: int, shape: Shape, nothing: object, inner: Lens):
+    def __init__(self, at: int, shape: LensShape, nothing: object, inner: Lens):
         super().__init__(at, 1 + inner.slots, shape)
         self.nothing, self.inner = nothing, inner
 
-    def look(self, seen: Seen) -> Any:  # noqa: D102
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         return self.inner.look(seen) if seen[self.at] else self.nothing
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         if value is self.nothing:
             self.clear(writes)
         else:
@@ -166,21 +167,21 @@ class OrNothing(Lens):
             self.inner.put(seen, value, writes)
 
 
-class Record(Lens):
+class RecordLens(Lens):
     """A NamedTuple, field by field."""
 
-    def __init__(self, at: int, shape: Shape | None, cls: Any, fields: Mapping[str, Lens]):
+    def __init__(self, at: int, shape: LensShape | None, cls: Any, fields: Mapping[str, Lens]):
         super().__init__(at, sum(lens.slots for lens in fields.values()), shape)
         self.cls, self.fields = cls, fields
         self.lazy: Any = lazy_record(cls)
 
-    def look(self, seen: Seen) -> Any:  # noqa: D102
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         record: Any = object.__new__(self.lazy)
         known = record.__dict__
         known["_lens"], known["_seen"] = self, seen
         return record
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         if type(value) is self.lazy and value._seen is seen:
             known, source = value.__dict__, value._lens
             for name, lens in self.fields.items():
@@ -197,19 +198,19 @@ class Record(Lens):
             lens.put(seen, part, writes)
 
 
-class Elements(Lens):
-    """What `Tuple` and `Sequence` have in common: parts that lie one after the other."""
+class ElementsLens(Lens):
+    """What `TupleLens` and `SequenceLens` have in common: parts that lie one after the other."""
 
     parts: tuple[Lens, ...]
 
-    def look(self, seen: Seen) -> Any:  # noqa: D102
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         return LazySequence(seen, self)
 
-    def count(self, seen: Seen) -> int:
+    def count(self, seen: ReadSlots) -> int:
         """How many of the parts there are."""
         raise NotImplementedError
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         if type(value) is LazySequence and value.seen is seen:
             if value.whole is not None and value.whole.shape is self.shape:
                 self.carry(seen, value.whole, writes)
@@ -227,37 +228,37 @@ class Elements(Lens):
             else:
                 self.parts[number].put(seen, part, writes)
 
-    def put_number(self, seen: Seen, number: int, writes: Writes) -> None:
+    def put_number(self, seen: ReadSlots, number: int, writes: Writes) -> None:
         """What is written to make it hold so many parts."""
         raise NotImplementedError
 
 
-class Tuple(Elements):
+class TupleLens(ElementsLens):
     """A tuple of a fixed length."""
 
-    def __init__(self, at: int, shape: Shape, parts: tuple[Lens, ...]):
+    def __init__(self, at: int, shape: LensShape, parts: tuple[Lens, ...]):
         super().__init__(at, sum(part.slots for part in parts), shape)
         self.parts = parts
 
-    def count(self, seen: Seen) -> int:  # noqa: D102
+    def count(self, seen: ReadSlots) -> int:  # noqa: D102
         return len(self.parts)
 
-    def put_number(self, seen: Seen, number: int, writes: Writes) -> None:  # noqa: D102
+    def put_number(self, seen: ReadSlots, number: int, writes: Writes) -> None:  # noqa: D102
         if number != len(self.parts):
             raise Unlike
 
 
-class Sequence(Elements):
+class SequenceLens(ElementsLens):
     """A tuple of any length up to the longest: the length, then the parts."""
 
-    def __init__(self, at: int, shape: Shape, parts: tuple[Lens, ...]):
+    def __init__(self, at: int, shape: LensShape, parts: tuple[Lens, ...]):
         super().__init__(at, 1 + sum(part.slots for part in parts), shape)
         self.parts = parts
 
-    def count(self, seen: Seen) -> int:  # noqa: D102
+    def count(self, seen: ReadSlots) -> int:  # noqa: D102
         return seen[self.at]
 
-    def put_number(self, seen: Seen, number: int, writes: Writes) -> None:  # noqa: D102
+    def put_number(self, seen: ReadSlots, number: int, writes: Writes) -> None:  # noqa: D102
         if number > len(self.parts):
             raise Unlike
         writes[self.at] = number
@@ -265,20 +266,20 @@ class Sequence(Elements):
             part.clear(writes)
 
 
-class Members(Lens):
+class SubsetLens(Lens):
     """A set: a slot for each element, the one with the highest number first."""
 
-    def __init__(self, at: int, shape: Shape, domain: SubsetDomain[Any]):
+    def __init__(self, at: int, shape: LensShape, domain: SubsetDomain[Any]):
         super().__init__(at, len(domain.slots), shape)
         self.domain, self.order = domain, domain.order
         self.slot_of = tuple(range(at + self.slots - 1, at - 1, -1))
         """By number of the element."""
         self.numbers: dict[Any, list[bool | int] | None] = {}
 
-    def look(self, seen: Seen) -> Any:  # noqa: D102
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         return LazySet(seen, self, self.slot_of)
 
-    def put(self, seen: Seen, value: Any, writes: Writes) -> None:  # noqa: D102
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         if type(value) is LazySet and value.seen is seen and value.lens.shape is self.shape:
             members = value.members
             if members is self.slot_of:
@@ -307,32 +308,32 @@ class Lenses:
     """Makes lenses, and knows which have the same shape."""
 
     def __init__(self) -> None:
-        self._shapes: dict[Any, Shape] = {}
-        self._shape_of: dict[Domain[Any], Shape] = {}
+        self._shapes: dict[Any, LensShape] = {}
+        self._shape_of: dict[Domain[Any], LensShape] = {}
 
     def at(self, domain: Domain[Any], at: int) -> Lens:
         """How a domain looks at the slots from here on."""
         shape = self._shape(domain)
         if not domain.slots:
-            return (Dropped if type(domain) is LeftOutDomain else Constant)(at, shape, domain)
+            return (LeftOutLens if type(domain) is LeftOutDomain else ConstantLens)(at, shape, domain)
         if type(domain) not in _KNOWN:
-            return Whole(at, shape, domain)
+            return WholeLens(at, shape, domain)
         match domain:
             case RecordDomain():
                 if lazy_record(domain.cls) is None:
-                    return Whole(at, shape, domain)
-                return Record(
+                    return WholeLens(at, shape, domain)
+                return RecordLens(
                     at, shape, domain.cls, dict(zip(domain.fields, self._parts(domain.parts, at), strict=True))
                 )
             case TupleDomain():
-                return Tuple(at, shape, self._parts(domain.parts, at))
+                return TupleLens(at, shape, self._parts(domain.parts, at))
             case SequenceDomain():
-                return Sequence(at, shape, self._parts([domain.elements] * domain.longest, at + 1))
+                return SequenceLens(at, shape, self._parts([domain.elements] * domain.longest, at + 1))
             case SubsetDomain():
-                return Members(at, shape, domain)
+                return SubsetLens(at, shape, domain)
             case OptionalDomain() | PossiblyDomain() if len(domain.slots) > 1:
-                return OrNothing(at, shape, domain.nothing, self.at(domain.domain, at + 1))
-        return Leaf(at, shape, domain)
+                return OptionalLens(at, shape, domain.nothing, self.at(domain.domain, at + 1))
+        return LeafLens(at, shape, domain)
 
     def _parts(self, domains: Iterable[Domain[Any]], at: int) -> tuple[Lens, ...]:
         lenses: list[Lens] = []
@@ -341,11 +342,11 @@ class Lenses:
             at += lenses[-1].slots
         return tuple(lenses)
 
-    def _shape(self, domain: Domain[Any]) -> Shape:
+    def _shape(self, domain: Domain[Any]) -> LensShape:
         """The same one for domains that have the same values, types and all, by the same codes."""
         shape = self._shape_of.get(domain)
         if shape is None:
-            shape = self._shapes.setdefault((type(domain), *self._told_apart_by(domain)), Shape(domain))
+            shape = self._shapes.setdefault((type(domain), *self._told_apart_by(domain)), LensShape(domain))
             self._shape_of[domain] = shape
         return shape
 

@@ -4,7 +4,8 @@ The slots of a state lie in *groups* of a few bits. For each value of a group, a
 that pays (a *lookup*), there is the set of tables whose outcome is the usual one whatever the other slots hold: an
 action is disabled, an invariant holds. A state that is looked up a dozen times leaves a handful of tables to walk.
 
-For a property of steps it is the outcome if the step changes nothing of what the property looks at.
+For a property of steps it is the outcome if the step changes nothing of what the property looks at. Databases prune
+by such sets, one bit for each candidate, as bitmap indexes.
 """
 
 from __future__ import annotations

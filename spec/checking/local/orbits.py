@@ -29,7 +29,7 @@ MANY = 1 << 32
 """Stands for the number of permutations where they are not listed."""
 
 
-class Move(NamedTuple):
+class SlotMove(NamedTuple):
     """What a permutation does with a slot."""
 
     target: int
@@ -73,7 +73,9 @@ def _where(place: Place) -> tuple[int, int, int]:
 
 def listed(layout: Layout, least: Least) -> Orbits:
     """All images of all windows, for a group that is listed."""
-    moves = [{image.source: Move(target, image) for target, image in enumerate(images)} for images in least.images]
+    moves = [
+        {image.source: SlotMove(target, image) for target, image in enumerate(images)} for images in least.images
+    ]
     rows: list[list[tuple[int, ...]]] = [[] for _ in range(layout.words)]
     tables, used = [], 0
     for window in _windows(layout.slots, moves):
@@ -91,7 +93,7 @@ def listed(layout: Layout, least: Least) -> Orbits:
     )
 
 
-def _windows(places: Sequence[Place], moves: Sequence[dict[int, Move]]) -> Iterator[range]:
+def _windows(places: Sequence[Place], moves: Sequence[dict[int, SlotMove]]) -> Iterator[range]:
     """Neighbouring slots, of which one other slot at most tells whether they are in use."""
     widest = next((bits for most, bits in WIDEST if len(moves) <= most), NARROW)
     first = 0
@@ -104,12 +106,12 @@ def _windows(places: Sequence[Place], moves: Sequence[dict[int, Move]]) -> Itera
     yield range(first, len(places))
 
 
-def _guards(moves: Sequence[dict[int, Move]], window: range) -> set[int]:
+def _guards(moves: Sequence[dict[int, SlotMove]], window: range) -> set[int]:
     """What tells whether slots of a window are in use, and does not lie in it."""
     return {its[slot].image.guard for its in moves for slot in window} - set(window) - {-1}
 
 
-def _place(places: Sequence[Place], moves: Sequence[dict[int, Move]], window: range) -> tuple[int, ...]:
+def _place(places: Sequence[Place], moves: Sequence[dict[int, SlotMove]], window: range) -> tuple[int, ...]:
     """Where a window lies, word, shift and mask, and its guard; and how far left the guard stands of the window."""
     last, width = places[window[-1]], sum(places[slot].width for slot in window)
     guard = (0, 0, 0)
@@ -118,7 +120,7 @@ def _place(places: Sequence[Place], moves: Sequence[dict[int, Move]], window: ra
     return last.word, last.shift, (1 << width) - 1, *guard, width
 
 
-def _images(places: Sequence[Place], words: int, moves: Sequence[dict[int, Move]], window: range) -> Any:
+def _images(places: Sequence[Place], words: int, moves: Sequence[dict[int, SlotMove]], window: range) -> Any:
     """By word, value of the window and its guard, and permutation: the share that the window has in the word."""
     _, low, _, _, _, guard_mask, width = _place(places, moves, window)
     values = np.arange((guard_mask + 1) << width, dtype=np.int64)

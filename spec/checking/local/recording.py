@@ -1,5 +1,9 @@
 """One evaluation, recorded: which slots an action or property read, in order, and what came of it.
 
+Elsewhere this is dynamic symbolic (concolic) execution: the evaluation runs on one concrete state, and what is kept
+of it holds for every state with the same *path condition*, here the codes of the slots that were read. What is done
+with it is what a tracing JIT does: a path is recorded once in Python, and compiled code takes it from then on.
+
 An action is a function of the state, so what it reads next depends on what it has read: two states that agree in
 the slots of a recorded path share its outcome. That is all that the tables of `tables` are made of.
 
@@ -15,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from spec.checking.local.lazy import Copy, Elsewhere, Seen, Writes
-from spec.checking.local.lenses import Lens, Lenses, Record, Unlike
+from spec.checking.local.lazy import Copy, ReadSlots, UnrecordedReads, Writes
+from spec.checking.local.lenses import Lens, Lenses, RecordLens, Unlike
 from spec.checking.model import EvaluationFailed, Model
 from spec.language.errors import Bounded, Disabled, OutOfDomain, SpecificationError
 from spec.language.part import Action, Instance
@@ -137,7 +141,7 @@ class Recorder:
         return self._recorded(_Judge(instance, sought, over_steps=True), registers)
 
     def _recorded(self, evaluate: _Act | _Judge, registers: Sequence[int]) -> Recorded:
-        seen = Seen(self._places, registers)
+        seen = ReadSlots(self._places, registers)
         view = self._lazily
         view.load(seen)
         writes: Writes = {}
@@ -146,7 +150,7 @@ class Recorder:
             outcome = evaluate(view)
             writes = view.writes
         except Unlike:
-            outcome, _ = self._on_plain_values(evaluate, Seen(self._places, registers))
+            outcome, _ = self._on_plain_values(evaluate, ReadSlots(self._places, registers))
             if outcome != LEFT:
                 outcome, writes = self._on_plain_values(evaluate, seen)
         except KeyboardInterrupt:
@@ -163,7 +167,7 @@ class Recorder:
         self.model.under_way.now = None
         return Recorded(reads, outcome, writes)
 
-    def _on_plain_values(self, evaluate: _Act | _Judge, seen: Seen) -> tuple[int, Writes]:
+    def _on_plain_values(self, evaluate: _Act | _Judge, seen: ReadSlots) -> tuple[int, Writes]:
         """The outcome, and what is written. Every cell that is looked at or assigned to is read whole."""
         view = self._plainly
         view.load(seen)
@@ -176,7 +180,7 @@ class Recorder:
         except BaseException:
             return FAILED, {}
 
-    def _do_again(self, evaluate: _Act | _Judge, seen: Seen, outcome: int, writes: Writes, often: bool) -> None:
+    def _do_again(self, evaluate: _Act | _Judge, seen: ReadSlots, outcome: int, writes: Writes, often: bool) -> None:
         """Compare with what comes of plain values in a state that agrees in what was read.
 
         Raises:
@@ -189,7 +193,7 @@ class Recorder:
             others += [[0] * len(seen.registers), seen.registers]
         self._elsewhere = seen.registers
         for other in others:
-            there = Elsewhere(self._places, self._mixed(seen, other))
+            there = UnrecordedReads(self._places, self._mixed(seen, other))
             its_outcome, its_writes = self._on_plain_values(evaluate, there)
             same = its_outcome == outcome
             if same and outcome == ENABLED:
@@ -200,7 +204,7 @@ class Recorder:
             if not same:
                 raise EvaluationFailed(self._told(evaluate), DIFFERS, self._shown(seen.registers))
 
-    def _mixed(self, seen: Seen, other: Sequence[int]) -> list[int]:
+    def _mixed(self, seen: ReadSlots, other: Sequence[int]) -> list[int]:
         """Registers that agree with what was seen, and are otherwise those of another state, cell by cell."""
         mixed, step = list(other), 2 * self.n_slots
         if step not in seen:
@@ -234,7 +238,7 @@ DIFFERS = (
 )
 
 
-def _written(writes: Writes, slot: int, there: Seen) -> int:
+def _written(writes: Writes, slot: int, there: ReadSlots) -> int:
     """What a slot holds afterwards."""
     code = writes.get(slot, there[slot])
     return there[code.slot] if isinstance(code, Copy) else code
@@ -292,7 +296,7 @@ class _Judge:
             return FOUND
         except Disabled:
             raise SpecificationError("`require` and `bound` belong into actions") from None
-        if self.over_steps and view.no_step(view.seen):  # somebody did not let it pass
+        if self.over_steps and view.no_step(view.seen):  # the property caught what was to end it
             return FOUND
         if answer is self.sought:
             return FOUND
@@ -316,9 +320,9 @@ class _View:
         layout = self.model.layout
         self.s, self.then = layout.states(layout, self.here), layout.states(layout, self.before)
         self.writes: Writes = {}
-        self.seen: Seen
+        self.seen: ReadSlots
 
-    def load(self, seen: Seen) -> None:
+    def load(self, seen: ReadSlots) -> None:
         """Look at what is in other registers; what was assigned is forgotten."""
         self.seen, self.writes = seen, {}
         self.here.values.load(seen)
@@ -326,11 +330,11 @@ class _View:
         self.here.dirty.clear()
         self.here.writer = None
 
-    def no_step(self, seen: Seen) -> bool:
+    def no_step(self, seen: ReadSlots) -> bool:
         """Whether it was found out that there is no step."""
         return seen.get(self.first_step_slot) == len(self.model.actions)
 
-    def action_of(self, seen: Seen) -> Action:
+    def action_of(self, seen: ReadSlots) -> Action:
         """That of the step.
 
         Raises:
@@ -346,9 +350,9 @@ class _Cells(dict[int, Any]):
     """The values of the cells that were looked at or assigned to."""
 
     __slots__ = ("seen",)
-    seen: Seen
+    seen: ReadSlots
 
-    def load(self, seen: Seen) -> None:
+    def load(self, seen: ReadSlots) -> None:
         self.clear()
         self.seen = seen
 
@@ -368,7 +372,9 @@ class _Lazily(_View):
         self.here, self.before = _BlindRow(), Row()
         super().__init__(recorder, _LazyCells(self.lenses), _LazyCells(before))
         at = self.first_step_slot
-        self._step = Record(at, None, Step, {"action": _ActionName(at, self), "parameters": _Parameters(at, self)})
+        self._step = RecordLens(
+            at, None, Step, {"action": _ActionName(at, self), "parameters": _Parameters(at, self)}
+        )
 
     def step(self) -> Any:
         return self._step.look(self.seen)
@@ -417,7 +423,7 @@ class _ActionName(Lens):
         super().__init__(at, 1, None)
         self.view = view
 
-    def look(self, seen: Seen) -> str:
+    def look(self, seen: ReadSlots) -> str:
         return self.view.action_of(seen).name
 
 
@@ -426,7 +432,7 @@ class _Parameters(Lens):
         super().__init__(at, 2, None)
         self.view = view
 
-    def look(self, seen: Seen) -> Any:
+    def look(self, seen: ReadSlots) -> Any:
         return self.view.action_of(seen).instances[seen[self.at + 1]].parameters
 
 

@@ -72,7 +72,7 @@ NONE = Orbits(
 """Of a search that does not go by orbits."""
 
 
-class Room(NamedTuple):
+class OrbitScratch(NamedTuple):
     """Room to work in, of one worker."""
 
     left: Array
@@ -90,7 +90,7 @@ class Room(NamedTuple):
     """By value what it is told apart by; the trace, the traces of the best path, the best image."""
 
     @classmethod
-    def of(cls, words: int, orbits: Orbits) -> Room:
+    def of(cls, words: int, orbits: Orbits) -> OrbitScratch:
         """For states of so many words."""
         values, slots = len(orbits.relations.begins), len(orbits.relations.slots)
         listed = 0 if values else orbits.permutations
@@ -111,11 +111,11 @@ that was tried last."""
 
 
 @compiled
-def represent_in(shape: Any, orbits: Orbits, states: Array, at: int, room: Room) -> bool:
+def represent_in(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScratch) -> bool:
     """Put the representative of its orbit in the place of the state that begins here; whether it may be another."""
     if orbits.relations.begins.shape[0] > 0:
-        return _canonical(orbits.relations, states, at, room)
-    return _least(shape, orbits, states, at, room)
+        return _canonical(orbits.relations, states, at, scratch)
+    return _least(shape, orbits, states, at, scratch)
 
 
 # A small group.
@@ -130,10 +130,10 @@ def _looked_at(windows: Array, window: int, states: Array, at: int, permutations
 
 
 @compiled
-def _least(shape: Any, orbits: Orbits, states: Array, at: int, room: Room) -> bool:
+def _least(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScratch) -> bool:
     """The same for a group that is listed: the representative is the least image."""
     windows, images = orbits.windows, orbits.images
-    every, image, word_of, left = uint64(0xFFFFFFFFFFFFFFFF), room.image, room.word_of, room.left
+    every, image, word_of, left = uint64(0xFFFFFFFFFFFFFFFF), scratch.image, scratch.word_of, scratch.left
     side = word_of.shape[0]
     for g in range(orbits.permutations):
         left[g] = True
@@ -313,9 +313,9 @@ def _rename(
 
 
 @compiled
-def _search(relations: Relations, number: int, last: int, room: Room) -> None:
-    """Go through the tree of orders below the node of level 0; the best image is left in the room."""
-    facts, marks, numbers, words, image = room.facts, room.marks, room.numbers, room.words, room.image
+def _search(relations: Relations, number: int, last: int, scratch: OrbitScratch) -> None:
+    """Go through the tree of orders below the node of level 0; the best image is left in the scratch."""
+    facts, marks, numbers, words, image = scratch.facts, scratch.marks, scratch.numbers, scratch.words, scratch.image
     values, first, width = relations.begins.shape[0], facts.shape[0] // 2, image.shape[0]
     size = 3 * values + _OF_NODE
     best_order = (values + 1) * size
@@ -399,9 +399,9 @@ def _search(relations: Relations, number: int, last: int, room: Room) -> None:
 
 
 @compiled
-def _canonical(relations: Relations, states: Array, at: int, room: Room) -> bool:
+def _canonical(relations: Relations, states: Array, at: int, scratch: OrbitScratch) -> bool:
     """The same for a group that is not listed."""
-    facts, marks, numbers, words, image = room.facts, room.marks, room.numbers, room.words, room.image
+    facts, marks, numbers, words, image = scratch.facts, scratch.marks, scratch.numbers, scratch.words, scratch.image
     values, slots = relations.begins.shape[0], relations.slots
     here = marks[marks.shape[0] - 1] + 1
     marks[marks.shape[0] - 1] = here
@@ -434,7 +434,7 @@ def _canonical(relations: Relations, states: Array, at: int, room: Room) -> bool
     numbers[3 * values + _CELLS] = _split(numbers, root, values, words)
     numbers[3 * values + _CELLS] = _refined(relations, facts, slots.shape[0], last, numbers, root, words)
     if _aim(relations, facts, number, marks, numbers, root):
-        _search(relations, number, last, room)
+        _search(relations, number, last, scratch)
     else:
         name = (values + 1) * (3 * values + _OF_NODE) + 2 * values
         _rename(relations, facts, number, numbers, root, name, image)

@@ -1,6 +1,6 @@
-"""Seeking: what a sweep met somewhere in a level is sought in it, and of all places the lowest is told.
+"""Seeking: what a sweep discovered somewhere in a level is sought in it, and the lowest of all places is told.
 
-A sweep only leaves a flag on the table that had something to tell. That is rare, so it costs nothing to go through
+A sweep only leaves a flag on the table that has something to tell. That is rare, so it costs nothing to go through
 the level once more. Predecessors of a state are sought in the same way.
 
 A search goes by the states of a level and by the tables, and by nothing else: neither by what a sweep knew of these
@@ -18,10 +18,10 @@ import numpy as np
 from spec.checking.endings import Arrival, Ending
 from spec.checking.local import kernels
 from spec.checking.local.jit import Array
-from spec.checking.local.kernels import Lot, Scratch
+from spec.checking.local.kernels import Scratch, StateRanges
 from spec.checking.local.recording import FAILED, FOUND
 from spec.checking.local.shape import shape_of
-from spec.checking.local.tables import Tables
+from spec.checking.local.tables import DecisionTables
 from spec.checking.met import STEP, Failure, Met
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
 from spec.language.state import Values
@@ -30,8 +30,8 @@ PATIENCE = 64
 """Unknown paths that are learned together; the more, the more of them are the same."""
 
 
-class Hit(NamedTuple):
-    """The lowest place of something: where a step leads, or a state; whence, and the table of the step."""
+class Match(NamedTuple):
+    """The lowest match of a search: where a step leads, or a state; from where, and the table of the step."""
 
     end: bytes
     before: bytes
@@ -42,10 +42,10 @@ class Seeker:
     """Knows from tables what there is to be met, and finds it again.
 
     Args:
-        scratch: room to work in, for nobody else meanwhile.
+        scratch: room to work in, which nothing else uses meanwhile.
     """
 
-    def __init__(self, tables: Tables, scratch: Scratch):
+    def __init__(self, tables: DecisionTables, scratch: Scratch):
         self.tables, self.model, self.scratch = tables, tables.model, scratch
         self.words = tables.words
         self._missing = np.zeros(PATIENCE * (2 * tables.words + 2), np.uint64)
@@ -53,25 +53,25 @@ class Seeker:
 
     def load(self) -> None:
         """Have the compiled code there, before the clock runs."""
-        self.arrivals(Lot.of(np.zeros((0, self.words), np.uint64)), [])
+        self.arrivals(StateRanges.of(np.zeros((0, self.words), np.uint64)), [])
 
-    def in_states(self, lot: Lot, flags: Array, met: Met) -> None:
+    def in_states(self, where: StateRanges, flags: Array, met: Met) -> None:
         """Properties of states, in states that were judged."""
         for number, tables in self._flagged("state", flags):
-            found = self._lowest(lot, kernels.IN_STATE, tables, FOUND)
-            failed = self._lowest(lot, kernels.IN_STATE, tables, FAILED) if 2 in flags[tables] else None
+            found = self._lowest(where, kernels.IN_STATE, tables, FOUND)
+            failed = self._lowest(where, kernels.IN_STATE, tables, FAILED) if 2 in flags[tables] else None
             if found is not None:
                 met.end(number, Ending(found.end))
             if failed is not None and (found is None or failed.end < found.end):
                 met.failures.append(Failure(failed.end, number, self._failure_in_state(failed.end, number)))
 
-    def in_steps(self, lot: Lot, flags: Array, decided: Collection[int], met: Met) -> None:
+    def in_steps(self, where: StateRanges, flags: Array, decided: Collection[int], met: Met) -> None:
         """Properties of steps, and what comes of actions themselves, in states that were expanded."""
         actions = self.tables.actions
         steps = dict(self._flagged("step", flags))
         every = [table for tables in steps.values() for table in tables]
         if 2 in flags[:actions] or 2 in flags[every]:
-            failed = self._known(lot, kernels.FAILS, every, FAILED)
+            failed = self._known(where, kernels.FAILS, every, FAILED)
             met.failures.append(Failure(failed.before, STEP, self._failure_in_steps(failed, decided)))
             return
         sought = {number: (kernels.BY_STEP, tables) for number, tables in steps.items()}
@@ -79,49 +79,49 @@ class Seeker:
             sought[self.type_ok] = kernels.OUTSIDE, []
         for number, (what, tables) in sought.items():
             if number not in decided:
-                found = self._known(lot, what, tables, FOUND)
+                found = self._known(where, what, tables, FOUND)
                 step = self.tables.all[found.table]
                 after = b"" if what == kernels.OUTSIDE else found.end
                 met.end(number, Ending(after, found.before, step.number, step.index))
         if flags[-1] and self.tables.seeks_deadlocks and self.deadlock not in decided:
-            met.end(self.deadlock, Ending(self._known(lot, kernels.DEAD).end))
+            met.end(self.deadlock, Ending(self._known(where, kernels.DEAD).end))
 
-    def arrivals(self, lot: Lot, targets: Collection[bytes]) -> dict[bytes, Arrival]:
+    def arrivals(self, where: StateRanges, targets: Collection[bytes]) -> dict[bytes, Arrival]:
         """The lowest way in which each of these states is reached from those of a level, if it is."""
-        found = self._sought(lot, kernels.TO_STATE, targets=sorted(targets))
-        steps = ((hit, self.tables.all[hit.table]) for hit in found)
-        return {hit.end: Arrival(hit.before, step.number, step.index) for hit, step in steps}
+        found = self._sought(where, kernels.TO_STATE, targets=sorted(targets))
+        steps = ((match, self.tables.all[match.table]) for match in found)
+        return {match.end: Arrival(match.before, step.number, step.index) for match, step in steps}
 
     def _flagged(self, kind: str, flags: Array) -> Iterable[tuple[int, list[int]]]:
         """The tables of properties of which some table was flagged."""
         return [(number, tables) for number, tables in self.tables.of_kind(kind).items() if flags[tables].any()]
 
-    def _known(self, lot: Lot, what: int, tables: Sequence[int] = (), outcome: int = 0) -> Hit:
-        found = self._lowest(lot, what, tables, outcome)
+    def _known(self, where: StateRanges, what: int, tables: Sequence[int] = (), outcome: int = 0) -> Match:
+        found = self._lowest(where, what, tables, outcome)
         assert found is not None, "what was flagged is there"
         return found
 
-    def _lowest(self, lot: Lot, what: int, tables: Sequence[int] = (), outcome: int = 0) -> Hit | None:
-        return next(iter(self._sought(lot, what, tables, outcome)), None)
+    def _lowest(self, where: StateRanges, what: int, tables: Sequence[int] = (), outcome: int = 0) -> Match | None:
+        return next(iter(self._sought(where, what, tables, outcome)), None)
 
     def _sought(
         self,
-        lot: Lot,
+        where: StateRanges,
         what: int,
         tables: Sequence[int] = (),
         outcome: int = 0,
         targets: Sequence[bytes] = (),
-    ) -> list[Hit]:
+    ) -> list[Match]:
         """The lowest of what is sought; of steps to targets, for each that is reached."""
         wanted = np.frombuffer(b"".join(targets), ">u8").astype(np.uint64)
         found = np.full(max(1, len(targets)), -1, np.int64)
         best = np.zeros((len(found), 2 * self.words), np.uint64)
         cursor = np.zeros(2, np.int64)
-        while cursor[0] < len(lot.ranges):
+        while cursor[0] < len(where.ranges):
             missing = kernels.seek(
                 shape_of(self.words),
-                lot.states,
-                lot.ranges,
+                where.words,
+                where.ranges,
                 cursor,
                 self.tables.program(),
                 what,
@@ -138,7 +138,7 @@ class Seeker:
         width = 8 * self.words
         ends = (row.astype(">u8").tobytes() for row in best)
         return [
-            Hit(packed[:width], packed[width:], table)
+            Match(packed[:width], packed[width:], table)
             for packed, table in zip(ends, found.tolist(), strict=True)
             if table >= 0
         ]
@@ -153,7 +153,7 @@ class Seeker:
             return failure
         return self._not_repeated(self.model.properties[number].name, state)
 
-    def _failure_in_steps(self, failed: Hit, decided: Collection[int]) -> EvaluationFailed:
+    def _failure_in_steps(self, failed: Match, decided: Collection[int]) -> EvaluationFailed:
         state, step = self._unpacked(failed.before), self.tables.all[failed.table]
         try:
             self.model.expand(state, [number for number in self.tables.of_kind("step") if number not in decided])

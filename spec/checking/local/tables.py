@@ -2,8 +2,9 @@
 
 Each instance of an action and of a property has a table of its own, a tree: a node names a slot and has an edge for
 each code in it, and a path ends in what was recorded of it. An edge is an offset into `code`, if positive that of the
-next node, if negative an outcome; 0 is what nobody has met yet. The writes of an action are kept as they are applied,
-`word & ~clear | put` for each word of the state, and copies of slots to slots beside them.
+next node, if negative an outcome; 0 is a path that is not learned yet. The writes of an action are kept as they are
+applied, `word & ~clear | put` for each word of the state, and copies of slots to slots beside them. Elsewhere such
+trees are multi-valued decision diagrams; `compact` makes of them what is walked, in which equal subtrees are shared.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from spec.language.part import Instance
 
 
 @dataclass(frozen=True)
-class Table:
-    """Whose table it is: an instance of an action or of a property."""
+class DecisionTable:
+    """What a table belongs to: an instance of an action or of a property."""
 
     kind: str
     """action, state (a property of states) or step."""
@@ -43,7 +44,7 @@ class Table:
     """What the property answers where there is something to find."""
 
 
-class Growing:
+class GrowingArray:
     """A flat array that grows as it is written to."""
 
     def __init__(self, dtype: Any, columns: int = 1, used: int = 0):
@@ -71,7 +72,7 @@ class Growing:
         return at
 
 
-class Tables:
+class DecisionTables:
     """What was learned of a model so far.
 
     Args:
@@ -85,8 +86,8 @@ class Tables:
         slots = self.recorder.slots
         self.seeks_deadlocks = model.numbers([DEADLOCK])[0] in properties
         in_states, in_steps = split(model, properties)
-        self.all: list[Table] = [
-            Table("action", number, index, instance)
+        self.all: list[DecisionTable] = [
+            DecisionTable("action", number, index, instance)
             for number, action in enumerate(model.actions)
             for index, instance in enumerate(action.instances)
         ]
@@ -103,11 +104,11 @@ class Tables:
         self._places = dict(
             zip(self._nodes, zip(slots.registers, slots.shifts, slots.masks, strict=True), strict=True)
         )
-        self.code = Growing(np.int32, used=1)  # offset 0 means unknown
-        self.root = Growing(np.int32, used=len(self.all))
-        self.effects = Growing(np.uint64, 2 * self.words, used=EFFECTS)
-        self.spans = Growing(np.int32, 2, used=EFFECTS)
-        self.copies = Growing(np.int32, 5)
+        self.code = GrowingArray(np.int32, used=1)  # offset 0 means unknown
+        self.root = GrowingArray(np.int32, used=len(self.all))
+        self.effects = GrowingArray(np.uint64, 2 * self.words, used=EFFECTS)
+        self.spans = GrowingArray(np.int32, 2, used=EFFECTS)
+        self.copies = GrowingArray(np.int32, 5)
         self._effects: dict[tuple[Any, ...], int] = {}
         self._written: list[int] = [0] * EFFECTS
         self._looked_at = [0] * len(self.all)
@@ -115,7 +116,7 @@ class Tables:
         """The slots of the state at hand, one bit for each."""
 
         self.masks = Masks(model.layout.slots, len(self.all))
-        self.affects = Growing(np.uint64, self.masks.words, used=EFFECTS)
+        self.affects = GrowingArray(np.uint64, self.masks.words, used=EFFECTS)
         """By effect, the tables that look at something it writes, one bit for each."""
         self.step_of = np.array(
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
@@ -127,9 +128,9 @@ class Tables:
         self.learned = 0
         """Paths so far."""
 
-    def _of_properties(self, kind: str, numbers: Sequence[int]) -> list[Table]:
+    def _of_properties(self, kind: str, numbers: Sequence[int]) -> list[DecisionTable]:
         return [
-            Table(kind, number, index, instance, self.model.properties[number].kind == "sometimes")
+            DecisionTable(kind, number, index, instance, self.model.properties[number].kind == "sometimes")
             for number in numbers
             for index, instance in enumerate(self.model.properties[number].instances)
         ]
@@ -194,7 +195,7 @@ class Tables:
         self.learned += 1
 
     def outcome(self, number: int, registers: Sequence[int]) -> int:
-        """The outcome for what is in the registers; -1 if nobody has learned it."""
+        """The outcome for what is in the registers; -1 if that is not learned yet."""
         code, places, at = self.code.view, self._places, self.root.view[number]
         while at > 0:
             register, shift, mask = places[code[at]]

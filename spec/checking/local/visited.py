@@ -17,14 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from spec.checking.local.jit import Array
 from spec.checking.local.kernels import (
     AT_ONCE,
     PARTITIONS,
     TAG_SHIFT,
-    Lot,
-    Marked,
+    MarkedRanges,
     Outbox,
     Scratch,
+    StateRanges,
     Storage,
     credit,
     insert,
@@ -48,8 +49,6 @@ FEWEST = 1024
 FEW = 1 << 16
 """States that are rather copied than looked at piece by piece."""
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
-
-Array = np.ndarray[Any, Any]
 
 
 class Visited:
@@ -177,13 +176,13 @@ class Visited:
         for region in self._regions:
             region.give_back()
 
-    def newest(self) -> Marked:
+    def newest(self) -> MarkedRanges:
         """The newest level that is complete, where it lies, with its marks: those of other levels are gone."""
-        return Marked(self.states, self._marks, self.levels[-1])
+        return MarkedRanges(self.states, self._marks, self.levels[-1])
 
-    def lot(self, number: int) -> Lot:
+    def ranges_of(self, number: int) -> StateRanges:
         """The states of a level, the first being 1, where they lie."""
-        return Lot(self.states, np.ascontiguousarray(self.levels[number - 1][:, :2]))
+        return StateRanges(self.states, np.ascontiguousarray(self.levels[number - 1][:, :2]))
 
     def level(self, number: int) -> Array:
         """The states of a level, brought together: an array of (states, words)."""

@@ -2,7 +2,7 @@
 
 They take the very steps that `spec.checking.walks` would take. A walk that comes to something unknown is put aside,
 others go on, and when enough of them wait it is learned for all; then each goes on where it was. So it does not
-matter for any run what was learned before, or by whom.
+matter for any run what was learned before, or for which run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spec.checking.local.compiling import Wide
 from spec.checking.local.jit import Array, compiled, mixed
 from spec.checking.local.kernels import Program, apply, ask, clear, follow, listed, mask, trailing_zeros
 from spec.checking.local.shape import shape_of
-from spec.checking.local.tables import Tables
+from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.paths import Path
 from spec.checking.sketch import REGISTERS, ZEROS, Sketch
@@ -34,7 +34,7 @@ from spec.language.state import Values
 WAITING = 64
 """Walks that are put aside before what they miss is learned; the more, the more of them miss the same."""
 QUOTA = 1 << 19
-"""Steps after which a worker comes back, so that somebody can look at what was done and end it."""
+"""Steps after which a worker returns: then progress is told, and Ctrl-C is heard."""
 
 
 class Plan(NamedTuple):
@@ -56,8 +56,8 @@ class Plan(NamedTuple):
     """Steps, levels, bits, whether by instance, the property `deadlock` or NOTHING."""
 
 
-class Notes(NamedTuple):
-    """What a worker came across."""
+class WalkerOutput(NamedTuple):
+    """What came of the runs that a worker did, and how far it is."""
 
     enabled: Array
     taken: Array
@@ -73,13 +73,13 @@ class Notes(NamedTuple):
     waiting: Array
     """Walks that were put aside: run, steps, what was found on the last one, chance, state, witnesses seen."""
     missing: Array
-    """Paths that nobody has learned: the table, and the registers."""
+    """Paths that are not learned yet: the table, and the registers."""
     cursor: Array
     """The next run and the one behind the last; walks put aside; missing paths; of the walks that were put aside
     before, those that go on already, and how many they are."""
 
 
-class Room(NamedTuple):
+class WalkerScratch(NamedTuple):
     """Room to work in, of one worker."""
 
     registers: Array
@@ -117,19 +117,19 @@ def _draw_weights(plan: Plan, key: Any, weights: Array) -> None:
 
 
 @compiled
-def _sketched(notes: Notes, state: Array, words: int) -> None:
+def _sketched(output: WalkerOutput, state: Array, words: int) -> None:
     """See `sketch.note`."""
     hashed = uint64(_STRIDE)
     for k in range(words):
         hashed = mixed(hashed ^ state[k])
     zeros = np.uint8(trailing_zeros(hashed | (uint64(1) << uint64(ZEROS))) + uint64(1))
     at = hashed >> uint64(ZEROS)
-    if zeros > notes.sketch[at]:
-        notes.sketch[at] = zeros
+    if zeros > output.sketch[at]:
+        output.sketch[at] = zeros
 
 
 @compiled
-def _judged(plan: Plan, notes: Notes, seen: Array, table: Any, outcome: int, length: Any, found: Any) -> Any:
+def _judged(plan: Plan, output: WalkerOutput, seen: Array, table: Any, outcome: int, length: Any, found: Any) -> Any:
     """What is broken so far, when a property has an outcome that is not the usual one. Witnesses are noted."""
     if outcome == _FAILED:
         return FAILED
@@ -139,18 +139,18 @@ def _judged(plan: Plan, notes: Notes, seen: Array, table: Any, outcome: int, len
     bit = uint64(1) << uint64(witness & 63)
     if seen[witness >> 6] & bit == uint64(0):
         seen[witness >> 6] |= bit
-        notes.witnessed[witness] += 1
-        notes.earliest[witness] = min(notes.earliest[witness], length)
+        output.witnessed[witness] += 1
+        output.earliest[witness] = min(output.earliest[witness], length)
     return found
 
 
 @compiled
-def _chosen(plan: Plan, program: Program, room: Room, total: Any, one: Any, other: Any) -> int:
+def _chosen(plan: Plan, program: Program, scratch: WalkerScratch, total: Any, one: Any, other: Any) -> int:
     """The table of the step that is chosen by two numbers."""
-    enabled, step_of = room.enabled, program.step_of
+    enabled, step_of = scratch.enabled, program.step_of
     left, action = one % total, 0
     while True:
-        weight = room.weights[action] if enabled[action] > 0 else uint64(0)
+        weight = scratch.weights[action] if enabled[action] > 0 else uint64(0)
         if plan.asked[3] != 0:
             weight *= uint64(enabled[action])
         if left < weight:
@@ -158,12 +158,12 @@ def _chosen(plan: Plan, program: Program, room: Room, total: Any, one: Any, othe
         left -= weight
         action += 1
     rank = np.int64(other % uint64(enabled[action]))
-    for m in range(room.active.shape[0]):
-        word = room.active[m]
+    for m in range(scratch.active.shape[0]):
+        word = scratch.active[m]
         while word != uint64(0):
             table = np.int64(trailing_zeros(word)) + (m << 6)
             word &= word - uint64(1)
-            if np.int64(step_of[table] & uint64(0xFFFF)) == action and room.outcome_of[table] >= _LEFT:
+            if np.int64(step_of[table] & uint64(0xFFFF)) == action and scratch.outcome_of[table] >= _LEFT:
                 if rank == 0:
                     return int(table)
                 rank -= 1
@@ -171,20 +171,22 @@ def _chosen(plan: Plan, program: Program, room: Room, total: Any, one: Any, othe
 
 
 @compiled
-def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, history: Array, quota: int) -> int:
+def walk(
+    shape: Any, plan: Plan, program: Program, output: WalkerOutput, scratch: WalkerScratch, history: Array, quota: int
+) -> int:
     """Go on with the walks that were put aside, then with runs, until none is left or enough wait; steps done.
 
-    Into `history` goes the table of each step, as far as there is room.
+    Into `history` goes the table of each step, as far as there is scratch.
     """
     words = len(shape)
     initial, step_of, affects = plan.initial, program.step_of, program.affects
     steps, by_instance = plan.asked[0], plan.asked[3] != 0
     n_actions, n_judging, n_tables = program.bounds[0], program.bounds[1], program.bounds[2]
-    registers, live, active, outcome_of = room.registers, room.live, room.active, room.outcome_of
-    tables, outcomes, state, after = room.tables, room.outcomes, room.state, room.after
-    seen, enabled, weights = room.seen, room.enabled, room.weights
+    registers, live, active, outcome_of = scratch.registers, scratch.live, scratch.active, scratch.outcome_of
+    tables, outcomes, state, after = scratch.tables, scratch.outcomes, scratch.state, scratch.after
+    seen, enabled, weights = scratch.seen, scratch.enabled, scratch.weights
     masks, n_seen, all_actions = live.shape[0], seen.shape[0], weights.shape[0]
-    cursor, waiting, missing, end, figures = notes.cursor, notes.waiting, notes.missing, notes.end, notes.figures
+    cursor, waiting, missing, end, figures = output.cursor, output.waiting, output.missing, output.end, output.figures
     row = 4 + words + n_seen
     done = 0
     while done < quota and (cursor[4] < cursor[5] or cursor[0] < cursor[1]):
@@ -227,7 +229,7 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
             registers[2 * words] = step_of[n_actions]
             mask(program, registers, live)
             number = listed(live, 0, 0, n_tables, tables, 0)
-            follow(program, registers, number, tables, room.bases, outcomes)
+            follow(program, registers, number, tables, scratch.bases, outcomes)
             for i in range(number):
                 outcome, table = outcomes[i], tables[i]
                 if outcome == 0:
@@ -239,7 +241,7 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
                 outcome_of[table] = outcome
             if put_aside:
                 break
-            _sketched(notes, state, words)
+            _sketched(output, state, words)
             for a in range(all_actions):
                 enabled[a] = 0
             raises = closed = False
@@ -252,7 +254,7 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
                     if table >= n_judging:
                         break
                     if table >= n_actions:
-                        found = _judged(plan, notes, seen, table, outcome, step + 1, found)
+                        found = _judged(plan, output, seen, table, outcome, step + 1, found)
                     elif outcome == _FAILED:
                         raises = True
                     elif outcome == _CLOSED:
@@ -276,7 +278,7 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
 
             # Which step is taken, and what is the case about it?
             one, other = drawn + uint64(_STRIDE), drawn + uint64(2) * uint64(_STRIDE)
-            table = _chosen(plan, program, room, total, mixed(one), mixed(other))
+            table = _chosen(plan, program, scratch, total, mixed(one), mixed(other))
             outcome = outcome_of[table]
             if outcome == _LEFT:
                 found = 0
@@ -289,7 +291,7 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
                     for k in range(words):
                         registers[k] = after[k]
                     registers[2 * words] = step_of[table]
-                    follow(program, registers, number, tables, room.bases, outcomes)
+                    follow(program, registers, number, tables, scratch.bases, outcomes)
                     for i in range(number):
                         if outcomes[i] == _UNKNOWN:
                             put_aside = True
@@ -298,10 +300,10 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
                         break
                     for i in range(number):
                         if outcomes[i] != 0:
-                            found = _judged(plan, notes, seen, tables[i], outcomes[i], step + 2, found)
+                            found = _judged(plan, output, seen, tables[i], outcomes[i], step + 2, found)
             for a in range(all_actions):
-                notes.enabled[a] += enabled[a] > 0
-            notes.taken[np.int64(step_of[table] & uint64(0xFFFF))] += 1
+                output.enabled[a] += enabled[a] > 0
+            output.taken[np.int64(step_of[table] & uint64(0xFFFF))] += 1
             figures[1] += 1
             if step < history.shape[0]:
                 history[step] = table
@@ -340,8 +342,8 @@ def walk(shape: Any, plan: Plan, program: Program, notes: Notes, room: Room, his
 def load(words: int) -> None:
     """Have what walks run, see `compiling`."""
     model = Model(Wide(words=words))
-    with ThreadPoolExecutor(1) as pool:
-        CompiledWalker(Walks(model, model.numbers([TYPE_OK]), steps=1, seed=0), pool, 1)
+    with ThreadPoolExecutor(1) as threads:
+        CompiledWalker(Walks(model, model.numbers([TYPE_OK]), steps=1, seed=0), threads, 1)
     clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
 
 
@@ -350,13 +352,13 @@ class CompiledWalker:
 
     Args:
         asked: what is to be walked; a model that the local engine can hold.
-        pool: where the workers run.
+        threads: where the workers run.
         workers: how many.
     """
 
-    def __init__(self, asked: Walks, pool: ThreadPoolExecutor, workers: int):
-        self.asked, self.model, self.pool = asked, asked.model, pool
-        self.tables = Tables(asked.model, asked.properties)
+    def __init__(self, asked: Walks, threads: ThreadPoolExecutor, workers: int):
+        self.asked, self.model, self.threads = asked, asked.model, threads
+        self.tables = DecisionTables(asked.model, asked.properties)
         self.shape = shape_of(asked.model.layout.words)
         self.seconds_in_python = 0.0
         tables, properties = self.tables, asked.model.properties
@@ -373,17 +375,17 @@ class CompiledWalker:
             seed=np.array([splitmix.mixed(asked.seed & splitmix.MASK)], np.uint64),
             asked=np.array([asked.steps, *asked.manner, dead if dead in asked.properties else NOTHING], np.int64),
         )
-        self.workers = [self._room() for _ in range(workers)]
-        self._together([(0, 0)], _nobody)  # have the compiled code there, before the clock runs
+        self.workers = [self._scratch() for _ in range(workers)]
+        self._together([(0, 0)], _untold)  # have the compiled code there, before the clock runs
 
     def _words(self, state: Any) -> Array:
         packed = self.model.layout.pack(state)
         return np.frombuffer(packed.to_bytes(8 * len(self.shape), "big"), ">u8").astype(np.uint64)
 
-    def _room(self) -> Room:
+    def _scratch(self) -> WalkerScratch:
         words, tables, actions = len(self.shape), len(self.tables.all), len(self.model.actions)
         masks = len(self.plan.live)
-        return Room(
+        return WalkerScratch(
             registers=np.zeros(2 * words + 1, np.uint64),
             live=np.zeros(masks, np.uint64),
             active=np.zeros(masks, np.uint64),
@@ -402,11 +404,11 @@ class CompiledWalker:
     def _words_of_witnesses(self) -> int:
         return (len(self.witnesses) + 63) // 64
 
-    def _notes(self, first: int, last: int) -> Notes:
+    def _output(self, first: int, last: int) -> WalkerOutput:
         words, actions, witnesses = len(self.shape), len(self.model.actions), len(self.witnesses)
         cursor = np.zeros(6, np.int64)
         cursor[:2] = first, last
-        return Notes(
+        return WalkerOutput(
             enabled=np.zeros(actions, np.int64),
             taken=np.zeros(actions, np.int64),
             witnessed=np.zeros(witnesses, np.int64),
@@ -427,21 +429,21 @@ class CompiledWalker:
         """
         parts = max(1, min(len(self.workers), last - first))
         bounds = [first + (last - first) * part // parts for part in range(parts + 1)]
-        notes = self._together(list(pairwise(bounds)), on_progress)
-        end = min((End(*each.end.tolist()) for each in notes), key=lambda end: end.run)
+        outputs = self._together(list(pairwise(bounds)), on_progress)
+        end = min((End(*each.end.tolist()) for each in outputs), key=lambda end: end.run)
         if end.property == NOTHING:
-            return self._tally(notes, None)
+            return self._tally(outputs, None)
         if end.property == FAILED:
             PlainWalker(self.asked).walk(end.run, end.run + 1, on_progress)
             raise self._not_repeated(end)
         # Some have gone beyond it: what is told is what came of the runs up to this one.
-        return self._tally(self._together([(first, end.run + 1)], _nobody), end)
+        return self._tally(self._together([(first, end.run + 1)], _untold), end)
 
     def path(self, run: int, steps: int | None = None) -> Path:
         """The way that a run takes, for so many steps, or to its end."""
         history = np.zeros(self.asked.steps if steps is None else steps, np.int32)
-        notes = self._together([(run, run + 1)], _nobody, history)[0]
-        done = min(len(history), int(notes.figures[1]))
+        output = self._together([(run, run + 1)], _untold, history)[0]
+        done = min(len(history), int(output.figures[1]))
         choices = [self.tables.all[table] for table in history[:done].tolist()]
         return self._first_of(run), [(table.number, table.index) for table in choices]
 
@@ -452,9 +454,9 @@ class CompiledWalker:
 
     def _together(
         self, ranges: Sequence[tuple[int, int]], on_progress: OnWalkProgress, history: Array = _NO_HISTORY
-    ) -> list[Notes]:
-        """Let each worker do a range of runs. Nobody learns while others walk."""
-        every = [self._notes(*each) for each in ranges]
+    ) -> list[WalkerOutput]:
+        """Let each worker do a range of runs. Tables are learned only while no worker walks."""
+        every = [self._output(*each) for each in ranges]
         busy = list(zip(every, self.workers, strict=False))
         program = self.tables.program()
         while True:
@@ -463,49 +465,49 @@ class CompiledWalker:
                 go_on(busy[0])
             else:
                 with Held():  # a quota takes moments
-                    list(self.pool.map(go_on, busy))
-            on_progress(*(int(sum(notes.figures[at] for notes in every)) for at in (0, 1)))
+                    list(self.threads.map(go_on, busy))
+            on_progress(*(int(sum(output.figures[at] for output in every)) for at in (0, 1)))
             busy = [part for part in busy if _unfinished(part[0])]
             if not busy:
                 return every
-            if sum([self._learn(notes) for notes, _ in busy]):
+            if sum([self._learn(output) for output, _ in busy]):
                 program = self.tables.program()
 
-    def _go_on(self, program: Program, history: Array, part: tuple[Notes, Room]) -> None:
+    def _go_on(self, program: Program, history: Array, part: tuple[WalkerOutput, WalkerScratch]) -> None:
         walk(self.shape, self.plan, program, *part, history, QUOTA)
 
-    def _learn(self, notes: Notes) -> int:
+    def _learn(self, output: WalkerOutput) -> int:
         """Learn what a worker missed, and let it go on with what it put aside; how many paths it missed."""
         began = time.perf_counter()
-        cursor, reach = notes.cursor, 2 * len(self.shape) + 2
+        cursor, reach = output.cursor, 2 * len(self.shape) + 2
         missing = int(cursor[3])
-        for row in notes.missing[: missing * reach].reshape(-1, reach).tolist():
+        for row in output.missing[: missing * reach].reshape(-1, reach).tolist():
             self.tables.learn(row[0], row[1:])
-        waiting = notes.waiting.reshape(WAITING, -1)
+        waiting = output.waiting.reshape(WAITING, -1)
         left = np.concatenate([waiting[: cursor[2]], waiting[cursor[4] : cursor[5]]])
         waiting[: len(left)] = left
         cursor[2:] = 0, 0, 0, len(left)
         self.seconds_in_python += time.perf_counter() - began
         return missing
 
-    def _tally(self, every: Sequence[Notes], end: End | None) -> Tally:
+    def _tally(self, every: Sequence[WalkerOutput], end: End | None) -> Tally:
         def total(name: str) -> list[int]:
-            counts: list[int] = sum(getattr(notes, name) for notes in every).tolist()
+            counts: list[int] = sum(getattr(output, name) for output in every).tolist()
             return counts
 
         runs, steps, early, _ = total("figures")
         witnessed = dict(zip(self.witnesses, total("witnessed"), strict=True))
-        earliest = np.min([notes.earliest for notes in every], axis=0).tolist()
+        earliest = np.min([output.earliest for output in every], axis=0).tolist()
         return Tally(
             runs,
             steps,
             early,
-            max(int(notes.figures[3]) for notes in every),
+            max(int(output.figures[3]) for output in every),
             total("enabled"),
             total("taken"),
             {number: runs for number, runs in witnessed.items() if runs},
             {number: at for number, at in zip(self.witnesses, earliest, strict=True) if witnessed[number]},
-            Sketch(np.max([notes.sketch for notes in every], axis=0).tobytes()),
+            Sketch(np.max([output.sketch for output in every], axis=0).tobytes()),
             end,
         )
 
@@ -514,10 +516,10 @@ class CompiledWalker:
         return EvaluationFailed(f"run {end.run}", "it raises now and then: it is not deterministic", state)
 
 
-def _nobody(runs: int, steps: int) -> None:
-    """Watches."""
+def _untold(runs: int, steps: int) -> None:
+    """Nothing is told of how far these runs are."""
 
 
-def _unfinished(notes: Notes) -> bool:
-    cursor = notes.cursor
+def _unfinished(output: WalkerOutput) -> bool:
+    cursor = output.cursor
     return bool(cursor[0] < cursor[1] or cursor[2] or cursor[4] < cursor[5])

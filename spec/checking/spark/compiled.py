@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from spec.checking.endings import Arrival
-from spec.checking.local.crew import Crew
 from spec.checking.local.engine import SAMPLE, TUNINGS
-from spec.checking.local.kernels import Lot, Marked
+from spec.checking.local.kernels import MarkedRanges, StateRanges
 from spec.checking.local.seeking import Seeker
-from spec.checking.local.tables import Tables
+from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
+from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import Model
 from spec.checking.packed import Words
@@ -34,38 +34,38 @@ class Compiled(Work):
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, part: Part):
         super().__init__(model, properties, symmetry)
         self._part = part
-        self.tables = Tables(model, properties, symmetry)
+        self.tables = DecisionTables(model, properties, symmetry)
         self._reached = Visited(self.words, part.size, _spare(part, self.words))
         """The states that are expanded, and those to which they lead."""
-        self._pool = ThreadPoolExecutor(1)
-        self._crew = self._crew_over(self._reached)
-        self._seeker = Seeker(self.tables, self._crew.workers[0].scratch)
-        self._judges: tuple[Visited, Crew] | None = None
+        self._threads = ThreadPoolExecutor(1)
+        self._pool = self._pool_over(self._reached)
+        self._seeker = Seeker(self.tables, self._pool.workers[0].scratch)
+        self._judges: tuple[Visited, WorkerPool] | None = None
         self._tunings = list(TUNINGS)
         self._expanded = 0
 
-    def _crew_over(self, visited: Visited) -> Crew:
-        return Crew(self.tables, visited, 1, self._pool, self._part.size)
+    def _pool_over(self, visited: Visited) -> WorkerPool:
+        return WorkerPool(self.tables, visited, 1, self._threads, self._part.size)
 
-    def expand(self, states: Words, decided: Collection[int], report: Report) -> Marked:
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
         """Take every step from these states, see `Work`."""
-        crew, reached, notes = self._crew, self._reached, self._crew.workers[0].notes
+        pool, reached, output = self._pool, self._reached, self._pool.workers[0].output
         self.release()
         try:
-            crew.take_in(states.reshape(-1))
-            crew.complete()
-            notes.enabled[:] = notes.taken[:] = 0
+            pool.take_in(states.reshape(-1))
+            pool.complete()
+            output.enabled[:] = output.taken[:] = 0
             live = self.tables.live([*decided, *self.in_states])
-            flags = crew.sweep(live, _nothing)
+            flags = pool.sweep(live, _nothing)
         except OutOfMemory:
-            crew.start_over()
+            pool.start_over()
             self.release()
             raise
-        for coverage, enabled, taken in zip(report.coverage, crew.enabled, crew.taken, strict=True):
+        for coverage, enabled, taken in zip(report.coverage, pool.enabled, pool.taken, strict=True):
             coverage.enabled += int(enabled)
             coverage.taken += int(taken)
-        self._seeker.in_steps(reached.lot(1), flags, decided, report)
-        crew.complete()
+        self._seeker.in_steps(reached.ranges_of(1), flags, decided, report)
+        pool.complete()
         self._tune(states)
         return reached.newest()
 
@@ -76,15 +76,15 @@ class Compiled(Work):
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Look at the newest level, see `Work`."""
         if self._judges is None or self._judges[0] is not visited:
-            self._judges = visited, self._crew_over(visited)
-        crew, lot = self._judges[1], visited.newest().lot
+            self._judges = visited, self._pool_over(visited)
+        pool, newest = self._judges[1], visited.newest().unmarked
         live = self.tables.live([*decided, *self.in_steps], actions=False)
         if live.any():
-            self._seeker.in_states(lot, crew.sweep(live, _nothing), report)
+            self._seeker.in_states(newest, pool.sweep(live, _nothing), report)
 
     def arrivals(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Arrival]:
         """How some of the targets are reached from these states, see `Work`."""
-        return self._seeker.arrivals(Lot.of(states), targets)
+        return self._seeker.arrivals(StateRanges.of(states), targets)
 
     def _tune(self, states: Words) -> None:
         """Now and then, let the tables see how they are used."""

@@ -9,7 +9,7 @@ from numba import uint64
 
 from spec.checking.local import compiling
 from spec.checking.local.jit import Array, compiled, inlined, mixed
-from spec.checking.local.kernels import ACTION_BITS, Marked
+from spec.checking.local.kernels import ACTION_BITS, MarkedRanges
 from spec.checking.local.shape import shape_of
 from spec.checking.packed import Words
 from spec.checking.splitmix import STRIDE
@@ -28,14 +28,14 @@ class ByBucket(NamedTuple):
 def load(words: int) -> None:
     """Have what the driver and workers run, see `local.compiling`."""
     compiling.load(words)
-    by_bucket(Marked.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64)), words, 1)
+    by_bucket(MarkedRanges.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64)), words, 1)
 
 
-def by_bucket(found: Marked, words: int, buckets: int) -> ByBucket:
+def by_bucket(found: MarkedRanges, words: int, buckets: int) -> ByBucket:
     """Bring states together that have the same bucket, see `packed.bucket_of`."""
     number, shape = int((found.ranges[:, 1] - found.ranges[:, 0]).sum()), shape_of(words)
     its, bounds = np.empty(number, np.int32), np.zeros(buckets + 1, np.int64)
-    _count(shape, found.states, found.ranges, its, bounds)
+    _count(shape, found.words, found.ranges, its, bounds)
     np.cumsum(bounds, out=bounds)
     states, actions = np.empty((number, words), np.uint64), np.empty(number, np.uint16)
     _move(shape, *found, its, bounds.copy(), states.reshape(-1), actions)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from spec.checking.endings import Arrival, Ending
-from spec.checking.local.kernels import Marked
+from spec.checking.local.kernels import MarkedRanges
 from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
 from spec.checking.met import STEP, Failure
@@ -33,7 +33,7 @@ class Plain(Work):
         super().__init__(model, properties, symmetry)
         self._part = part
 
-    def expand(self, states: Words, decided: Collection[int], report: Report) -> Marked:
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
         """Take every step from these states, see `Work`."""
         wanted = [number for number in self.in_steps if number not in decided]
         whole, report = report, Report.on_nothing(self.model)
@@ -61,7 +61,7 @@ class Plain(Work):
             if not steps and not closed and self.deadlock is not None:
                 report.end(self.deadlock, Ending(packed))
         whole.add(report)
-        return Marked.of(words_of(reached, self.width), np.array(list(reached.values()), np.uint64))
+        return MarkedRanges.of(words_of(reached, self.width), np.array(list(reached.values()), np.uint64))
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Look at the newest level until every property has come to an end, see `Work`."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from spec.checking.endings import Arrival
 from spec.checking.exploration import split
-from spec.checking.local.kernels import Marked
+from spec.checking.local.kernels import MarkedRanges
 from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.packed import Words
@@ -54,7 +54,7 @@ class Work(ABC):
         return self.model.layout.unpack(int.from_bytes(packed, "big"))
 
     @abstractmethod
-    def expand(self, states: Words, decided: Collection[int], report: Report) -> Marked:
+    def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
         """Take every step from these states; where those lie to which they lead, until this is asked again.
 
         With each stands the action declared first that leads there. States that lead to themselves or to each other

@@ -157,7 +157,7 @@ import signal, sys
 from pathlib import Path
 from threading import Condition, enumerate as enumerate_threads, get_ident, main_thread
 from spec.checking import check, simulate
-from spec.checking.local import LocalEngine, crew
+from spec.checking.local import LocalEngine, worker_pool
 from spec.checking.spark.session import Cluster
 from tests.spec.checking.test_interrupts import Field, Quiet
 
@@ -188,7 +188,7 @@ def goes_on(directory):
         return True
     return explore(directory, resume=True) == "holds"
 
-crew.BLOCK = 4  # states, so that two workers have something to do
+worker_pool.WORK_ITEM = 4  # states, so that two workers have something to do
 work = globals()[sys.argv[1]]
 work(None)  # what is compiled is loaded
 Condition.__enter__ = interrupted

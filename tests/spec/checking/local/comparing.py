@@ -12,7 +12,7 @@ import pytest
 
 from spec.checking.check import silent
 from spec.checking.exploration import Engine, Exploration, Options
-from spec.checking.local import LocalEngine, crew, masks
+from spec.checking.local import LocalEngine, masks, worker_pool
 from spec.checking.local import engine as local
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
@@ -90,9 +90,9 @@ def in_small_pieces(changed: pytest.MonkeyPatch) -> None:
     """Blocks of a few states, few unknown paths at once, masks of few bits that are tuned early: what large systems
     meet, small ones meet too.
     """
-    changed.setattr(crew, "BLOCK", 3)
-    changed.setattr(crew, "PATIENCE", 2)
-    changed.setattr(crew, "ROOM", 4)
+    changed.setattr(worker_pool, "WORK_ITEM", 3)
+    changed.setattr(worker_pool, "PATIENCE", 2)
+    changed.setattr(worker_pool, "ROOM", 4)
     changed.setattr(masks, "GROUP", 3)
     changed.setattr(masks, "WORTH", 0.01)
     changed.setattr(local, "TUNINGS", [3, 10, 30, 100])

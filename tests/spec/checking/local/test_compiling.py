@@ -115,3 +115,34 @@ def test_what_is_loaded_is_all_that_is_run() -> None:
         "spec.checking.spark.known []",
         "spec.checking.local.walks []",
     ]
+
+
+RENAMED = """
+import sys
+from typing import NamedTuple
+import numpy as np
+from spec.checking.local.jit import compiled
+
+class {name}(NamedTuple):
+    items: np.ndarray
+
+@compiled
+def first(given):
+    return given.items[0]
+
+print(first({name}(np.arange(7, 9))))
+"""
+
+
+def test_what_another_version_compiled_is_compiled_anew(tmp_path: Path) -> None:
+    """Its types may have had other names, and are not there any more."""
+    for name in ("Before", "After"):
+        (tmp_path / "renamed.py").write_text(RENAMED.format(name=name))
+        run = subprocess.run(
+            [sys.executable, "-c", "import renamed"],
+            env={"PYTHONPATH": f"{ROOT}:{tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert run.stdout == "7\n"

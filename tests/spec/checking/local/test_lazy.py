@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
-from spec.checking.local.lazy import Copy, Seen, Writes, plain
+from spec.checking.local.lazy import Copy, ReadSlots, Writes, plain
 from spec.checking.local.lenses import Lens, Lenses, Unlike
 from spec.language import Domain, OutOfDomain
 from tests.spec.checking.local.programs import QUESTIONS, Program, around, changes, materials_of, programs
@@ -37,9 +37,9 @@ class Memory:
         """What stands in the registers if these are the values."""
         return [code for domain, value in zip(self.domains, values, strict=True) for code in domain.codes(value)]
 
-    def seen(self, values: tuple[Any, ...]) -> Seen:
+    def seen(self, values: tuple[Any, ...]) -> ReadSlots:
         """Nothing yet, of these values."""
-        return Seen(self.places, self.codes(values))
+        return ReadSlots(self.places, self.codes(values))
 
     def canonical(self, values: tuple[Any, ...]) -> list[Any]:
         """The same values, sets in the order of their domains."""
@@ -52,7 +52,7 @@ class Memory:
         first = self.lenses[at].at
         return tuple(done[first : first + self.lenses[at].slots])
 
-    def look(self, seen: Seen) -> list[Any]:
+    def look(self, seen: ReadSlots) -> list[Any]:
         """The values, read as far as they must be."""
         return [lens.look(seen) for lens in self.lenses]
 
@@ -74,7 +74,7 @@ def ordered(value: Any) -> Any:
     return exact(value)
 
 
-def agreeing(memory: Memory, seen: Seen, members: list[list[Any]]) -> st.SearchStrategy[list[tuple[Any, ...]]]:
+def agreeing(memory: Memory, seen: ReadSlots, members: list[list[Any]]) -> st.SearchStrategy[list[tuple[Any, ...]]]:
     """Some of the values that nobody could tell from those that were read."""
     agree = []
     for domain, lens, values in zip(memory.domains, memory.lenses, members, strict=True):
@@ -175,11 +175,11 @@ class Pairs:
         x, y = self.canonical[-2]
         self.materials = [each for each in materials_of(x, y) if not each.text.startswith("y") or each.text == "y"]
 
-    def paths(self, do: Callable[[Seen, list[Any]], Any]) -> Iterator[tuple[Any, list[int]]]:
+    def paths(self, do: Callable[[ReadSlots, list[Any]], Any]) -> Iterator[tuple[Any, list[int]]]:
         """What comes of each path, and which pairs take it: those that agree in what is read on it."""
         found: dict[tuple[tuple[int, int], ...], tuple[Any, list[int]]] = {}
         for number, codes in enumerate(self.codes):
-            seen = Seen(self.memory.places, codes)
+            seen = ReadSlots(self.memory.places, codes)
             answer = do(seen, self.memory.look(seen))
             found.setdefault(tuple(seen.items()), (answer, []))[1].append(number)
         for path, (answer, takers) in found.items():
@@ -213,7 +213,7 @@ def test_everything_that_can_be_made_of_few_values(kind: str) -> None:
         made |= {program.text: program for program in (of, *around(of, by), *changes(of, by))}
     for program in made.values():
 
-        def put(seen: Seen, values: list[Any]) -> Writes | None:
+        def put(seen: ReadSlots, values: list[Any]) -> Writes | None:
             writes = Writes()
             try:
                 memory.lenses[0].put(seen, program.run(*values), writes)  # noqa: B023

@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 from numba import njit
 
-from spec.checking.local import LocalEngine, crew, jit, kernels, tables, visited
+from spec.checking.local import LocalEngine, jit, kernels, tables, visited, worker_pool
 from spec.checking.local import engine as local
-from spec.checking.local.crew import Crew
-from spec.checking.local.kernels import FULL, Notes, Outbox
+from spec.checking.local.kernels import FULL, Outbox, WorkerOutput
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
-from spec.checking.local.tables import Tables
+from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
+from spec.checking.local.worker_pool import WorkerPool
 from spec.language import (
     Domain,
     MappingDomain,
@@ -262,8 +262,8 @@ def what_does_not_fit_at_the_beginning_is_lost(post: Any, *args: Any) -> int:
 @instead(kernels, "expand", shown_by="walkers")
 def an_action_is_enabled_once_for_each_instance(expand: Any, *args: Any) -> int:
     status: int = expand(*args)
-    notes = given(Notes, args)
-    notes.enabled[:] = notes.taken
+    output = given(WorkerOutput, args)
+    output.enabled[:] = output.taken
     return status
 
 
@@ -275,25 +275,25 @@ def a_level_is_dropped(complete: Any, self: Visited, *args: Any) -> int:
     return states
 
 
-@instead(crew, "_blocks", shown_by="walkers")
+@instead(worker_pool, "_work_items", shown_by="walkers")
 def the_last_block_is_dropped(blocks: Any, ranges: Any) -> Any:
     found = blocks(ranges)
     return found[:-1] if len(found) > 1 else found
 
 
-@instead(Crew, "_learn", shown_by="walkers")
-def what_was_put_off_is_not_handed_back(learn: Any, self: Crew, *args: Any, **named: Any) -> bool:
+@instead(WorkerPool, "_learn", shown_by="walkers")
+def what_was_put_off_is_not_handed_back(learn: Any, self: WorkerPool, *args: Any, **named: Any) -> bool:
     some: bool = learn(self, *args, **named)
     if some:
-        self.blocks.pop()
+        self.work_items.pop()
     return some
 
 
-@instead(Crew, "_learn", shown_by="walkers")
-def of_what_was_put_off_only_the_first_is_handed_back(learn: Any, self: Crew, *args: Any, **named: Any) -> bool:
+@instead(WorkerPool, "_learn", shown_by="walkers")
+def of_what_was_put_off_only_the_first_is_handed_back(learn: Any, self: WorkerPool, *args: Any, **named: Any) -> bool:
     some: bool = learn(self, *args, **named)
     if some:
-        self.blocks.append(self.blocks.pop()[:1])
+        self.work_items.append(self.work_items.pop()[:1])
     return some
 
 
@@ -330,14 +330,14 @@ def a_copy_is_of_its_neighbour(of_action: Any, self: Recorder, *args: Any) -> Re
     return found._replace(writes=moved)
 
 
-@instead(Tables, "_affect", shown_by="an invariant broken")
-def what_holds_of_a_state_is_not_shaken(affect: Any, self: Tables, effect: int, number: int) -> None:
+@instead(DecisionTables, "_affect", shown_by="an invariant broken")
+def what_holds_of_a_state_is_not_shaken(affect: Any, self: DecisionTables, effect: int, number: int) -> None:
     if self.all[number].kind != "state":
         affect(self, effect, number)
 
 
-@instead(Tables, "_affect", shown_by="a transition invariant broken")
-def what_holds_of_steps_is_not_shaken(affect: Any, self: Tables, effect: int, number: int) -> None:
+@instead(DecisionTables, "_affect", shown_by="a transition invariant broken")
+def what_holds_of_steps_is_not_shaken(affect: Any, self: DecisionTables, effect: int, number: int) -> None:
     if self.all[number].kind != "step":
         affect(self, effect, number)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spec.checking import Result, check, symmetry
 from spec.checking.local import LocalEngine
 from spec.checking.local.orbits import listed, relations
-from spec.checking.local.representing import NONE, Orbits, Room, represent_in
+from spec.checking.local.representing import NONE, Orbits, OrbitScratch, represent_in
 from spec.checking.model import Model
 from spec.instances import figures_of
 from spec.language import Specification, UsageError
@@ -56,7 +56,7 @@ def represented(its: Orbits, model: Model, packed: int) -> tuple[bool, int]:
     """Whether compiled code says that it changed a state, and what it made of it."""
     words = model.layout.words
     registers = np.frombuffer(packed.to_bytes(8 * words, "big"), ">u8").astype(np.uint64)
-    changed = represent_in((0,) * words, its, registers, 0, Room.of(words, its))
+    changed = represent_in((0,) * words, its, registers, 0, OrbitScratch.of(words, its))
     return changed, int.from_bytes(registers.astype(">u8").tobytes(), "big")
 
 

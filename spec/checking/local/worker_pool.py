@@ -1,8 +1,9 @@
-"""The crew: workers that expand a level together.
+"""The worker pool: threads that expand a level together.
 
-Each worker is a thread in compiled code, on its own until its outbox is full: it takes block after block of the
-level, and what it does not know it learns, one worker at a time while the others go on with what they knew. When an
-outbox is full all of them stop and deliver: then each takes in what was sent to its share of the partitions.
+Each worker runs compiled code, on its own until its outbox is full: it takes work item after work item, each a part
+of the level, and what its tables do not know it learns, one worker at a time while the others go on with what they
+knew. When an outbox is full all of them stop and deliver: then each takes in what was sent to its share of the
+partitions.
 
 Learning runs actions and properties, and these run in the thread of the caller alone: there Ctrl-C falls into an
 evaluation that does not come to an end, and ends it. So a worker that learns leaves that to the caller, and waits.
@@ -24,11 +25,11 @@ import numpy as np
 
 from spec.checking.interrupts import Held
 from spec.checking.local import kernels
-from spec.checking.local.kernels import AT_ONCE, PARTITIONS, Marked, Notes, Outbox, Program, Scratch
-from spec.checking.local.tables import Tables
+from spec.checking.local.jit import Array
+from spec.checking.local.kernels import AT_ONCE, PARTITIONS, MarkedRanges, Outbox, Program, Scratch, WorkerOutput
+from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 
-Array = np.ndarray[Any, Any]
 T = TypeVar("T")
 
 ROOM = 2048
@@ -39,7 +40,7 @@ PATIENCE = 64
 """Unknown paths that a worker gathers before they are learned; the more, the more of them are the same."""
 ENDURANCE = 16
 """So many times as many it gathers while another one learns."""
-BLOCK = 4_000
+WORK_ITEM = 4_000
 """States that a worker takes at once, at least."""
 LOOK = 0.1
 """Seconds after which a worker that waits looks whether it is to stop."""
@@ -50,19 +51,19 @@ Errand = tuple[Callable[[], None], "Future[None]"]
 
 @dataclass
 class Worker:
-    """One of the crew."""
+    """A thread of the pool, with what is its own."""
 
     outbox: Outbox
-    notes: Notes
+    output: WorkerOutput
     scratch: Scratch
     program: Program
     known: int = 0
     """Paths that the program knows."""
     ranges: Array | None = None
-    """The block that it is at."""
+    """The work item that it is at."""
 
 
-class Crew:
+class WorkerPool:
     """Workers over one visited set, with the same tables.
 
     Args:
@@ -70,9 +71,14 @@ class Crew:
     """
 
     def __init__(
-        self, tables: Tables, visited: Visited, workers: int, pool: ThreadPoolExecutor, memory: int | None = None
+        self,
+        tables: DecisionTables,
+        visited: Visited,
+        workers: int,
+        threads: ThreadPoolExecutor,
+        memory: int | None = None,
     ):
-        self.tables, self.visited, self.pool = tables, visited, pool
+        self.tables, self.visited, self.threads = tables, visited, threads
         self.shape, words = visited.shape, visited.words
         room = max(ROOM, 4 * tables.actions)
         if memory is not None:
@@ -94,7 +100,7 @@ class Crew:
                     self.sent.marks[number * each : (number + 1) * each],
                     self.sent.count[number * PARTITIONS : (number + 1) * PARTITIONS],
                 ),
-                Notes(
+                WorkerOutput(
                     live=tables.live(),
                     flags=np.zeros(len(tables.all) + 1, np.uint8),
                     enabled=np.zeros(actions, np.int64),
@@ -108,9 +114,9 @@ class Crew:
             )
             for number in range(workers)
         ]
-        self.blocks: deque[Array] = deque()
-        self.lot = Marked.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64))
-        """What the blocks are of."""
+        self.work_items: deque[Array] = deque()
+        self.level = MarkedRanges.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64))
+        """What the work_items are of."""
         self.at_work: list[Future[Any]] = []
         self.caller, self.errands = get_ident(), SimpleQueue[Errand | None]()
         self.learning, self.stopped = Lock(), False
@@ -120,13 +126,13 @@ class Crew:
     @property
     def enabled(self) -> Array:
         """By action, the states in which it is enabled."""
-        counts: Array = sum(worker.notes.enabled for worker in self.workers)
+        counts: Array = sum(worker.output.enabled for worker in self.workers)
         return counts
 
     @property
     def taken(self) -> Array:
         """By action, how often it was taken."""
-        counts: Array = sum(worker.notes.taken for worker in self.workers)
+        counts: Array = sum(worker.output.taken for worker in self.workers)
         return counts
 
     @property
@@ -134,7 +140,7 @@ class Crew:
         """States that are to be expanded yet, those of the next level included."""
         under_way = [worker.ranges for worker in self.workers if worker.ranges is not None]
         newest = self.visited.storage.size - self.visited.storage.level
-        return sum(map(_states_in, (*self.blocks, *under_way))) + int(newest.sum())
+        return sum(map(_states_in, (*self.work_items, *under_way))) + int(newest.sum())
 
     def load(self) -> None:
         """Have the compiled code there, before the clock runs."""
@@ -160,21 +166,21 @@ class Crew:
         """Throw away what was under way."""
         self.stop()
         self.stopped = False
-        self.blocks.clear()
+        self.work_items.clear()
         self.sent.count[:] = 0
         for worker in self.workers:
             worker.ranges = None
-            worker.notes.cursor[:] = 0
+            worker.output.cursor[:] = 0
 
     def each(self, work: Callable[[Any], T], parts: Iterable[Any]) -> list[T]:
-        """Have all parts worked at, on all cores. If it fails, nobody is at work any more."""
+        """Have all parts worked at, on all cores. If it fails, no worker is at work any more."""
         self.at_work.clear()
         self.caller, self.errands = get_ident(), SimpleQueue()
         wake = partial(self.errands.put, None)
         with Held(wake) as held:
             try:
                 for part in parts:
-                    self.at_work.append(self.pool.submit(work, part))
+                    self.at_work.append(self.threads.submit(work, part))
                     self.at_work[-1].add_done_callback(lambda done: wake())
                 while not all(part.done() for part in self.at_work):
                     errand = self.errands.get()
@@ -214,23 +220,23 @@ class Crew:
     def sweep(self, live: Array, on_progress: Callable[[], None]) -> Array:
         """Judge the newest level that is complete, and let the next one have the successors of its states.
 
-        By table, what was met: see `Notes.flags`.
+        By table, what was met: see `WorkerOutput.flags`.
         """
         self._begin(self.visited.newest(), live)
-        while self.blocks or any(worker.ranges is not None for worker in self.workers):
+        while self.work_items or any(worker.ranges is not None for worker in self.workers):
             self._together(self._expand)
             self._deliver()
             on_progress()
-        flags: Array = np.max([worker.notes.flags for worker in self.workers], axis=0)
+        flags: Array = np.max([worker.output.flags for worker in self.workers], axis=0)
         return flags
 
-    def _begin(self, lot: Marked, live: Array) -> None:
-        self.lot = lot
+    def _begin(self, level: MarkedRanges, live: Array) -> None:
+        self.level = level
         for worker in self.workers:
-            worker.notes.live[:] = live
-            worker.notes.flags[:] = 0
+            worker.output.live[:] = live
+            worker.output.flags[:] = 0
             worker.program, worker.known = self.tables.program(), self.tables.learned
-        self.blocks.extend(_blocks(lot.ranges))
+        self.work_items.extend(_work_items(level.ranges))
 
     def complete(self) -> int:
         """End the newest level; how many states it has."""
@@ -240,35 +246,35 @@ class Crew:
         """Let all workers work; or one, if there is not enough to do."""
         self.caller = get_ident()
         for worker in self.workers:
-            worker.notes.cursor[4] = self.stopped
+            worker.output.cursor[4] = self.stopped
         busy = [worker for worker in self.workers if worker.ranges is not None]
         idle = [worker for worker in self.workers if worker.ranges is None]
-        busy += idle[: len(self.blocks)]
+        busy += idle[: len(self.work_items)]
         if len(busy) == 1:
             work(busy[0])
         else:
             self.each(work, busy)
 
     def _expand(self, worker: Worker) -> None:
-        """Expand block after block, until nothing is left or an outbox is full."""
+        """Expand work item after work item, until nothing is left or an outbox is full."""
         patience = PATIENCE
         try:
-            while worker.ranges is not None or self._take_block(worker) or self._learn(worker):
+            while worker.ranges is not None or self._take_work_item(worker) or self._learn(worker):
                 if worker.ranges is None:
                     continue
                 status = kernels.expand(
                     self.shape,
-                    self.lot.states,
-                    self.lot.marks,
+                    self.level.words,
+                    self.level.marks,
                     worker.ranges,
                     worker.program,
                     worker.outbox,
-                    worker.notes,
+                    worker.output,
                     worker.scratch,
                     patience,
                 )
                 if status == kernels.ASKS:
-                    missing, waiting = worker.notes.cursor[2:4].tolist()
+                    missing, waiting = worker.output.cursor[2:4].tolist()
                     learned = self._learn(worker, wait=waiting == ENDURANCE * PATIENCE)
                     patience = PATIENCE if learned else missing + PATIENCE
                 elif status != kernels.DONE:
@@ -281,12 +287,12 @@ class Crew:
             if worker.ranges is not None:
                 self._halt()
 
-    def _take_block(self, worker: Worker) -> bool:
+    def _take_work_item(self, worker: Worker) -> bool:
         try:
-            worker.ranges = self.blocks.popleft()
+            worker.ranges = self.work_items.popleft()
         except IndexError:
             return False
-        worker.notes.cursor[:2] = 0
+        worker.output.cursor[:2] = 0
         if worker.known != self.tables.learned and self.learning.acquire(blocking=False):
             try:
                 worker.program, worker.known = self.tables.program(), self.tables.learned
@@ -296,27 +302,27 @@ class Crew:
 
     def _halt(self) -> None:
         for worker in self.workers:
-            worker.notes.cursor[4] = 1
+            worker.output.cursor[4] = 1
 
     def _learn(self, worker: Worker, wait: bool = True) -> bool:
         """Learn what a worker did not know, and hand back the states that wait for it.
 
         False if there was nothing; or another one is learning, and this one does not want to wait.
         """
-        cursor, notes = worker.notes.cursor, worker.notes
+        cursor, output = worker.output.cursor, worker.output
         missing, waiting = int(cursor[2]), int(cursor[3])
         if not waiting:
             return False
         if not self.learning.acquire(blocking=wait):
             return False
         try:
-            rows = notes.missing[: missing * self.reach].reshape(-1, self.reach).tolist()
+            rows = output.missing[: missing * self.reach].reshape(-1, self.reach).tolist()
             self._by_caller(lambda: self._learn_paths(rows))
             worker.program, worker.known = self.tables.program(), self.tables.learned
         finally:
             self.learning.release()
-        put_off = notes.put_off[: 2 * waiting].reshape(-1, 2)
-        self.blocks.append(np.stack([put_off[:, 0], put_off[:, 0] + 1, put_off[:, 1]], axis=1))
+        put_off = output.put_off[: 2 * waiting].reshape(-1, 2)
+        self.work_items.append(np.stack([put_off[:, 0], put_off[:, 0] + 1, put_off[:, 1]], axis=1))
         cursor[2:4] = 0
         return True
 
@@ -332,7 +338,7 @@ class Crew:
         if not total:
             return
         self.visited.require_room(self.sent)
-        parts = len(self.workers) if total > BLOCK else 1
+        parts = len(self.workers) if total > WORK_ITEM else 1
         bounds = [PARTITIONS * part // parts for part in range(parts + 1)]
 
         def deliver(part: int) -> None:
@@ -359,7 +365,7 @@ def _states_in(ranges: Array) -> int:
     return int((ranges[:, 1] - ranges[:, 0]).sum())
 
 
-def _blocks(ranges: Array) -> list[Array]:
+def _work_items(ranges: Array) -> list[Array]:
     """A level in pieces that are worth a call."""
-    pieces = max(1, min(len(ranges), _states_in(ranges) // BLOCK))
+    pieces = max(1, min(len(ranges), _states_in(ranges) // WORK_ITEM))
     return [part for part in np.array_split(ranges, pieces) if len(part)]
