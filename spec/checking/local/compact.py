@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spec.checking.local.intrinsics import GATHERS
 from spec.checking.local.jit import Array, compiled, inlined
-from spec.checking.local.kernels import GATHERS
 
 WIDEST = 5
 """Bits of a field of several slots."""

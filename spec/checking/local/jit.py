@@ -1,11 +1,20 @@
-"""How the loops are compiled: what every module with compiled functions has in common."""
+"""How the loops are compiled: what every module with compiled functions has in common.
+
+With `KAFKASPEC_KERNELS=python` in the environment they are not: the same functions run as the Python that they are,
+some thousand times slower, and a debugger steps through them. One worker runs in the thread that calls it:
+
+    KAFKASPEC_KERNELS=python python -m pdb -m spec.cli check two-phase-commit --engine local --workers 1
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Final, TypeVar, cast
 from warnings import warn
 
+import numpy as np
 from numba import njit, uint64
 
 from spec.checking.splitmix import FIRST, SECOND
@@ -15,7 +24,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 Array = Any
 """A flat array of numpy."""
 
-inlined: Callable[[F], F] = njit(inline="always")
+PLAIN: Final = os.environ.get("KAFKASPEC_KERNELS") == "python"
+"""Whether the loops stay Python."""
+
+
+def inlined(function: F) -> F:
+    """A part of the compiled functions that call it."""
+    made: F = function if PLAIN else njit(inline="always")(function)
+    return made
 
 
 def compiled(function: F) -> F:
@@ -23,6 +39,8 @@ def compiled(function: F) -> F:
 
     Without numba's counting of references, which costs more than the work; so nothing can be allocated inside.
     """
+    if PLAIN:
+        return _plain(function)
     options = {"nogil": True, "_nrt": False}
     try:
         made: Any = njit(cache=True, **options)(function)
@@ -46,6 +64,17 @@ def compiled(function: F) -> F:
 
     made._cache.save_overload, index._load_index = kept, loaded
     return made
+
+
+def _plain(function: F) -> F:
+    """Words are numbers modulo 2 ** 64, about which numpy warns by default."""
+
+    @wraps(function)
+    def run(*args: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*args)
+
+    return cast("F", run)
 
 
 def _not_kept() -> None:

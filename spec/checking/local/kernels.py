@@ -9,12 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 from numba import uint64
-from numba.core import cgutils, config, types
-from numba.extending import intrinsic
 
+from spec.checking.local.intrinsics import gathered, prefetch, trailing_zeros
 from spec.checking.local.jit import Array, compiled, inlined
 from spec.checking.local.representing import NONE, Orbits, OrbitScratch, represent_in
 
@@ -205,60 +202,6 @@ EFFECTS = 4
 _UNKNOWN, _LEFT, _FAILED = -1, 2, 3
 
 
-@intrinsic
-def trailing_zeros(typingctx: Any, word: Any) -> Any:
-    """The number of the lowest bit that is set."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], context.get_constant(types.boolean, False))
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def _prefetch(typingctx: Any, array: Any, at: Any) -> Any:
-    """Ask memory for an item that will be needed soon."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-        place = builder.bitcast(builder.gep(data, [args[1]]), byte)
-        function = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-        callee = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
-        builder.call(callee, [place, flag(0), flag(3), flag(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), generate
-
-
-def _gathers() -> bool:
-    """Whether this machine is quick at gathering bits of a word."""
-    if config.CPU_NAME or config.CPU_FEATURES:
-        return False
-    return bool(get_host_cpu_features().get("bmi2")) and get_host_cpu_name() not in {"znver1", "znver2"}
-
-
-GATHERS = _gathers()
-"""Whether the bits of a field may lie anywhere in a word; otherwise they are neighbours."""
-
-
-@intrinsic
-def _gathered(typingctx: Any, word: Any, mask: Any) -> Any:
-    """These bits of a word, side by side."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = ir.IntType(64)
-        if GATHERS:
-            function = ir.FunctionType(word, [word, word])
-            callee = cgutils.get_or_insert_function(builder.module, function, "llvm.x86.bmi.pext.64")
-            return builder.call(callee, args)
-        nothing = builder.icmp_unsigned("==", args[1], word(0))
-        shift = builder.select(nothing, word(0), builder.cttz(args[1], ir.IntType(1)(0)))
-        return builder.lshr(builder.and_(*args), shift)
-
-    return types.uint64(types.uint64, types.uint64), generate
-
-
 @inlined
 def _outcome(code: Array, at: int, registers: Array) -> int:
     """The outcome of a table, from an edge on; -1 where nothing is known."""
@@ -343,7 +286,7 @@ def represent(shape: Any, orbits: Orbits, states: Array, at: int, scratch: Scrat
 def _next(code: Array, fields: Array, registers: Array, base: Any, at: Any) -> Any:
     """One step of a walk through compact tables; from an outcome it leads back there."""
     node = uint64(code[at])
-    value = _gathered(registers[base + (node & uint64(0xFF))], fields[node >> uint64(8)])
+    value = gathered(registers[base + (node & uint64(0xFF))], fields[node >> uint64(8)])
     return uint64(code[at + uint64(1) + value])
 
 
@@ -461,7 +404,7 @@ def expand(
             for i in range(some):
                 _look_up(program, states, (at + i) * words, rows, i * (lookups + 1))
                 for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
-                    _prefetch(flat_off, rows[k] * uint64(n_masks))
+                    prefetch(flat_off, rows[k] * uint64(n_masks))
 
             # What is the case in these states, and where do they lead?
             number = 0
@@ -588,8 +531,8 @@ def expand(
                         for k in range(words):
                             outbox.states[place * words + k] = after[base + k]
                         outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
-                        _prefetch(outbox.states, (place + 4) * words)
-                        _prefetch(outbox.marks, place + 8)
+                        prefetch(outbox.states, (place + 4) * words)
+                        prefetch(outbox.marks, place + 8)
                         outbox.count[partition] += 1
                         full |= outbox.count[partition] >= limit
                     successor += 1
@@ -701,7 +644,7 @@ def insert(
                     mixed = hash_of(states, i * words, words)
                     place = place_of(mixed, capacity)
                     mixes[i - begin], places[i - begin] = mixed, place
-                    _prefetch(index, first + place)
+                    prefetch(index, first + place)
                 for i in range(begin, end):
                     tag, place = tag_of(mixes[i - begin]), places[i - begin]
                     entry = index[first + place]
@@ -713,9 +656,9 @@ def insert(
                     places[i - begin] = place
                     if entry != 0:
                         number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                        _prefetch(visited, (base + number) * words)
+                        prefetch(visited, (base + number) * words)
                         if number >= level:
-                            _prefetch(newest, mark + number)
+                            prefetch(newest, mark + number)
                 for i in range(begin, end):
                     tag, place = tag_of(mixes[i - begin]), places[i - begin]
                     while True:

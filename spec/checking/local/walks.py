@@ -21,8 +21,9 @@ from spec.checking import chance, splitmix
 from spec.checking.exploration import is_violation
 from spec.checking.interrupts import Held
 from spec.checking.local.compiling import Wide
+from spec.checking.local.intrinsics import trailing_zeros
 from spec.checking.local.jit import Array, compiled, mixed
-from spec.checking.local.kernels import Program, apply, ask, clear, follow, listed, mask, trailing_zeros
+from spec.checking.local.kernels import Program, apply, ask, clear, follow, listed, mask
 from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
