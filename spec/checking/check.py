@@ -132,8 +132,8 @@ def _result(
         ActionResult(action.name, each.enabled, each.taken, each.new_states)
         for action, each in zip(model.actions, found.coverage, strict=True)
     )
-    violations = [number for number in found.findings if is_violation(model, number)]
-    shortest = min(violations, key=lambda number: (found.findings[number].length, number), default=None)
+    violations = [number for number in found.discoveries if is_violation(model, number)]
+    shortest = min(violations, key=lambda number: (found.discoveries[number].length, number), default=None)
     verdict, why = _verdict(model, found, shortest, properties, actions, named)
     specification = model.specification
     return Result(
@@ -151,22 +151,22 @@ def _result(
         bytes_per_state=found.bytes_per_state,
         properties=properties,
         actions=actions,
-        counterexample=None if shortest is None else trace(model, shortest, found.findings[shortest].path),
+        counterexample=None if shortest is None else trace(model, shortest, found.discoveries[shortest].path),
         leaves_out=specification.leaves_out,
         why=why,
     )
 
 
 def _property(model: Model, number: int, found: Exploration) -> PropertyResult:
-    judged, finding = model.properties[number], found.findings.get(number)
+    judged, discovery = model.properties[number], found.discoveries.get(number)
     witness = judged.kind == "sometimes"
-    if finding is not None:
+    if discovery is not None:
         verdict = "witnessed" if witness else "violated"
     elif found.ended != "complete":
         verdict = "undecided"
     else:
         verdict = "unwitnessed" if witness else "holds"
-    return PropertyResult(judged.name, judged.kind, verdict, finding.length if finding else None)
+    return PropertyResult(judged.name, judged.kind, verdict, discovery.length if discovery else None)
 
 
 def _verdict(

@@ -1,10 +1,10 @@
 """What is asked of an engine, and what it gives back: the contract that all engines keep.
 
 An engine goes through the states breadth-first, in whole levels: level 1 is the initial states, and expanding
-level n whole gives level n + 1. A property is decided in the level in which its first finding is complete, so
+level n whole gives level n + 1. A property is decided in the level in which its first discovery is complete, so
 statistics are of whole levels, and every engine has the same ones.
 
-Among findings of one property the shortest counts; among equals the lowest end state in code order (packed
+Among discoveries of one property the shortest counts; among equals the lowest end state in code order (packed
 states compared as integers), then the lowest predecessor, the action declared first, the first of its
 instances; and so on backwards to the initial state.
 """
@@ -71,10 +71,11 @@ class Coverage:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """The first finding of a property: where it is broken or witnessed."""
+class Discovery:
+    """A property and a path that decides it: an invariant is broken at its end, or a witness is seen."""
 
     length: int
+    """States on the path."""
     path: Path
 
 
@@ -86,8 +87,8 @@ class Exploration:
     """complete; or found, states, depth, memory, interrupted: what stopped it before."""
     statistics: Statistics
     coverage: tuple[Coverage, ...]
-    findings: dict[int, Finding] = field(default_factory=dict)
-    """By number of the property."""
+    discoveries: dict[int, Discovery] = field(default_factory=dict)
+    """By number of the property, the first discovery of each."""
     bytes_per_state: float | None = None
     compile_seconds: float = 0.0
     """What compiling took, before or beside exploring, beyond the seconds of `statistics`; 0 if all was there."""
@@ -114,7 +115,7 @@ def split(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, ...], tuple[
 
 
 def is_violation(model: Model, number: int) -> bool:
-    """Whether a finding of this property is bad news."""
+    """Whether a discovery of this property is a violation; that of a `sometimes` is a witness."""
     return model.properties[number].kind != "sometimes"
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from spec.checking.endings import Decided, as_found, decided_in
+from spec.checking.discoveries import PackedDiscovery, as_committed, discovered_in
 from spec.checking.exploration import Coverage, Options, Statistics
 from spec.checking.model import Model
 from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
@@ -20,7 +20,7 @@ class Whole(NamedTuple):
 
     statistics: Statistics
     coverage: tuple[Coverage, ...]
-    decided: Mapping[int, Decided]
+    discoveries: Mapping[int, PackedDiscovery]
     """By number of the property."""
 
 
@@ -34,7 +34,7 @@ def whole_of(model: Model, commit: Commit) -> Whole:
     return Whole(
         Statistics(depth, commit.generated, commit.distinct, commit.rows, commit.seconds),
         tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
-        decided_in(model, commit.findings),
+        discovered_in(model, commit.findings),
     )
 
 
@@ -48,7 +48,7 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], whole: Whole
         statistics.distinct,
         statistics.seconds,
         {action.name: dict(vars(each)) for action, each in zip(model.actions, whole.coverage, strict=True)},
-        as_found(model, whole.decided),
+        as_committed(model, whole.discoveries),
     )
 
 

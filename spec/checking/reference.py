@@ -13,8 +13,8 @@ from typing import NamedTuple
 from spec.checking import arguments
 from spec.checking.exploration import (
     Coverage,
+    Discovery,
     Exploration,
-    Finding,
     OnProgress,
     Options,
     Statistics,
@@ -33,10 +33,10 @@ ROOM = 8 * MB
 """Bytes for states, without which the engine does not begin."""
 
 
-class Arrival(NamedTuple):
-    """How a state was first reached."""
+class _Predecessor(NamedTuple):
+    """The state and the step from it by which a state was reached first."""
 
-    before: Values
+    state: Values
     action: int
     instance: int
 
@@ -76,10 +76,10 @@ class _Search:
         self.type_ok, self.deadlock = (model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
         self.symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         self.represent = self.symmetry.representative if self.symmetry else lambda state: state
-        self.reached: dict[Values, Arrival | None] = {}
+        self.reached: dict[Values, _Predecessor | None] = {}
         self.depth = self.generated = 0
         self.coverage = tuple(Coverage() for _ in model.actions)
-        self.findings: dict[int, Finding] = {}
+        self.discoveries: dict[int, Discovery] = {}
         self.started = self.look_again = time.perf_counter()
         self.whole: Exploration = self.report("interrupted")
 
@@ -115,13 +115,13 @@ class _Search:
         return ""
 
     def stops_here(self) -> bool:
-        bad = any(is_violation(self.model, number) for number in self.findings)
+        bad = any(is_violation(self.model, number) for number in self.discoveries)
         return bad and not self.options.keep_going
 
     def judge_states(self, level: list[Values]) -> None:
-        """The level is in order, so the first finding of a property is the lowest."""
+        """The level is in order, so the first discovery of a property is the lowest."""
         for state in level:
-            wanted = [number for number in self.in_states if number not in self.findings]
+            wanted = [number for number in self.in_states if number not in self.discoveries]
             if not wanted:
                 return
             try:
@@ -130,13 +130,13 @@ class _Search:
                 number = next(number for number in wanted if self.model.properties[number].name == failure.what)
                 raise self.failed_in(state, failure, number) from failure.__cause__
             for number in found:
-                self.findings[number] = Finding(self.depth, self.path_to(state))
+                self.discoveries[number] = Discovery(self.depth, self.path_to(state))
 
     def expand(self, level: list[Values]) -> list[Values]:
-        """The next level, in order; each state with the lowest of its predecessors, since this one is in order."""
+        """The next level, in order; each state with its lowest predecessor, since this level is in order."""
         following: list[Values] = []
-        lowest: dict[int, tuple[int, Arrival]] = {}  # per property of steps: end state, and the step to it
-        wanted = [number for number in self.in_steps if number not in self.findings]
+        lowest: dict[int, tuple[int, _Predecessor]] = {}  # per property of steps: end state, and the step to it
+        wanted = [number for number in self.in_steps if number not in self.discoveries]
         for done, state in enumerate(level):
             try:
                 steps, closed = self.model.expand(state, wanted)
@@ -148,31 +148,31 @@ class _Search:
                 enabled.add(taken.action)
                 coverage = self.coverage[taken.action]
                 coverage.taken += 1
-                arrival = Arrival(state, taken.action, taken.instance)
+                predecessor = _Predecessor(state, taken.action, taken.instance)
                 if taken.after is None:
-                    lowest.setdefault(self.type_ok, (0, arrival))
+                    lowest.setdefault(self.type_ok, (0, predecessor))
                     continue
                 after = self.represent(taken.after)
                 for number in taken.found:
                     end = self.pack(after)
                     if number not in lowest or end < lowest[number][0]:
-                        lowest[number] = end, arrival
+                        lowest[number] = end, predecessor
                 if after not in self.reached:
-                    self.reached[after] = arrival
+                    self.reached[after] = predecessor
                     coverage.new_states += 1
                     following.append(after)
             for action in enabled:
                 self.coverage[action].enabled += 1
             if not steps and not closed and self.deadlock in self.options.properties:
-                self.findings.setdefault(self.deadlock, Finding(self.depth, self.path_to(state)))
+                self.discoveries.setdefault(self.deadlock, Discovery(self.depth, self.path_to(state)))
             if time.perf_counter() >= self.look_again:
                 self.on_progress(self.statistics(len(level) - done + len(following)))
                 self.look_again = time.perf_counter() + OFTEN
                 if self.budget.left < self.to_sort(len(level) + len(following)):
                     raise OutOfMemory
-        for number, (end, arrival) in lowest.items():
-            if number not in self.findings:
-                self.findings[number] = Finding(self.depth + 1, self.path_over(arrival, number, end))
+        for number, (end, predecessor) in lowest.items():
+            if number not in self.discoveries:
+                self.discoveries[number] = Discovery(self.depth + 1, self.path_over(predecessor, number, end))
         return sorted(following, key=self.pack)
 
     def to_sort(self, states: int) -> int:
@@ -191,9 +191,9 @@ class _Search:
         path = self.symmetry.way_through(states) if self.symmetry else (states[0], choices)
         return failing_along(self.model, path, failure, number, looking_for)
 
-    def path_over(self, last: Arrival, number: int, end: int) -> Path:
+    def path_over(self, last: _Predecessor, number: int, end: int) -> Path:
         """The path whose last step is this one, where the property with this number is decided."""
-        states, choices = self.way_to(last.before)
+        states, choices = self.way_to(last.state)
         if self.symmetry:
             return self.symmetry.concrete(states, number, end)
         return states[0], [*choices, (last.action, last.instance)]
@@ -201,9 +201,9 @@ class _Search:
     def way_to(self, state: Values) -> tuple[list[Values], list[tuple[int, int]]]:
         """The states through which this one was reached, itself the last, and the steps between them."""
         states, choices = [state], list[tuple[int, int]]()
-        while (arrival := self.reached[state]) is not None:
-            choices.append((arrival.action, arrival.instance))
-            state = arrival.before
+        while (predecessor := self.reached[state]) is not None:
+            choices.append((predecessor.action, predecessor.instance))
+            state = predecessor.state
             states.append(state)
         return states[::-1], choices[::-1]
 
@@ -217,4 +217,4 @@ class _Search:
 
     def report(self, ended: str, queue: int = 0) -> Exploration:
         coverage = tuple(Coverage(**vars(each)) for each in self.coverage)
-        return Exploration(ended, self.statistics(queue), coverage, dict(self.findings))
+        return Exploration(ended, self.statistics(queue), coverage, dict(self.discoveries))

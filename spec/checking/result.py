@@ -68,7 +68,7 @@ class Answer(Shown, ABC):
     """How long compiling was waited for, which is done once on a machine and is no part of `seconds`."""
     leaves_out: str = ""
     why: str = ""
-    """Why it is no more than that, for a verdict that is no finding: which bound was reached, what never happened."""
+    """Why it is no more than that, if no discovery is the reason: which bound was reached, what never happened."""
 
     @property
     def exit_code(self) -> int:

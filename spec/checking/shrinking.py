@@ -182,9 +182,9 @@ class Shrinking:
         if not path[1]:
             return path
         try:
-            found = self.engine.explore(model, options, lambda statistics: self.tell(statistics.doing)).findings.get(
-                self.number
-            )
+            found = self.engine.explore(
+                model, options, lambda statistics: self.tell(statistics.doing)
+            ).discoveries.get(self.number)
         except (EvaluationFailed, UsageError):
             return path
         return path if found is None or found.length > len(path[1]) else found.path

@@ -266,7 +266,7 @@ def simulate(
 
 
 def _why(verdict: str, done: int, of: int, steps: int) -> str:
-    """What a verdict means that is no finding."""
+    """What a verdict without a discovery means."""
     nothing = f"nothing was found in {_runs(done)} of up to {steps:,} steps"
     return {"interrupted": f"{nothing}, of {of:,}", "bounded": f"{nothing}, which proves nothing"}.get(verdict, "")
 

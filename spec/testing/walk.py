@@ -113,7 +113,7 @@ class Ground:
         options = Options(wanted, keep_going=True, max_states=LOOK_AHEAD)
         try:
             with self.bounded():
-                found = ReferenceEngine().explore(self.model, options, lambda statistics: None).findings
+                found = ReferenceEngine().explore(self.model, options, lambda statistics: None).discoveries
         except (EvaluationFailed, SpecificationError):
             return ()  # a walk will meet it too, and tell its steps
         return tuple(found[number].path for number in wanted if number in found and found[number].length > FAR)

@@ -58,7 +58,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def is_a_whole_level(result: Result, symmetry: bool) -> None:
-    """What an interrupted run tells is what any run knows that has come so far, the ways to its findings included."""
+    """What an interrupted run tells is what any run knows that has come so far, paths to its discoveries included."""
     whole = unbroken(symmetry)
     if not result.depth:
         return

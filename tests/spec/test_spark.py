@@ -52,8 +52,8 @@ def comparable(found: Exploration) -> dict[str, Any]:
         "statistics": found.statistics._replace(seconds=0.0),
         "coverage": [(each.enabled, each.taken) for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),
-        "findings": {
-            number: (each.length, each.path[0], list(each.path[1])) for number, each in found.findings.items()
+        "discoveries": {
+            number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()
         },
     }
 
@@ -116,9 +116,9 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spec.checking.spark.compiled.Compiled.arrivals", press)
+    monkeypatch.setattr("spec.checking.spark.compiled.Compiled.predecessors", press)
     found = interrupted(SparkEngine(), Walkers(far=4), 6)
-    assert (found.ended, found.statistics.depth, found.findings) == ("interrupted", 6, {})
+    assert (found.ended, found.statistics.depth, found.discoveries) == ("interrupted", 6, {})
 
 
 def test_an_interrupted_run_tells_of_the_last_whole_level(tmp_path: Path) -> None:

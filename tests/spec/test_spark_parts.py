@@ -249,12 +249,12 @@ def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
     model = Model(TOYS["several broken"])
     options = Options(tuple(range(len(model.properties))), keep_going=True, max_depth=6)
     engine = SparkEngine(tmp_path / "run")
-    assert engine.explore(model, options, lambda _: None).findings
+    assert engine.explore(model, options, lambda _: None).discoveries
     monkeypatch.setattr("spec.checking.spark.engine._Search.next_level", too_much)
-    monkeypatch.setattr("spec.checking.spark.engine._Search.arrivals", too_much)
+    monkeypatch.setattr("spec.checking.spark.engine._Search.predecessors", too_much)
     resumed = SparkEngine(tmp_path / "run", resume=True)
     found = resumed.explore(model, replace(options, max_depth=None), lambda _: None)
-    assert (found.ended, found.statistics.depth, found.findings) == ("memory", 6, {})
+    assert (found.ended, found.statistics.depth, found.discoveries) == ("memory", 6, {})
 
 
 class Narrow(Plain):
@@ -409,14 +409,14 @@ def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
 
 @pytest.mark.parametrize("toy", TOYS)
 def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str) -> None:
-    """Whoever expands which states: the statistics add up, and the endings are the lowest ones."""
+    """Whichever worker expands which states: statistics add up, and the discoveries are the lowest ones."""
     model = Model(TOYS[toy])
     work = work_on(model, range(len(model.properties)), a_part())
     level = words_of(work.initial_states(), work.width)
     for _ in range(4):
         whole, reached = expanded(model, [level])
         in_parts, reached_by_parts = expanded(model, np.array_split(level, 7))
-        assert (in_parts.coverage, in_parts.endings) == (whole.coverage, whole.endings)
+        assert (in_parts.coverage, in_parts.ends) == (whole.coverage, whole.ends)
         assert reached_by_parts == reached
         if reached:
             level = words_of([state for state, _ in reached], work.width)

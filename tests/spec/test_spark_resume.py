@@ -23,7 +23,7 @@ from tests.spec.test_spark import asked, comparable, explored, interrupted
 from tests.spec.toys import TOYS, Countdown, Jugs, OneWay, Walkers
 
 TOY = "several broken"
-"""It has findings of every kind on the way, and most of its levels after them."""
+"""It has discoveries of every kind on the way, and most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
 SOON = [("before commit", 6), ("before files", 1)]
 """Where a run is killed in every run of the tests; in `make long`, at each point of a level, the first one, too."""
@@ -77,7 +77,7 @@ def without_attempts(path: Path) -> dict[str, str]:
     ],
 )
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
-    """Statistics, coverage, findings, paths and files are those of a run that nobody killed."""
+    """Statistics, coverage, discoveries, paths and files are those of a run that nobody killed."""
     kill(tmp_path / "killed", point, level)
     resumed = SparkEngine(tmp_path / "killed", resume=True)
     undisturbed = SparkEngine(tmp_path / "undisturbed")

@@ -17,9 +17,10 @@ import numpy as np
 from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
 from spec.checking.beginning import COMPILING
-from spec.checking.endings import Arrival, Decided, findings, keep_lowest
+from spec.checking.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
 from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended, split
 from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, standing_on, whole_of
+from spec.checking.level_discoveries import LevelDiscoveries, failed
 from spec.checking.limits import refuse_too_large
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
 from spec.checking.local.jit import Array
@@ -29,7 +30,6 @@ from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.memory import Budget, OutOfMemory
-from spec.checking.met import Met, failed
 from spec.checking.model import Model
 from spec.checking.packed import sample_of
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
@@ -154,7 +154,7 @@ class _Search:
         self.visited = Visited(model.layout.words, max(0, budget.left), _spare(budget, model.layout.words, keeps))
         self.shape = self.visited.shape
         self.in_states, self.in_steps = split(model, options.properties)
-        self.decided: dict[int, Decided] = {}
+        self.discoveries: dict[int, PackedDiscovery] = {}
         self.depth = self.generated = 0
         self.python = 0.0
         self.tunings = list(TUNINGS)
@@ -181,7 +181,7 @@ class _Search:
             whole = whole_of(self.model, commit)
             self.wholes.append(whole)
             self.on_progress(whole.statistics)
-            if why := ended(self.model, self.options, whole.decided, whole.statistics):
+            if why := ended(self.model, self.options, whole.discoveries, whole.statistics):
                 return why
         return ""
 
@@ -200,7 +200,7 @@ class _Search:
         while True:
             flags = self.sweep(judging=self.directory is None)
             self.judged(flags)
-            if ended(self.model, self.options, self.decided, self.wholes[-1].statistics) == "found":
+            if ended(self.model, self.options, self.discoveries, self.wholes[-1].statistics) == "found":
                 return self.found_in_states()
             self.expanded(flags)
             level = self.pool.complete()
@@ -216,14 +216,14 @@ class _Search:
         """
         self.depth += level > 0
         self.examine()
-        last = ended(self.model, self.options, self.decided, self.statistics(level))
+        last = ended(self.model, self.options, self.discoveries, self.statistics(level))
         if self.directory is None:
             self.wholes.append(self.now(level))
         self.on_progress(self.statistics(level))
         if last or self.directory is not None:
             self.judged(self.sweep(acting=False))
             self.keep(self.now(level))
-        return ended(self.model, self.options, self.decided, self.statistics(level))
+        return ended(self.model, self.options, self.discoveries, self.statistics(level))
 
     def keep(self, whole: Whole) -> None:
         """Let a level that is judged be the last that is whole."""
@@ -251,7 +251,7 @@ class _Search:
         for action, coverage in enumerate(whole.coverage):
             output.enabled[action], output.taken[action] = coverage.enabled, coverage.taken
             self.pool.new_states[action] = coverage.new_states
-        self.depth, self.decided = whole.statistics.depth, dict(whole.decided)
+        self.depth, self.discoveries = whole.statistics.depth, dict(whole.discoveries)
         self.generated = whole.statistics.generated - int(output.taken.sum())
         self.started = time.perf_counter() - whole.statistics.seconds
         self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
@@ -267,8 +267,8 @@ class _Search:
         """A level was judged while it was expanded, and is the last: what is known is what was known before."""
         before = self.wholes[-1]
         statistics = before.statistics._replace(seconds=time.perf_counter() - self.started)
-        self.wholes[-1] = before._replace(statistics=statistics, decided=dict(self.decided))
-        return ended(self.model, self.options, self.decided, statistics)
+        self.wholes[-1] = before._replace(statistics=statistics, discoveries=dict(self.discoveries))
+        return ended(self.model, self.options, self.discoveries, statistics)
 
     def out_of_memory(self) -> str:
         """The last level is not expanded, so it is judged by itself."""
@@ -294,7 +294,7 @@ class _Search:
 
         By table, what was met: see `Notes.flags`.
         """
-        passed_over = [*self.decided, *([] if judging else self.in_states)]
+        passed_over = [*self.discoveries, *([] if judging else self.in_states)]
         live = self.tables.live(passed_over, acting)
         return self.pool.sweep(live, lambda: self.on_progress(self.statistics(self.pool.queue)))
 
@@ -314,32 +314,32 @@ class _Search:
         self.symmetry.glance(sample_of(self.visited.parts(len(self.visited.levels)), GLANCED))
         self.python += time.perf_counter() - began
 
-    # What was met.
+    # Discoveries.
 
     def judged(self, flags: np.ndarray[Any, Any]) -> None:
         """Properties of the states of the level that was swept."""
-        met = Met()
-        self.seeker.in_states(self.visited.ranges_of(self.depth), flags, met)
-        self.note(met)
+        discoveries = LevelDiscoveries()
+        self.seeker.in_states(self.visited.ranges_of(self.depth), flags, discoveries)
+        self.note(discoveries)
 
     def expanded(self, flags: np.ndarray[Any, Any]) -> None:
         """Properties of the steps from the level that was swept."""
-        met = Met()
-        self.seeker.in_steps(self.visited.ranges_of(self.depth), flags, self.decided, met)
-        self.note(met)
+        discoveries = LevelDiscoveries()
+        self.seeker.in_steps(self.visited.ranges_of(self.depth), flags, self.discoveries, discoveries)
+        self.note(discoveries)
 
-    def note(self, met: Met) -> None:
-        """Keep what was met for good.
+    def note(self, discoveries: LevelDiscoveries) -> None:
+        """Keep the discoveries of the level.
 
         Raises:
             EvaluationFailed: an evaluation did.
         """
-        if failure := met.failure():
-            wanted = [number for number in self.in_steps if number not in self.decided]
-            raise failed(self.model, failure, self.depth, self.arrivals, wanted, self.symmetry)
-        for number, ending in met.endings.items():
-            length = self.depth + ending.is_step
-            self.decided.setdefault(number, Decided(length, ending))
+        if failure := discoveries.first_failure():
+            wanted = [number for number in self.in_steps if number not in self.discoveries]
+            raise failed(self.model, failure, self.depth, self.predecessors, wanted, self.symmetry)
+        for number, end in discoveries.ends.items():
+            length = self.depth + end.is_step
+            self.discoveries.setdefault(number, PackedDiscovery(length, end))
 
     def states_of(self, level: int) -> Iterator[StateRanges]:
         """The states of a level that is whole, on disk so many at a time."""
@@ -355,11 +355,11 @@ class _Search:
         before = self.wholes[level - 2].statistics.distinct if level > 1 else 0
         assert size == self.wholes[level - 1].statistics.distinct - before, "a level has as many states as it had"
 
-    def arrivals(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
-        """The lowest way in which each of the targets, all of the next level, is reached from this one."""
-        lowest: dict[bytes, Arrival] = {}
+    def predecessors(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Predecessor]:
+        """The lowest predecessor in this level of each target; all targets are of the next level."""
+        lowest: dict[bytes, Predecessor] = {}
         for states in self.states_of(level):
-            keep_lowest(lowest, self.seeker.arrivals(states, targets))
+            keep_lowest(lowest, self.seeker.predecessors(states, targets))
         assert lowest.keys() == targets, "a state of a level has a predecessor in the one before"
         return lowest
 
@@ -376,18 +376,20 @@ class _Search:
         """What is known when so many states are to be expanded next."""
         counts = zip(self.pool.enabled, self.pool.taken, self.pool.new_states, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
-        return Whole(self.statistics(level), coverage, dict(self.decided))
+        return Whole(self.statistics(level), coverage, dict(self.discoveries))
 
     def report(self, why: str) -> Exploration:
-        found = self.report_without_findings(why)
-        return replace(found, findings=findings(self.model, self.wholes[-1].decided, self.arrivals, self.symmetry))
+        found = self.report_without_discoveries(why)
+        return replace(
+            found, discoveries=with_paths(self.model, self.wholes[-1].discoveries, self.predecessors, self.symmetry)
+        )
 
     def interrupted(self) -> Exploration:
         """What is known of the last whole level. A second Ctrl-C ends the search for paths, too.
 
         The tables may have been about to learn something, so others take their place.
         """
-        found = self.report_without_findings("interrupted")
+        found = self.report_without_discoveries("interrupted")
         try:
             self.pool.stop()
             tables = DecisionTables(self.model, self.options.properties, self.symmetry)
@@ -397,7 +399,7 @@ class _Search:
             self.pool.stop()
             return found
 
-    def report_without_findings(self, why: str) -> Exploration:
+    def report_without_discoveries(self, why: str) -> Exploration:
         whole = self.wholes[-1] if self.wholes else NOTHING
         coverage = whole.coverage or tuple(Coverage() for _ in self.model.actions)
         return Exploration(why, whole.statistics, coverage, bytes_per_state=whole.statistics.bytes_per_state)

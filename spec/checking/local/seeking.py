@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spec.checking.endings import Arrival, Ending
+from spec.checking.discoveries import PathEnd, Predecessor
+from spec.checking.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
 from spec.checking.local import kernels
 from spec.checking.local.jit import Array
 from spec.checking.local.kernels import Scratch, StateRanges
 from spec.checking.local.recording import FAILED, FOUND
 from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import DecisionTables
-from spec.checking.met import STEP, Failure, Met
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
 from spec.language.state import Values
 
@@ -53,26 +53,30 @@ class Seeker:
 
     def load(self) -> None:
         """Have the compiled code there, before the clock runs."""
-        self.arrivals(StateRanges.of(np.zeros((0, self.words), np.uint64)), [])
+        self.predecessors(StateRanges.of(np.zeros((0, self.words), np.uint64)), [])
 
-    def in_states(self, where: StateRanges, flags: Array, met: Met) -> None:
+    def in_states(self, where: StateRanges, flags: Array, discoveries: LevelDiscoveries) -> None:
         """Properties of states, in states that were judged."""
         for number, tables in self._flagged("state", flags):
             found = self._lowest(where, kernels.IN_STATE, tables, FOUND)
             failed = self._lowest(where, kernels.IN_STATE, tables, FAILED) if 2 in flags[tables] else None
             if found is not None:
-                met.end(number, Ending(found.end))
+                discoveries.discover(number, PathEnd(found.end))
             if failed is not None and (found is None or failed.end < found.end):
-                met.failures.append(Failure(failed.end, number, self._failure_in_state(failed.end, number)))
+                discoveries.failures.append(
+                    LocatedFailure(failed.end, number, self._failure_in_state(failed.end, number))
+                )
 
-    def in_steps(self, where: StateRanges, flags: Array, decided: Collection[int], met: Met) -> None:
+    def in_steps(
+        self, where: StateRanges, flags: Array, decided: Collection[int], discoveries: LevelDiscoveries
+    ) -> None:
         """Properties of steps, and what comes of actions themselves, in states that were expanded."""
         actions = self.tables.actions
         steps = dict(self._flagged("step", flags))
         every = [table for tables in steps.values() for table in tables]
         if 2 in flags[:actions] or 2 in flags[every]:
             failed = self._known(where, kernels.FAILS, every, FAILED)
-            met.failures.append(Failure(failed.before, STEP, self._failure_in_steps(failed, decided)))
+            discoveries.failures.append(LocatedFailure(failed.before, STEP, self._failure_in_steps(failed, decided)))
             return
         sought = {number: (kernels.BY_STEP, tables) for number, tables in steps.items()}
         if 1 in flags[:actions]:
@@ -82,15 +86,15 @@ class Seeker:
                 found = self._known(where, what, tables, FOUND)
                 step = self.tables.all[found.table]
                 after = b"" if what == kernels.OUTSIDE else found.end
-                met.end(number, Ending(after, found.before, step.number, step.index))
+                discoveries.discover(number, PathEnd(after, found.before, step.number, step.index))
         if flags[-1] and self.tables.seeks_deadlocks and self.deadlock not in decided:
-            met.end(self.deadlock, Ending(self._known(where, kernels.DEAD).end))
+            discoveries.discover(self.deadlock, PathEnd(self._known(where, kernels.DEAD).end))
 
-    def arrivals(self, where: StateRanges, targets: Collection[bytes]) -> dict[bytes, Arrival]:
-        """The lowest way in which each of these states is reached from those of a level, if it is."""
+    def predecessors(self, where: StateRanges, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
+        """The lowest predecessor of each of these states among those of a level, if it has one there."""
         found = self._sought(where, kernels.TO_STATE, targets=sorted(targets))
         steps = ((match, self.tables.all[match.table]) for match in found)
-        return {match.end: Arrival(match.before, step.number, step.index) for match, step in steps}
+        return {match.end: Predecessor(match.before, step.number, step.index) for match, step in steps}
 
     def _flagged(self, kind: str, flags: Array) -> Iterable[tuple[int, list[int]]]:
         """The tables of properties of which some table was flagged."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from spec.checking.endings import Arrival
+from spec.checking.discoveries import Predecessor
 from spec.checking.local.engine import SAMPLE, TUNINGS
 from spec.checking.local.kernels import MarkedRanges, StateRanges
 from spec.checking.local.seeking import Seeker
@@ -82,9 +82,9 @@ class Compiled(Work):
         if live.any():
             self._seeker.in_states(newest, pool.sweep(live, _nothing), report)
 
-    def arrivals(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Arrival]:
-        """How some of the targets are reached from these states, see `Work`."""
-        return self._seeker.arrivals(StateRanges.of(states), targets)
+    def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
+        """The lowest predecessors of the targets among these states, see `Work`."""
+        return self._seeker.predecessors(StateRanges.of(states), targets)
 
     def _tune(self, states: Words) -> None:
         """Now and then, let the tables see how they are used."""

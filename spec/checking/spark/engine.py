@@ -15,20 +15,20 @@ import numpy as np
 
 from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
-from spec.checking.endings import Arrival, findings
+from spec.checking.discoveries import Predecessor, with_paths
 from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended
 from spec.checking.keeping import NOTHING, Whole, opened, require_run, standing_on, whole_of
+from spec.checking.level_discoveries import STEP, failed
 from spec.checking.limits import too_large
 from spec.checking.local.compiling import compiled, told_by
 from spec.checking.memory import Budget, OutOfMemory, private
-from spec.checking.met import STEP, failed
 from spec.checking.model import Model
 from spec.checking.packed import Words, sample, words_of
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark.allotment import CLIENT, Part, allotted
 from spec.checking.spark.bench import Bench, Piece, work_on
-from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_arrivals, shares
+from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
 from spec.checking.spark.known import load
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import Cluster, GaveWay, cores, require_java
@@ -169,13 +169,13 @@ class _Search:
             for commit in self.levels(commits, initial):
                 self.whole = whole_of(self.model, commit)
                 self.on_progress(self.whole.statistics)
-                if why := ended(self.model, self.options, self.whole.decided, self.whole.statistics):
+                if why := ended(self.model, self.options, self.whole.discoveries, self.whole.statistics):
                     return self.report(why)
         except OutOfMemory:
             self.bench.known.forget()
             with suppress(OutOfMemory):  # to look for the ways to what was found takes memory, too
                 return self.report("memory")
-            return self.report_without_findings("memory")
+            return self.report_without_discoveries("memory")
         raise AssertionError("levels come without end")
 
     def levels(self, commits: list[Commit], initial: list[bytes]) -> Iterator[Commit]:
@@ -212,7 +212,7 @@ class _Search:
         return self.commit(commit, self.by_job(commit))
 
     def by_driver(self, commit: Commit) -> Report:
-        report, decided = Report.on_nothing(self.model), frozenset(self.whole.decided)
+        report, decided = Report.on_nothing(self.model), frozenset(self.whole.discoveries)
         found = list(self.bench.expand(self.states(commit.level), decided, report, 1))
         if not report.failures:
             self.settle([(part.states, part.actions) for part in found], commit.level, decided, report)
@@ -235,7 +235,7 @@ class _Search:
         if commit.distinct > self.driver_states and self.newest is not None:  # there is no way back from there
             self.bench.known.forget()
             self.newest = None
-        job = self.job(commit.level, frozenset(self.whole.decided))
+        job = self.job(commit.level, frozenset(self.whole.discoveries))
         report = Report.on_nothing(self.model)
         for part in self.run_job(lambda session: expand_level(session, job)):
             report.add(part)
@@ -251,10 +251,10 @@ class _Search:
             OutOfMemory: somewhere a part of it did not fit.
             UsageError: it is no level of orbits, as it was asked for.
         """
-        if failure := report.failure():
-            wanted = [number for number in self.work.in_steps if number not in self.whole.decided]
+        if failure := report.first_failure():
+            wanted = [number for number in self.work.in_steps if number not in self.whole.discoveries]
             level = before.level + (failure.number != STEP)
-            raise failed(self.model, failure, level, self.arrivals, wanted, self.work.symmetry)
+            raise failed(self.model, failure, level, self.predecessors, wanted, self.work.symmetry)
         if report.out_of_memory:
             raise OutOfMemory
         if self.work.symmetry:
@@ -265,9 +265,9 @@ class _Search:
             for action, more in zip(self.model.actions, report.coverage, strict=True)
         }
         findings = dict(before.findings)
-        for number, ending in sorted(report.endings.items()):
+        for number, end in sorted(report.ends.items()):
             length = before.level if number == self.work.deadlock else level
-            findings.setdefault(self.model.properties[number].name, {"length": length, **ending.to_json()})
+            findings.setdefault(self.model.properties[number].name, {"length": length, **end.to_json()})
         files = tuple(sorted(report.files, key=lambda file: file.bucket))
         commit = Commit(
             level,
@@ -308,13 +308,13 @@ class _Search:
     def pickled(self) -> bytes:
         return pickled(self.model.specification)
 
-    def arrivals(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
-        """The lowest way in which each of the targets, all of the next level, is reached from this one."""
+    def predecessors(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Predecessor]:
+        """The lowest predecessor in this level of each target; all targets are of the next level."""
         rows = sum(file.rows for file in self.directory.committed(level))
         if rows <= self.driver_level:
-            return self.work.arrivals(self.states(level), targets)
+            return self.work.predecessors(self.states(level), targets)
         job = self.job(level, frozenset())
-        return self.run_job(lambda session: find_arrivals(session, job, targets))
+        return self.run_job(lambda session: find_predecessors(session, job, targets))
 
     # What was found.
 
@@ -323,8 +323,8 @@ class _Search:
         return self.whole.statistics._replace(seconds=time.perf_counter() - self.began)
 
     def report(self, why: str) -> Exploration:
-        found = findings(self.model, self.whole.decided, self.arrivals, self.work.symmetry)
-        return replace(self.report_without_findings(why), findings=found)
+        found = with_paths(self.model, self.whole.discoveries, self.predecessors, self.work.symmetry)
+        return replace(self.report_without_discoveries(why), discoveries=found)
 
     def interrupted(self) -> Exploration:
         """Whoever presses Ctrl-C again does not want to wait for the paths either.
@@ -335,8 +335,8 @@ class _Search:
             self.work = work_on(self.model, self.options.properties, self.part, by_orbits=self.options.symmetry)
             return self.report("interrupted")
         except KeyboardInterrupt:
-            return self.report_without_findings("interrupted")
+            return self.report_without_discoveries("interrupted")
 
-    def report_without_findings(self, why: str) -> Exploration:
+    def report_without_discoveries(self, why: str) -> Exploration:
         coverage = self.whole.coverage or tuple(Coverage() for _ in self.model.actions)
         return Exploration(why, self.whole.statistics, coverage)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING
 
-from spec.checking.endings import Arrival, keep_lowest
+from spec.checking.discoveries import Predecessor, keep_lowest
 from spec.checking.rundir import RunDirectory
 from spec.checking.spark.bench import Piece
 from spec.checking.spark.report import Report
@@ -58,11 +58,11 @@ def expand_level(session: SparkSession, job: Job) -> list[Report]:
     return [pickle.loads(row.report) for row in settled.collect()]
 
 
-def find_arrivals(session: SparkSession, job: Job, targets: frozenset[bytes]) -> dict[bytes, Arrival]:
-    """The lowest way in which each of the targets is reached from the level."""
+def find_predecessors(session: SparkSession, job: Job, targets: frozenset[bytes]) -> dict[bytes, Predecessor]:
+    """The lowest predecessor of each target in the level."""
     tasks = len(job.shares)
-    lowest: dict[bytes, Arrival] = {}
-    finding = in_workers(session, "find", job, targets)
-    for row in session.range(0, tasks, 1, tasks).mapInArrow(finding, "arrivals binary").collect():
-        keep_lowest(lowest, pickle.loads(row.arrivals))
+    lowest: dict[bytes, Predecessor] = {}
+    search = in_workers(session, "find", job, targets)
+    for row in session.range(0, tasks, 1, tasks).mapInArrow(search, "predecessors binary").collect():
+        keep_lowest(lowest, pickle.loads(row.predecessors))
     return lowest

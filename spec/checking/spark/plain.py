@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from spec.checking.endings import Arrival, Ending
+from spec.checking.discoveries import PathEnd, Predecessor
+from spec.checking.level_discoveries import STEP, LocatedFailure
 from spec.checking.local.kernels import MarkedRanges
 from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
-from spec.checking.met import STEP, Failure
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.packed import Words, bytes_of, words_of
 from spec.checking.spark.allotment import Part
@@ -44,7 +44,7 @@ class Plain(Work):
             try:
                 steps, closed = self.model.expand(self.unpack(packed), wanted)
             except EvaluationFailed as error:
-                report.failures.append(Failure(packed, STEP, error))
+                report.failures.append(LocatedFailure(packed, STEP, error))
                 break
             for action in {taken.action for taken in steps}:
                 report.coverage[action].enabled += 1
@@ -52,19 +52,19 @@ class Plain(Work):
                 action = taken.action
                 report.coverage[action].taken += 1
                 if taken.after is None:
-                    report.end(self.type_ok, Ending(b"", packed, action, taken.instance))
+                    report.discover(self.type_ok, PathEnd(b"", packed, action, taken.instance))
                     continue
                 after = self.pack(taken.after)
                 for number in taken.found:
-                    report.end(number, Ending(after, packed, action, taken.instance))
+                    report.discover(number, PathEnd(after, packed, action, taken.instance))
                 reached[after] = min(action, reached.get(after, action))
             if not steps and not closed and self.deadlock is not None:
-                report.end(self.deadlock, Ending(packed))
+                report.discover(self.deadlock, PathEnd(packed))
         whole.add(report)
         return MarkedRanges.of(words_of(reached, self.width), np.array(list(reached.values()), np.uint64))
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
-        """Look at the newest level until every property has come to an end, see `Work`."""
+        """Look at the newest level until every property is decided, see `Work`."""
         wanted = [number for number in self.in_states if number not in decided]
         for packed in sorted(bytes_of(visited.level(len(visited.levels)))):
             if not wanted:
@@ -76,31 +76,31 @@ class Plain(Work):
                 wanted = [number for number in wanted if number not in found]
                 continue
             for number in found:
-                report.end(number, Ending(packed))
+                report.discover(number, PathEnd(packed))
                 wanted.remove(number)
 
     def _judge_one_by_one(self, packed: bytes, wanted: Sequence[int], report: Report) -> Iterator[int]:
-        """Those that end here, in a finding or in a failure: one may fail where another was found earlier."""
+        """The properties that are decided here or fail: one may fail where another was discovered earlier."""
         state = self.unpack(packed)
         for number in wanted:
             try:
                 if self.model.found_in(state, [number]):
-                    report.end(number, Ending(packed))
+                    report.discover(number, PathEnd(packed))
                     yield number
             except EvaluationFailed as error:
-                report.failures.append(Failure(packed, number, error))
+                report.failures.append(LocatedFailure(packed, number, error))
                 yield number
 
-    def arrivals(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Arrival]:
-        """How some of the targets are reached from these states, see `Work`."""
-        found: dict[bytes, Arrival] = {}
+    def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
+        """The lowest predecessors of the targets among these states, see `Work`."""
+        found: dict[bytes, Predecessor] = {}
         for packed in sorted(bytes_of(states)):
             for taken in self.model.expand(self.unpack(packed)).steps:
                 if taken.after is None:
                     continue
                 after = self.pack(taken.after)
                 if after in targets:
-                    found.setdefault(after, Arrival(packed, taken.action, taken.instance))
+                    found.setdefault(after, Predecessor(packed, taken.action, taken.instance))
             if len(found) == len(targets):
                 break
         return found

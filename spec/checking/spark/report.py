@@ -1,6 +1,6 @@
 """What came of a part of a level; a report on the whole is the sum of the reports on its parts.
 
-It does not matter who expanded or judged which part: figures add up, and see `Met`.
+It does not matter who expanded or judged which part: figures add up, and see `LevelDiscoveries`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 
 from spec.checking.exploration import Coverage
-from spec.checking.met import Met
+from spec.checking.level_discoveries import LevelDiscoveries
 from spec.checking.model import Model
 from spec.checking.rundir import LevelFile
 
@@ -20,7 +20,7 @@ PRINTED = 10_000
 
 
 @dataclass
-class Report(Met):
+class Report(LevelDiscoveries):
     """What came of a part of a level: of expanding it, and of the new states to which that led."""
 
     coverage: tuple[Coverage, ...] = ()
@@ -45,7 +45,7 @@ class Report(Met):
             yield
         self.printed += printed.getvalue()[:PRINTED]
 
-    def add(self, other: Met) -> None:
+    def add(self, other: LevelDiscoveries) -> None:
         """Take up what came of another part."""
         super().add(other)
         assert isinstance(other, Report)

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from spec.checking.endings import Arrival, keep_lowest
+from spec.checking.discoveries import Predecessor, keep_lowest
+from spec.checking.level_discoveries import STEP, LocatedFailure
 from spec.checking.local.jit import Array
 from spec.checking.memory import Budget, OutOfMemory, private
-from spec.checking.met import STEP, Failure
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.rundir import RunDirectory
 from spec.checking.source import unpickled
@@ -101,12 +101,12 @@ def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def find(job: Job, targets: frozenset[bytes], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The lowest way in which each of the targets is reached from some shares."""
+    """The lowest predecessor of each target in some shares."""
     with _bench_for(job) as bench:
-        lowest: dict[bytes, Arrival] = {}
+        lowest: dict[bytes, Predecessor] = {}
         for share in _numbers(batches):
-            keep_lowest(lowest, bench.work.arrivals(bench.states(job.level, job.shares[share]), targets))
-        yield pa.RecordBatch.from_pydict({"arrivals": pa.array([pickle.dumps(lowest)], pa.binary())})
+            keep_lowest(lowest, bench.work.predecessors(bench.states(job.level, job.shares[share]), targets))
+        yield pa.RecordBatch.from_pydict({"predecessors": pa.array([pickle.dumps(lowest)], pa.binary())})
 
 
 _bench: Bench | None = None
@@ -148,7 +148,7 @@ def _told(report: Report) -> Iterator[None]:
     except OutOfMemory:
         report.out_of_memory = True
     except EvaluationFailed as error:
-        report.failures.append(Failure(b"", STEP, error))
+        report.failures.append(LocatedFailure(b"", STEP, error))
 
 
 # Rows.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
-from spec.checking.endings import Arrival
+from spec.checking.discoveries import Predecessor
 from spec.checking.exploration import split
 from spec.checking.local.kernels import MarkedRanges
 from spec.checking.local.visited import Visited
@@ -72,5 +72,5 @@ class Work(ABC):
         """Look at the newest level, which is complete."""
 
     @abstractmethod
-    def arrivals(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Arrival]:
-        """How some of the targets are reached from these states: the lowest way of each."""
+    def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
+        """For each target to which a step from these states leads, its lowest predecessor among them."""

@@ -28,7 +28,7 @@ class Expected:
     enabled: dict[str, int]
     taken: dict[str, int]
     new_states: int
-    findings: dict[str, Walk]
+    discoveries: dict[str, Walk]
 
 
 def distances(table: Table) -> dict[int, int]:
@@ -111,5 +111,5 @@ def explored(table: Table, asked: set[str], *, keep_going: bool = False) -> Expe
         enabled={name: len({row.before for row in rows if row.action == name}) for name in ACTIONS},
         taken={name: sum(row.action == name for row in rows) for name in ACTIONS},
         new_states=len(reached) - len(set(table.starts)),
-        findings={name: walk for name, walk in firsts.items() if due[name] <= stop},
+        discoveries={name: walk for name, walk in firsts.items() if due[name] <= stop},
     )

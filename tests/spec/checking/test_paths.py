@@ -38,11 +38,11 @@ from tests.spec.checking.toys import Account, Bank, Counters, Jugs, Philosophers
 
 
 def traces(specification: Specification, *names: str) -> dict[str, Trace]:
-    """The trace of each finding about these properties, or about all."""
+    """The trace of each discovery about these properties, or about all."""
     model = Model(specification)
     numbers = model.numbers(names or (each.name for each in model.properties))
     found = ReferenceEngine().explore(model, Options(numbers, keep_going=True), silent)
-    return {model.properties[n].name: trace(model, n, finding.path) for n, finding in found.findings.items()}
+    return {model.properties[n].name: trace(model, n, discovery.path) for n, discovery in found.discoveries.items()}
 
 
 # A trace by hand.

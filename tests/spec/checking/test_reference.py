@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spec.checking import Model, Statistics, check
 from spec.checking.check import silent
-from spec.checking.exploration import Exploration, Finding, OnProgress, Options, is_violation, split
+from spec.checking.exploration import Discovery, Exploration, OnProgress, Options, is_violation, split
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
     Domain,
@@ -110,7 +110,7 @@ def test_a_token_ring_is_counted_by_its_tokens(machines: int, values: int) -> No
     assert statistics(found) == (1, states + firsts + others, states, 0)
     assert [each.taken for each in found.coverage] == [firsts, others]
     assert found.coverage[0].enabled == firsts
-    assert not found.findings
+    assert not found.discoveries
 
 
 def test_four_litres_take_seven_states() -> None:
@@ -167,9 +167,9 @@ def tables(draw: st.DrawFn) -> Table:
     )
 
 
-def as_walk(model: Model, finding: Finding) -> Walk:
-    """A finding as the rows that it takes."""
-    state, choices = finding.path
+def as_walk(model: Model, discovery: Discovery) -> Walk:
+    """A discovery as the rows that it takes."""
+    state, choices = discovery.path
     start = at = state[0]
     rows = []
     for number, instance in choices:
@@ -197,10 +197,10 @@ def test_the_engine_finds_what_writing_down_every_path_finds(table: Table, asked
         expected.distinct,
     )
     assert {
-        model.properties[number].name: as_walk(model, finding) for number, finding in found.findings.items()
-    } == expected.findings
-    assert {model.properties[number].name: finding.length for number, finding in found.findings.items()} == {
-        name: len(rows) + 1 for name, (_, rows) in expected.findings.items()
+        model.properties[number].name: as_walk(model, discovery) for number, discovery in found.discoveries.items()
+    } == expected.discoveries
+    assert {model.properties[number].name: discovery.length for number, discovery in found.discoveries.items()} == {
+        name: len(rows) + 1 for name, (_, rows) in expected.discoveries.items()
     }
     coverage = dict(zip(ACTIONS, found.coverage, strict=True))
     assert {name: each.enabled for name, each in coverage.items()} == expected.enabled
@@ -336,7 +336,7 @@ class Lamp(Specification):
 
 
 def test_coverage_counts_states_and_successors() -> None:
-    """`enabled` counts states, `taken` successors, those that change nothing too, and `new_states` first arrivals."""
+    """`enabled` counts states, `taken` all successors, `new_states` those that were not reached before."""
     found = explore(Lamp())
     assert [(each.enabled, each.taken, each.new_states) for each in found.coverage] == [
         (2, 2, 1),
@@ -595,4 +595,4 @@ def test_where_memory_ends_it_tells_of_the_last_level_that_is_whole(
     bounded = explore(Counters(counters=4, top=3), max_depth=depth)
     assert (found.ended, depth) == ("memory", last)
     assert (found.statistics[:4], found.coverage) == (bounded.statistics[:4], bounded.coverage)
-    assert found.findings == bounded.findings
+    assert found.discoveries == bounded.discoveries

@@ -270,8 +270,8 @@ def found_in(specification: Specification) -> dict[str, Trace]:
     """A shortest trace of whatever can be broken or witnessed."""
     model = Model(specification)
     numbers = tuple(n for n, each in enumerate(model.properties) if each.name != DEADLOCK)
-    found = ReferenceEngine().explore(model, Options(numbers, keep_going=True), silent).findings
-    return {model.properties[n].name: trace(model, n, finding.path) for n, finding in found.items()}
+    found = ReferenceEngine().explore(model, Options(numbers, keep_going=True), silent).discoveries
+    return {model.properties[n].name: trace(model, n, discovery.path) for n, discovery in found.items()}
 
 
 @given(tables())

@@ -30,7 +30,7 @@ class Blind:
         if self.impatient:
             raise KeyboardInterrupt
         found = ReferenceEngine().explore(model, options, on_progress)
-        found.findings.clear()
+        found.discoveries.clear()
         return found
 
 

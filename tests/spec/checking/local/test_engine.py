@@ -124,7 +124,7 @@ def pieces(request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("toy", KNOWN)
 def test_it_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
-    """How it ended, all statistics, coverage, and every finding step by step."""
+    """How it ended, all statistics, coverage, and every discovery step by step."""
     agreed(KNOWN[toy], **bounds)
 
 
@@ -247,7 +247,7 @@ def test_chance_in_an_action_is_told(mistake: Any) -> None:
         assert CHANCE in found["failed"]
         assert "day = 2" in found["in the state"]
     else:
-        assert set(found["findings"]) == {Model(Shop()).numbers(["type_ok"])[0]}
+        assert set(found["discoveries"]) == {Model(Shop()).numbers(["type_ok"])[0]}
 
 
 @pytest.mark.parametrize("over", ["state", "before", "after"])
@@ -326,13 +326,13 @@ def interrupted(engine: Any, specification: Specification, depth: int) -> Explor
 
 @pytest.mark.parametrize("depth", [1, 2, 6])
 def test_an_interrupted_run_tells_of_the_last_whole_level(depth: int) -> None:
-    """With the statistics and the findings that the reference engine has there."""
+    """With the statistics and the discoveries that the reference engine has there."""
     toy = TOYS["several broken"]
     expected = interrupted(ReferenceEngine(), toy, depth)
     for workers in (1, 2):
         found = interrupted(LocalEngine(workers), toy, depth)
         assert (found.ended, found.statistics[:4]) == ("interrupted", expected.statistics[:4])
-        assert found.findings == expected.findings
+        assert found.discoveries == expected.discoveries
 
 
 def test_the_watch_is_told_of_every_level() -> None:
@@ -394,7 +394,7 @@ def test_it_goes_on_beyond_a_domain(bounds: dict[str, Any]) -> None:
     """From several initial states, with all that is found on the way."""
     found = agreed(Beyond(), **bounds)
     if bounds == {"keep_going": True}:
-        assert set(found["findings"]) == {0, 1, 2}
+        assert set(found["discoveries"]) == {0, 1, 2}
         assert found["statistics"][2] == 25
 
 

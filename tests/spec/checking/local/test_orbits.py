@@ -83,7 +83,7 @@ def test_societies_come_out_as_on_the_reference_engine_by_canonical_forms(societ
 @settings(max_examples=25)
 @given(societies())
 def test_societies_come_out_as_on_the_reference_engine(society: Society) -> None:
-    """Statistics, coverage, findings and their paths, whatever breaks: an invariant, a step, a domain."""
+    """Statistics, coverage, discoveries and their paths, whatever breaks: an invariant, a step, a domain."""
     agreed(society, keep_going=True, symmetry=True)
 
 

@@ -30,7 +30,7 @@ from tests.spec.test_rundir import tree
 from tests.spec.toys import TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
 
 TOY = "several broken"
-"""It has findings of every kind on the way, and most of its levels after them."""
+"""It has discoveries of every kind on the way, and most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
 SOON = [("after files", 6), ("after commit", 6), ("before files", 1)]
 """Where a run is killed in every run of the tests; in `make long`, at each point of a level, the first one, too."""
@@ -48,7 +48,7 @@ KEPT = [
 ]
 """On every commit each toy without bounds, and one of them with all."""
 MANY = Walkers(walkers=4, length=7, far=20, apart=5)
-"""2,401 states in 25 levels, with findings."""
+"""2,401 states in 25 levels, with discoveries."""
 
 DYING = """
 import os, signal, sys
@@ -102,8 +102,8 @@ def outcome(found: Exploration, by_action: bool = True) -> dict[str, Any]:
         "statistics": found.statistics[:4],
         "coverage": [(each.enabled, each.taken) for each in found.coverage],
         "new states": new_states if by_action else sum(new_states),
-        "findings": {
-            number: (each.length, each.path[0], list(each.path[1])) for number, each in found.findings.items()
+        "discoveries": {
+            number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()
         },
     }
 
@@ -193,7 +193,7 @@ def test_a_run_that_is_kept_is_like_one_that_is_not(toy: str, bounds: dict[str, 
     ],
 )
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
-    """Statistics, coverage, findings, paths and files are those of a run that nobody killed."""
+    """Statistics, coverage, discoveries, paths and files are those of a run that nobody killed."""
     kill(tmp_path / "killed", point, level)
     assert explored(LocalEngine(run_dir=tmp_path / "killed", resume=True), TOYS[TOY], keep_going=True) == expected(
         TOYS[TOY], keep_going=True
@@ -301,9 +301,9 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spec.checking.local.engine.findings", press)
+    monkeypatch.setattr("spec.checking.local.engine.with_paths", press)
     found = interrupted(LocalEngine(run_dir=tmp_path), Walkers(far=4), 6)
-    assert (found.ended, found.statistics.depth, found.findings) == ("interrupted", 5, {})
+    assert (found.ended, found.statistics.depth, found.discoveries) == ("interrupted", 5, {})
 
 
 def test_sigterm_writes_a_checkpoint(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_states_of_many_words_are_explored(words: int) -> None:
     bits = Bits(words=words)
     assert Model(bits).layout.words == words
     found = agreed(bits, keep_going=True)
-    assert sorted(finding[0] for finding in found["findings"].values()) == [6, 7]
+    assert sorted(discovery[0] for discovery in found["discoveries"].values()) == [6, 7]
 
 
 @pytest.mark.parametrize("toy", TOYS)
