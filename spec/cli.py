@@ -269,7 +269,7 @@ def _keeping(run_dir: Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from spec.checking.keeping import kept_in
+        from spec.checking.checkpoint import kept_in
 
         raise Failure(f"interrupted; {kept_in(run_dir) if run_dir else 'nothing was kept'}", INTERRUPTED) from None
 

@@ -52,7 +52,7 @@ class AutoEngine:
     ):
         self.workers, self.run_dir = arguments.workers(workers), arguments.place("run_dir", run_dir)
         if resume:
-            from spec.checking.keeping import require_run
+            from spec.checking.checkpoint import require_run
 
             require_run(self.run_dir, resume)
         self.memory, self.resume = arguments.memory(memory), resume
@@ -107,7 +107,7 @@ class AutoEngine:
             try:
                 found = spark.explore(model, options, on_progress)
             except EnvironmentFailed as failure:
-                from spec.checking.keeping import NOT_KEPT
+                from spec.checking.checkpoint import NOT_KEPT
 
                 raise EnvironmentFailed(failure.wrong, failure.kept if self.run_dir else NOT_KEPT) from failure
             found = replace(found, compile_seconds=compile_seconds + found.compile_seconds)

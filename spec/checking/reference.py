@@ -81,7 +81,7 @@ class _Search:
         self.coverage = tuple(Coverage() for _ in model.actions)
         self.discoveries: dict[int, Discovery] = {}
         self.started = self.look_again = time.perf_counter()
-        self.whole: Exploration = self.report("interrupted")
+        self.last_complete: Exploration = self.report("interrupted")
 
     def run(self) -> Exploration:
         level = self.first_level()
@@ -90,8 +90,8 @@ class _Search:
             if self.symmetry:
                 self.symmetry.examine(level)
             self.judge_states(level)
-            self.whole = self.report("interrupted", len(level))
-            self.on_progress(self.whole.statistics)
+            self.last_complete = self.report("interrupted", len(level))
+            self.on_progress(self.last_complete.statistics)
             if ended := self.ended(level):
                 return self.report(ended, len(level))
             level = self.expand(level)
@@ -212,8 +212,8 @@ class _Search:
         return Statistics(self.depth, self.generated, len(self.reached), queue, seconds)
 
     def cut_short(self, ended: str) -> Exploration:
-        """What is known of the last level that is whole."""
-        return replace(self.whole, ended=ended)
+        """What is known of the last level that is complete."""
+        return replace(self.last_complete, ended=ended)
 
     def report(self, ended: str, queue: int = 0) -> Exploration:
         coverage = tuple(Coverage(**vars(each)) for each in self.coverage)

@@ -17,9 +17,17 @@ import numpy as np
 from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
 from spec.checking.beginning import COMPILING
+from spec.checking.checkpoint import (
+    BEFORE_FIRST,
+    Checkpoint,
+    checkpoint_of,
+    commit_of,
+    environment_failures,
+    open_run,
+    require_run,
+)
 from spec.checking.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
 from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended, split
-from spec.checking.keeping import NOTHING, Whole, commit_of, opened, require_run, standing_on, whole_of
 from spec.checking.level_discoveries import LevelDiscoveries, failed
 from spec.checking.limits import refuse_too_large
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
@@ -93,10 +101,10 @@ class LocalEngine:
             sys.setswitchinterval(SWITCH)
             directory, commits = None, list[Commit]()
             if self.run_dir is not None:
-                directory, commits = opened(
+                directory, commits = open_run(
                     self.run_dir, model, options, until_done, resume=self.resume, buckets=self.buckets
                 )
-            until_done.enter_context(standing_on(self.run_dir))
+            until_done.enter_context(environment_failures(self.run_dir))
             threads = until_done.enter_context(ThreadPoolExecutor(self.workers))
             search: _Search | None = None
             compile_seconds = 0.0
@@ -131,7 +139,7 @@ def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, 
 
 def _interrupted_before(model: Model) -> Exploration:
     """What is known when the first state is not there yet."""
-    return Exploration("interrupted", NOTHING.statistics, tuple(Coverage() for _ in model.actions))
+    return Exploration("interrupted", BEFORE_FIRST.statistics, tuple(Coverage() for _ in model.actions))
 
 
 class _Search:
@@ -164,7 +172,7 @@ class _Search:
         self.seeker = Seeker(self.tables, self.pool.workers[0].scratch)
         self.seeker.load()
         self.started = time.perf_counter()
-        self.wholes: list[Whole] = []
+        self.checkpoints: list[Checkpoint] = []
         """By level, as far as each is complete."""
 
     # Levels.
@@ -178,10 +186,10 @@ class _Search:
 
     def ended_in(self, commits: list[Commit]) -> str:
         for commit in commits:
-            whole = whole_of(self.model, commit)
-            self.wholes.append(whole)
-            self.on_progress(whole.statistics)
-            if why := ended(self.model, self.options, whole.discoveries, whole.statistics):
+            checkpoint = checkpoint_of(self.model, commit)
+            self.checkpoints.append(checkpoint)
+            self.on_progress(checkpoint.statistics)
+            if why := ended(self.model, self.options, checkpoint.discoveries, checkpoint.statistics):
                 return why
         return ""
 
@@ -200,7 +208,7 @@ class _Search:
         while True:
             flags = self.sweep(judging=self.directory is None)
             self.judged(flags)
-            if ended(self.model, self.options, self.discoveries, self.wholes[-1].statistics) == "found":
+            if ended(self.model, self.options, self.discoveries, self.checkpoints[-1].statistics) == "found":
                 return self.found_in_states()
             self.expanded(flags)
             level = self.pool.complete()
@@ -218,27 +226,27 @@ class _Search:
         self.examine()
         last = ended(self.model, self.options, self.discoveries, self.statistics(level))
         if self.directory is None:
-            self.wholes.append(self.now(level))
+            self.checkpoints.append(self.now(level))
         self.on_progress(self.statistics(level))
         if last or self.directory is not None:
             self.judged(self.sweep(acting=False))
             self.keep(self.now(level))
         return ended(self.model, self.options, self.discoveries, self.statistics(level))
 
-    def keep(self, whole: Whole) -> None:
-        """Let a level that is judged be the last that is whole."""
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Let a level that is judged be the last that is complete."""
         if self.directory is None:
-            self.wholes[-1] = whole
+            self.checkpoints[-1] = checkpoint
         else:
-            self.commit(self.directory, len(self.wholes) + 1, whole)
-            self.wholes.append(whole)
+            self.commit(self.directory, len(self.checkpoints) + 1, checkpoint)
+            self.checkpoints.append(checkpoint)
 
-    def commit(self, directory: RunDirectory, level: int, whole: Whole) -> None:
+    def commit(self, directory: RunDirectory, level: int, checkpoint: Checkpoint) -> None:
         rundir.reached("before files")
         parts = self.visited.parts(level)
         at_once = self.at_once(sum(map(len, parts)))
         files = directory.write_parts(level, parts, self.pool.each, at_once)
-        directory.commit(commit_of(self.model, level, files, whole))
+        directory.commit(commit_of(self.model, level, files, checkpoint))
 
     def load(self, commits: list[Commit]) -> None:
         """Take up a run after these levels."""
@@ -247,13 +255,13 @@ class _Search:
             for states in self.directory.pieces(commit.level):
                 self.pool.take_in(states.reshape(-1))
             self.pool.complete()
-        whole, output = self.wholes[-1], self.pool.workers[0].output
-        for action, coverage in enumerate(whole.coverage):
+        checkpoint, output = self.checkpoints[-1], self.pool.workers[0].output
+        for action, coverage in enumerate(checkpoint.coverage):
             output.enabled[action], output.taken[action] = coverage.enabled, coverage.taken
             self.pool.new_states[action] = coverage.new_states
-        self.depth, self.discoveries = whole.statistics.depth, dict(whole.discoveries)
-        self.generated = whole.statistics.generated - int(output.taken.sum())
-        self.started = time.perf_counter() - whole.statistics.seconds
+        self.depth, self.discoveries = checkpoint.statistics.depth, dict(checkpoint.discoveries)
+        self.generated = checkpoint.statistics.generated - int(output.taken.sum())
+        self.started = time.perf_counter() - checkpoint.statistics.seconds
         self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
 
     # Memory.
@@ -265,25 +273,25 @@ class _Search:
 
     def found_in_states(self) -> str:
         """A level was judged while it was expanded, and is the last: what is known is what was known before."""
-        before = self.wholes[-1]
+        before = self.checkpoints[-1]
         statistics = before.statistics._replace(seconds=time.perf_counter() - self.started)
-        self.wholes[-1] = before._replace(statistics=statistics, discoveries=dict(self.discoveries))
+        self.checkpoints[-1] = before._replace(statistics=statistics, discoveries=dict(self.discoveries))
         return ended(self.model, self.options, self.discoveries, statistics)
 
     def out_of_memory(self) -> str:
         """The last level is not expanded, so it is judged by itself."""
         self.pool.start_over()
-        if self.directory is None and self.wholes:
+        if self.directory is None and self.checkpoints:
             self.judged(self.sweep(acting=False))
             return self.found_in_states() or "memory"
         return "memory"
 
     def handed_over(self, found: Exploration, overflow: Path, until_done: ExitStack) -> Exploration:
-        """Put all levels that are whole into a directory, for another engine; if there is no room, say so."""
+        """Put all levels that are complete into a directory, for another engine; if there is no room, say so."""
         try:
-            directory, _ = opened(overflow, self.model, self.options, until_done, resume=False)
-            for level, whole in enumerate(self.wholes, 1):
-                self.commit(directory, level, whole)
+            directory, _ = open_run(overflow, self.model, self.options, until_done, resume=False)
+            for level, checkpoint in enumerate(self.checkpoints, 1):
+                self.commit(directory, level, checkpoint)
         except (OSError, UsageError) as full:
             wrong = f"Spark could not go on from there: {overflow.parent} has no room for the states ({full})"
             return replace(found, kept=wrong)
@@ -342,7 +350,7 @@ class _Search:
             self.discoveries.setdefault(number, PackedDiscovery(length, end))
 
     def states_of(self, level: int) -> Iterator[StateRanges]:
-        """The states of a level that is whole, on disk so many at a time."""
+        """The states of a level that is complete, on disk so many at a time."""
         if level <= len(self.visited.levels):
             found: Iterable[StateRanges] = [self.visited.ranges_of(level)]
         else:
@@ -352,8 +360,10 @@ class _Search:
         for states in found:
             yield states
             size += states.size
-        before = self.wholes[level - 2].statistics.distinct if level > 1 else 0
-        assert size == self.wholes[level - 1].statistics.distinct - before, "a level has as many states as it had"
+        before = self.checkpoints[level - 2].statistics.distinct if level > 1 else 0
+        assert size == self.checkpoints[level - 1].statistics.distinct - before, (
+            "a level has as many states as it had"
+        )
 
     def predecessors(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessor in this level of each target; all targets are of the next level."""
@@ -372,20 +382,21 @@ class _Search:
         python = (self.python + self.pool.python) / seconds if seconds else None
         return Statistics(self.depth, self.generated + taken, distinct, queue, seconds, each, python)
 
-    def now(self, level: int) -> Whole:
+    def now(self, level: int) -> Checkpoint:
         """What is known when so many states are to be expanded next."""
         counts = zip(self.pool.enabled, self.pool.taken, self.pool.new_states, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
-        return Whole(self.statistics(level), coverage, dict(self.discoveries))
+        return Checkpoint(self.statistics(level), coverage, dict(self.discoveries))
 
     def report(self, why: str) -> Exploration:
         found = self.report_without_discoveries(why)
         return replace(
-            found, discoveries=with_paths(self.model, self.wholes[-1].discoveries, self.predecessors, self.symmetry)
+            found,
+            discoveries=with_paths(self.model, self.checkpoints[-1].discoveries, self.predecessors, self.symmetry),
         )
 
     def interrupted(self) -> Exploration:
-        """What is known of the last whole level. A second Ctrl-C ends the search for paths, too.
+        """What is known of the last complete level. A second Ctrl-C ends the search for paths, too.
 
         The tables may have been about to learn something, so others take their place.
         """
@@ -394,15 +405,17 @@ class _Search:
             self.pool.stop()
             tables = DecisionTables(self.model, self.options.properties, self.symmetry)
             self.seeker = Seeker(tables, self.pool.workers[0].scratch)
-            return self.report("interrupted") if self.wholes else found
+            return self.report("interrupted") if self.checkpoints else found
         except KeyboardInterrupt:
             self.pool.stop()
             return found
 
     def report_without_discoveries(self, why: str) -> Exploration:
-        whole = self.wholes[-1] if self.wholes else NOTHING
-        coverage = whole.coverage or tuple(Coverage() for _ in self.model.actions)
-        return Exploration(why, whole.statistics, coverage, bytes_per_state=whole.statistics.bytes_per_state)
+        checkpoint = self.checkpoints[-1] if self.checkpoints else BEFORE_FIRST
+        coverage = checkpoint.coverage or tuple(Coverage() for _ in self.model.actions)
+        return Exploration(
+            why, checkpoint.statistics, coverage, bytes_per_state=checkpoint.statistics.bytes_per_state
+        )
 
 
 def _spare(budget: Budget, words: int, keeps: bool) -> Callable[[int], int]:

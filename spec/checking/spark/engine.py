@@ -15,9 +15,16 @@ import numpy as np
 
 from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
+from spec.checking.checkpoint import (
+    BEFORE_FIRST,
+    Checkpoint,
+    checkpoint_of,
+    environment_failures,
+    open_run,
+    require_run,
+)
 from spec.checking.discoveries import Predecessor, with_paths
 from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended
-from spec.checking.keeping import NOTHING, Whole, opened, require_run, standing_on, whole_of
 from spec.checking.level_discoveries import STEP, failed
 from spec.checking.limits import too_large
 from spec.checking.local.compiling import compiled, told_by
@@ -111,7 +118,7 @@ class SparkEngine:
         initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(work, options, until_done)
-            until_done.enter_context(standing_on(self.run_dir, GaveWay))
+            until_done.enter_context(environment_failures(self.run_dir, GaveWay))
             cluster = Cluster(self.session, self.workers, directory.path / "_spark.log", allotment)
             until_done.callback(cluster.stop)
             search = _Search(work, options, on_progress, directory, cluster, self.driver_level, part)
@@ -139,7 +146,7 @@ class SparkEngine:
                 raise UsageError(f"{failure.strerror}; name one by TMPDIR, or a run directory") from None
             path = Path(until_done.enter_context(folder))
             return RunDirectory.create(path, {}, work.width, buckets=self.buckets, durable=False), []
-        return opened(self.run_dir, work.model, options, until_done, resume=self.resume, buckets=self.buckets)
+        return open_run(self.run_dir, work.model, options, until_done, resume=self.resume, buckets=self.buckets)
 
 
 class _Search:
@@ -160,16 +167,16 @@ class _Search:
         self.bench = Bench(directory, work, part)
         self.newest: tuple[int, Words] | None = None
         """The states of the last level that was settled here."""
-        self.whole: Whole = NOTHING
+        self.checkpoint: Checkpoint = BEFORE_FIRST
         self.began = time.perf_counter()
         self.jobs = 0
 
     def run(self, commits: list[Commit], initial: list[bytes]) -> Exploration:
         try:
             for commit in self.levels(commits, initial):
-                self.whole = whole_of(self.model, commit)
-                self.on_progress(self.whole.statistics)
-                if why := ended(self.model, self.options, self.whole.discoveries, self.whole.statistics):
+                self.checkpoint = checkpoint_of(self.model, commit)
+                self.on_progress(self.checkpoint.statistics)
+                if why := ended(self.model, self.options, self.checkpoint.discoveries, self.checkpoint.statistics):
                     return self.report(why)
         except OutOfMemory:
             self.bench.known.forget()
@@ -212,7 +219,7 @@ class _Search:
         return self.commit(commit, self.by_job(commit))
 
     def by_driver(self, commit: Commit) -> Report:
-        report, decided = Report.on_nothing(self.model), frozenset(self.whole.discoveries)
+        report, decided = Report.on_nothing(self.model), frozenset(self.checkpoint.discoveries)
         found = list(self.bench.expand(self.states(commit.level), decided, report, 1))
         if not report.failures:
             self.settle([(part.states, part.actions) for part in found], commit.level, decided, report)
@@ -235,7 +242,7 @@ class _Search:
         if commit.distinct > self.driver_states and self.newest is not None:  # there is no way back from there
             self.bench.known.forget()
             self.newest = None
-        job = self.job(commit.level, frozenset(self.whole.discoveries))
+        job = self.job(commit.level, frozenset(self.checkpoint.discoveries))
         report = Report.on_nothing(self.model)
         for part in self.run_job(lambda session: expand_level(session, job)):
             report.add(part)
@@ -252,7 +259,7 @@ class _Search:
             UsageError: it is no level of orbits, as it was asked for.
         """
         if failure := report.first_failure():
-            wanted = [number for number in self.work.in_steps if number not in self.whole.discoveries]
+            wanted = [number for number in self.work.in_steps if number not in self.checkpoint.discoveries]
             level = before.level + (failure.number != STEP)
             raise failed(self.model, failure, level, self.predecessors, wanted, self.work.symmetry)
         if report.out_of_memory:
@@ -319,17 +326,17 @@ class _Search:
     # What was found.
 
     def under_way(self) -> Statistics:
-        """Those of the last level that is whole, while the next one is made."""
-        return self.whole.statistics._replace(seconds=time.perf_counter() - self.began)
+        """Statistics of the last level that is complete, while the next one is made."""
+        return self.checkpoint.statistics._replace(seconds=time.perf_counter() - self.began)
 
     def report(self, why: str) -> Exploration:
-        found = with_paths(self.model, self.whole.discoveries, self.predecessors, self.work.symmetry)
+        found = with_paths(self.model, self.checkpoint.discoveries, self.predecessors, self.work.symmetry)
         return replace(self.report_without_discoveries(why), discoveries=found)
 
     def interrupted(self) -> Exploration:
-        """Whoever presses Ctrl-C again does not want to wait for the paths either.
+        """What is known of the last complete level. A second Ctrl-C is heard while paths are sought, and ends that.
 
-        Work was put down anywhere, so it is taken up anew.
+        The work may have been interrupted anywhere, so the paths are sought by a new one.
         """
         try:
             self.work = work_on(self.model, self.options.properties, self.part, by_orbits=self.options.symmetry)
@@ -338,5 +345,5 @@ class _Search:
             return self.report_without_discoveries("interrupted")
 
     def report_without_discoveries(self, why: str) -> Exploration:
-        coverage = self.whole.coverage or tuple(Coverage() for _ in self.model.actions)
-        return Exploration(why, self.whole.statistics, coverage)
+        coverage = self.checkpoint.coverage or tuple(Coverage() for _ in self.model.actions)
+        return Exploration(why, self.checkpoint.statistics, coverage)

@@ -1,4 +1,4 @@
-"""Keeping a run: what an exploration puts into a run directory and takes out of it, whichever engine explores."""
+"""Checkpoints: what an exploration puts into a run directory and takes out of it, whichever engine explores."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from spec.checking.source import digests
 from spec.language.errors import LONGEST_INTEGER, EnvironmentFailed, UsageError
 
 
-class Whole(NamedTuple):
-    """An exploration up to a level that is complete."""
+class Checkpoint(NamedTuple):
+    """What is known of an exploration up to a level that is complete; the level's states lie elsewhere."""
 
     statistics: Statistics
     coverage: tuple[Coverage, ...]
@@ -24,48 +24,48 @@ class Whole(NamedTuple):
     """By number of the property."""
 
 
-NOTHING = Whole(Statistics(0, 0, 0, 0, 0.0), (), {})
-"""Before the first level."""
+BEFORE_FIRST = Checkpoint(Statistics(0, 0, 0, 0, 0.0), (), {})
+"""What is known before the first level."""
 
 
-def whole_of(model: Model, commit: Commit) -> Whole:
-    """What a commit says."""
+def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
+    """The checkpoint that a commit describes."""
     depth = commit.level if commit.rows else max(1, commit.level - 1)
-    return Whole(
+    return Checkpoint(
         Statistics(depth, commit.generated, commit.distinct, commit.rows, commit.seconds),
         tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
         discovered_in(model, commit.findings),
     )
 
 
-def commit_of(model: Model, level: int, files: Sequence[LevelFile], whole: Whole) -> Commit:
-    """What is to be said of a level, the last of these."""
-    statistics = whole.statistics
+def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: Checkpoint) -> Commit:
+    """The commit of a level, the last one of a checkpoint."""
+    statistics = checkpoint.statistics
     return Commit(
         level,
         tuple(sorted(files, key=lambda file: file.bucket)),
         statistics.generated,
         statistics.distinct,
         statistics.seconds,
-        {action.name: dict(vars(each)) for action, each in zip(model.actions, whole.coverage, strict=True)},
-        as_committed(model, whole.discoveries),
+        {action.name: dict(vars(each)) for action, each in zip(model.actions, checkpoint.coverage, strict=True)},
+        as_committed(model, checkpoint.discoveries),
     )
 
 
 def require_run(run_dir: Path | None, resume: bool) -> None:
-    """See that there is something to resume, if that is asked for.
+    """Require a run directory if a run is to be resumed.
 
     Raises:
-        UsageError: there cannot be.
+        UsageError: there is none.
     """
     if resume and run_dir is None:
         raise UsageError("there is nothing to resume without a run directory")
 
 
-def opened(
+def open_run(
     path: Path, model: Model, options: Options, until_done: ExitStack, *, resume: bool, buckets: int = BUCKETS
 ) -> tuple[RunDirectory, list[Commit]]:
-    """The run directory in which to explore, held until it is done, and the levels that are there already.
+    """The run directory in which to explore, locked until the exploration is done, and the commits it has already.
 
     Raises:
         UsageError: it is not empty, or what it holds cannot be resumed.
@@ -83,15 +83,15 @@ NOT_KEPT: Final = "nothing is kept; --run-dir DIR keeps a run, and TMPDIR says w
 
 
 @contextmanager
-def standing_on(run_dir: Path | None, *others: type[Exception]) -> Iterator[None]:
-    """While this is open, files that cannot be written or read any more end the exploration, and are told as that.
+def environment_failures(run_dir: Path | None, *others: type[Exception]) -> Iterator[None]:
+    """While this is open, a file that can no longer be written or read ends the exploration with `EnvironmentFailed`.
 
     Args:
         run_dir: where the run is kept; None if what is written is temporary.
         others: what else can give way under an engine.
 
     Raises:
-        EnvironmentFailed: it gave way. What is kept is said, and how to go on.
+        EnvironmentFailed: a file or another part gave way. It says what is kept, and how to go on.
     """
     gives_way: tuple[type[Exception], ...] = (OSError, *others)
     try:
@@ -105,7 +105,7 @@ def standing_on(run_dir: Path | None, *others: type[Exception]) -> Iterator[None
 
 
 def kept_in(run_dir: Path) -> str:
-    """What a run directory has for somebody who wants to go on, in words."""
+    """How many levels of a run are kept, and the option with which a person goes on, in words."""
     levels = len([place for place in (run_dir / "_commits").glob("*.json") if place.stem.isdigit()])
     if not levels:
         return "nothing is kept"
@@ -113,7 +113,7 @@ def kept_in(run_dir: Path) -> str:
 
 
 def identity_of(model: Model, options: Options) -> Identity:
-    """What a run explores: all in which a run that is resumed must be as it was."""
+    """What a run explores: a run is resumed only if all of this is as it was."""
     specification = model.specification
     looked_at = set(options.properties)
     return {
