@@ -1,7 +1,7 @@
-"""Chance: numbers that look random and depend on a seed, the number of a run, and how many were drawn before.
+"""Chance: pseudorandom numbers that depend on a seed, the number of a run, and how many were drawn before.
 
-On nothing else: not on the machine, the process, or what other runs do. They are those of SplitMix64, so that
-compiled code draws the same ones.
+They depend on nothing else: not on the machine, the process, or what other runs do. They are those of SplitMix64, so
+that compiled code draws the same ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SEEDS: Final = 1 << 64
 """How many seeds there are."""
 
 
-class Manner(NamedTuple):
+class Policy(NamedTuple):
     """How a step is chosen: an action by its weight, then one of its enabled instances.
 
     Each run draws the weights of all actions anew, before its first step.
@@ -30,16 +30,16 @@ class Manner(NamedTuple):
     """An action counts once for each enabled instance."""
 
 
-SWARM: Final = Manner(levels=4, bits=4)
+SWARM: Final = Policy(levels=4, bits=4)
 """In most runs some actions are rare, and in each run others: see docs/decisions/0008."""
-EVEN: Final = Manner(levels=1, bits=0)
+EVEN: Final = Policy(levels=1, bits=0)
 """Every enabled action is as likely as any other."""
-BY_INSTANCE: Final = Manner(levels=1, bits=0, by_instance=True)
+BY_INSTANCE: Final = Policy(levels=1, bits=0, by_instance=True)
 """Every enabled instance of an action is as likely as any other."""
 
 
 class Chance:
-    """What is drawn in one run."""
+    """The numbers drawn in one run."""
 
     def __init__(self, seed: int, run: int):
         self._key = self._at = mixed((mixed(seed & MASK) + run * STRIDE) & MASK)
@@ -49,7 +49,7 @@ class Chance:
         self._at = (self._at + STRIDE) & MASK
         return mixed(self._at) % limit
 
-    def weight(self, manner: Manner, action: int) -> int:
-        """That of an action, in this run."""
-        level = mixed(((self._key ^ WEIGHTS) + (action + 1) * STRIDE) & MASK) % manner.levels
-        return 1 << manner.bits * level
+    def weight(self, policy: Policy, action: int) -> int:
+        """The weight of an action in this run."""
+        level = mixed(((self._key ^ WEIGHTS) + (action + 1) * STRIDE) & MASK) % policy.levels
+        return 1 << policy.bits * level

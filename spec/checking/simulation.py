@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, SupportsIndex
 
 from spec.checking import arguments
 from spec.checking.arguments import Given, whole
-from spec.checking.chance import SEEDS, SWARM, Manner
+from spec.checking.chance import SEEDS, SWARM, Policy
 from spec.checking.check import asked
 from spec.checking.exploration import Engine
 from spec.checking.limits import too_large
@@ -174,7 +174,7 @@ def simulate(
     properties: Iterable[str] | str = (),
     deadlock: bool = False,
     workers: SupportsIndex | None = 1,
-    manner: Manner = SWARM,
+    policy: Policy = SWARM,
     plain: bool = False,
     shrinking: bool = True,
     on_progress: OnSimulationProgress = silent,
@@ -182,7 +182,7 @@ def simulate(
 ) -> Simulation:
     """Let chance walk through a specification, and say what breaks.
 
-    What comes of it depends on the specification, the seed, the manner and the bounds, and on nothing else.
+    What comes of it depends on the specification, the seed, the policy and the bounds, and on nothing else.
 
     Args:
         specification: the system, under its constants, or its class, as in `check`.
@@ -193,7 +193,7 @@ def simulate(
         properties: names of the only ones to look at, or one name; witnesses are then left out.
         deadlock: look for states without an enabled action; a state closed by a bound is none.
         workers: threads; None for as many as there are cores.
-        manner: how a step is chosen.
+        policy: how a step is chosen.
         plain: walk on the model itself, without tables; slow.
         shrinking: look for a shorter counterexample than the run's own.
         on_progress: told statistics now and then.
@@ -213,7 +213,7 @@ def simulate(
     threads = arguments.workers(workers) or len(os.sched_getaffinity(0))
     model = Model(arguments.specification(specification, release))
     specification = model.specification
-    walks = Walks(model, asked(model, arguments.names("properties", properties), deadlock), steps, seed, manner)
+    walks = Walks(model, asked(model, arguments.names("properties", properties), deadlock), steps, seed, policy)
     with ExitStack() as until_done:
         pool = until_done.enter_context(ThreadPoolExecutor(threads))
         so_far = SimulationStatistics(0, last - first, 0, 0.0, 0.0)

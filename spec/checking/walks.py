@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, NamedTuple, Protocol
 
-from spec.checking.chance import SWARM, Chance, Manner
+from spec.checking.chance import SWARM, Chance, Policy
 from spec.checking.exploration import is_violation, split
 from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Taken
 from spec.checking.paths import Path
@@ -30,7 +30,7 @@ class Walks:
     steps: int
     """A run ends after so many."""
     seed: int
-    manner: Manner = SWARM
+    policy: Policy = SWARM
 
 
 FAILED: Final = -1
@@ -168,8 +168,8 @@ class _Run:
     def __init__(self, walker: PlainWalker, number: int):
         self.walker, self.model = walker, walker.model
         self.chance = Chance(walker.asked.seed, number)
-        manner = walker.asked.manner
-        self.weights = [self.chance.weight(manner, action) for action in range(len(self.model.actions))]
+        policy = walker.asked.policy
+        self.weights = [self.chance.weight(policy, action) for action in range(len(self.model.actions))]
         self.first = self.state = walker.initial[self.chance.below(len(walker.initial))]
         self.choices: list[tuple[int, int]] = []
         self.enabled: list[int] = []
@@ -219,7 +219,7 @@ class _Run:
         """One of the steps: an action, and then one of its instances."""
         by_action = [list(steps) for _, steps in groupby(expansion.steps, lambda taken: taken.action)]
         weights = [self.weights[steps[0].action] for steps in by_action]
-        if self.walker.asked.manner.by_instance:
+        if self.walker.asked.policy.by_instance:
             weights = [weight * len(steps) for weight, steps in zip(weights, by_action, strict=True)]
         self.enabled += [steps[0].action for steps in by_action]
         left = self.chance.below(sum(weights))

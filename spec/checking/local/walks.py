@@ -374,7 +374,7 @@ class CompiledWalker:
             property_of=np.array(judging, np.int64),
             witness_of=np.array([self.witnesses.index(n) if n in self.witnesses else -1 for n in judging], np.int64),
             seed=np.array([splitmix.mixed(asked.seed & splitmix.MASK)], np.uint64),
-            asked=np.array([asked.steps, *asked.manner, dead if dead in asked.properties else NOTHING], np.int64),
+            asked=np.array([asked.steps, *asked.policy, dead if dead in asked.properties else NOTHING], np.int64),
         )
         self.workers = [self._scratch() for _ in range(workers)]
         self._together([(0, 0)], _untold)  # have the compiled code there, before the clock runs

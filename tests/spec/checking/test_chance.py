@@ -50,6 +50,6 @@ def test_weights_are_drawn_for_each_run() -> None:
 
 
 def test_even_weights() -> None:
-    """Other manners have only one weight."""
-    for manner in (EVEN, BY_INSTANCE):
-        assert {Chance(1, run).weight(manner, run) for run in range(20)} == {1}
+    """Other policies have only one weight."""
+    for policy in (EVEN, BY_INSTANCE):
+        assert {Chance(1, run).weight(policy, run) for run in range(20)} == {1}

@@ -107,8 +107,8 @@ def test_a_zombie_is_found_and_shrunk() -> None:
 def test_swarms_find_what_even_chances_do_not() -> None:
     """The reason for weights: the same work, by instances, does not come near."""
     system = ControllerElection(brokers=2, fence_zk=False)
-    assert simulate(system, runs=5_000, seed=4, manner=SWARM).verdict == "violated"
-    assert simulate(system, runs=5_000, seed=4, manner=BY_INSTANCE).verdict == "bounded"
+    assert simulate(system, runs=5_000, seed=4, policy=SWARM).verdict == "violated"
+    assert simulate(system, runs=5_000, seed=4, policy=BY_INSTANCE).verdict == "bounded"
 
 
 PLANTED: dict[str, tuple[Specification, str, int, int]] = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Manner
+from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Policy
 from spec.checking.local import walks
 from spec.checking.local.walks import CompiledWalker
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
@@ -75,11 +75,11 @@ TOYS: dict[str, tuple[Specification, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("toy", TOYS)
-@pytest.mark.parametrize("manner", [SWARM, EVEN, BY_INSTANCE])
-def test_a_toy_is_walked_alike(pool: ThreadPoolExecutor, toy: str, manner: Manner) -> None:
+@pytest.mark.parametrize("policy", [SWARM, EVEN, BY_INSTANCE])
+def test_a_toy_is_walked_alike(pool: ThreadPoolExecutor, toy: str, policy: Policy) -> None:
     """One that ..."""
     specification, without = TOYS[toy]
-    agreed(pool, specification, 30, 25, *without, manner=manner)
+    agreed(pool, specification, 30, 25, *without, policy=policy)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""How many random runs it takes until a known fault shows, by the manner in which steps are chosen.
+"""How many random runs it takes until a known fault shows, by the policy that chooses the steps.
 
-`python -m benchmarks.manners` looks for each fault with several seeds, and stops after some runs if it does not show.
+`python -m benchmarks.policies` looks for each fault with several seeds, and gives up after some runs.
 What it came to is in docs/decisions/0008.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final, NamedTuple
 
-from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Manner
+from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Policy
 from spec.checking.simulation import simulate
 from spec.language import Specification
 from spec.systems.controller_election import ControllerElection
@@ -26,14 +26,14 @@ class Fault(NamedTuple):
     length: int
 
 
-MANNERS: Final = {
+POLICIES: Final = {
     "instances alike": BY_INSTANCE,
     "actions alike": EVEN,
-    "weights 1, 256": Manner(levels=2, bits=8),
-    "weights 1, 4, 16, 64": Manner(levels=4, bits=2),
+    "weights 1, 256": Policy(levels=2, bits=8),
+    "weights 1, 4, 16, 64": Policy(levels=4, bits=2),
     "weights 1, 16, 256, 4096": SWARM,
     "the same, by instances": SWARM._replace(by_instance=True),
-    "weights 1, 8, ..., 8^7": Manner(levels=8, bits=3),
+    "weights 1, 8, ..., 8^7": Policy(levels=8, bits=3),
 }
 SMALL: Final = {"brokers": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 LARGE: Final = {"brokers": 3, "log_size": 3, "max_records": 3, "max_leader_epoch": 2}
@@ -51,7 +51,7 @@ FAULTS: Final = (
 )
 
 
-def runs_until(fault: Fault, manner: Manner, runs: int, seeds: int) -> str:
+def runs_until(fault: Fault, policy: Policy, runs: int, seeds: int) -> str:
     """How many runs it took on average, and with how many of the seeds it was found."""
     done = found = 0
     for seed in range(seeds):
@@ -60,7 +60,7 @@ def runs_until(fault: Fault, manner: Manner, runs: int, seeds: int) -> str:
             runs=runs,
             seed=seed,
             properties=[fault.property],
-            manner=manner,
+            policy=policy,
             shrinking=False,
         )
         done += result.tally.runs
@@ -69,15 +69,15 @@ def runs_until(fault: Fault, manner: Manner, runs: int, seeds: int) -> str:
 
 
 def main() -> None:
-    """A row for each fault, a column for each manner."""
+    """A row for each fault, a column for each policy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20_000, help="give up after so many")
     parser.add_argument("--seeds", type=int, default=10)
     asked = parser.parse_args()
-    print(f"| fault | {' | '.join(MANNERS)} |")
-    print(f"|---|{'---|' * len(MANNERS)}")
+    print(f"| fault | {' | '.join(POLICIES)} |")
+    print(f"|---|{'---|' * len(POLICIES)}")
     for fault in FAULTS:
-        told = [runs_until(fault, manner, asked.runs, asked.seeds) for manner in MANNERS.values()]
+        told = [runs_until(fault, policy, asked.runs, asked.seeds) for policy in POLICIES.values()]
         print(f"| {fault.name} ({fault.length}) | {' | '.join(told)} |", flush=True)
 
 
