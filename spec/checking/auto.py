@@ -1,7 +1,7 @@
 """The engine that is chosen where none is named: each as soon as it is worth its start, and as long as it can.
 
-The reference engine begins (`beginning`), then comes the local engine as long as memory lasts, then Spark with what
-is there. What they find is the same.
+This is tiered execution: the reference engine begins (`first_tier`), the local engine follows as long as memory
+lasts, then Spark with what memory there is. What they find is the same.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import SupportsIndex
 
 from spec.checking import arguments
 from spec.checking.arguments import Place
-from spec.checking.beginning import Beginning
 from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
+from spec.checking.first_tier import FirstTier
 from spec.checking.limits import refuse_too_large
 from spec.checking.memory import Budget, written
 from spec.checking.model import Model
@@ -40,7 +40,7 @@ class AutoEngine:
     """
 
     name = "local"
-    """Of the engine that came to the end."""
+    """The name of the engine that explored last."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class AutoEngine:
         refuse_too_large(model)
         if self.run_dir is not None:
             return self._compiled(model, options, on_progress)
-        beginning = Beginning(on_progress, Budget(self.memory))
+        first_tier = FirstTier(on_progress, Budget(self.memory))
         self.name = "reference"
-        begun = beginning.explore(model, options)
-        if not beginning.over:
+        begun = first_tier.explore(model, options)
+        if not first_tier.over:
             return begun
         before = begun.statistics.seconds
 
@@ -79,7 +79,7 @@ class AutoEngine:
         return replace(
             found,
             statistics=found.statistics._replace(seconds=before + found.statistics.seconds),
-            compile_seconds=beginning.compile_seconds + found.compile_seconds,
+            compile_seconds=first_tier.compile_seconds + found.compile_seconds,
         )
 
     def _compiled(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
@@ -114,7 +114,7 @@ class AutoEngine:
             return found if self.run_dir else replace(found, kept=MORE if found.ended == "memory" else "")
 
     def _place_for_spark(self, until_done: ExitStack) -> tuple[Path | None, str]:
-        """The run that Spark takes up where memory is reached, if it may; else what it takes, if that is known."""
+        """The run that Spark resumes where memory is reached, if it may; else what Spark needs, if that is known."""
         if not _may_have_java():
             return None, ""
         from spec.checking.spark.allotment import least

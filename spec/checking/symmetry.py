@@ -1,13 +1,15 @@
-"""Symmetry: states that differ only in who is called what are one orbit, and one of each orbit is enough.
+"""Symmetry reduction: states that differ only in how values are named are one orbit, and one of each is enough.
+
+A sort of interchangeable values is what Murphi calls a scalarset and TLC a symmetry set.
 
 The group is every permutation of the interchangeable values, of each sort by itself. Of a small group the
 representative of an orbit is its least packed state (`spec.checking.least`); of a large one, which cannot be listed,
 it is a canonical form (`spec.checking.canonical`).
 
-That the orbits may be merged is not believed but looked at, in a sample of states (`Symmetry.examine`): what
-follows a state and what holds in it must be the same for brokers without a face (`spec.language.anonymous`), and
-with the brokers exchanged it must be the same with the brokers exchanged. The first tells most about who is to
-blame; the second finds what goes by an order in which sets are walked.
+That the orbits may be merged is not assumed but tested, in a sample of states (`Symmetry.examine`): what follows a
+state and what holds in it must be the same for brokers without a name (`spec.language.anonymous`), and with the
+brokers exchanged it must be the same with the brokers exchanged. The first test names what is to blame; the second
+finds what depends on the order in which sets are walked.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ if TYPE_CHECKING:
     from spec.checking.canonical import Canonical
 
 SAMPLE: Final = 32
-"""So many states of each level are looked at whether they are symmetric; of a level with fewer, all."""
-GLANCED: Final = 8
-"""So many, by who goes through a level in less time than that takes."""
+"""States of each level whose symmetry the reference engine examines; of a level with fewer, all."""
+SPOT_CHECKS: Final = 8
+"""States of each level that a fast engine examines, which goes through a level in less time than a sample takes."""
 LISTED: Final = 24
 """A group with more permutations is not listed. With 24 of them a canonical form takes up to 2.6 times as long as the
 least image; with 120 a quarter of it and less, for states of two words or more."""
@@ -57,11 +59,11 @@ class Probe(NamedTuple):
     """By action and instance: the instance with the parameters permuted."""
 
 
-class _Seen(NamedTuple):
-    """What was seen in a state."""
+class _Behaviour(NamedTuple):
+    """What follows a state, and what holds in it."""
 
     steps: dict[tuple[int, int], int | None]
-    """Where each action and instance leads, packed; None outside the domains."""
+    """The state to which each action and instance leads, packed; None outside the domains."""
     judged: set[tuple[int, int, int]]
     """Action, instance, and the property of steps that it decides."""
     holding: set[int]
@@ -151,7 +153,7 @@ class Symmetry:
         return state if found == packed else self.model.layout.unpack(found)
 
     def represent(self, packed: int) -> int:
-        """The same, packed."""
+        """The packed state that stands for the orbit of a packed state."""
         return self.orbits.representative(packed)
 
     # Traces.
@@ -168,7 +170,7 @@ class Symmetry:
         return self.way_through(orbits, number, end)
 
     def way_through(self, orbits: Sequence[Values], number: int | None = None, end: int = 0) -> Path:
-        """The path of `concrete`, whose states are not looked at: where an evaluation fails, that would fail, too."""
+        """The path of `concrete`, its states not tested: where an evaluation fails, the test would fail, too."""
         state, choices = orbits[0], list[tuple[int, int]]()
         for following in map(self.model.layout.pack, orbits[1:]):
             taken = self._first(each for each in self.model.expand(state).steps if self._leads(each, following))
@@ -193,12 +195,12 @@ class Symmetry:
             return taken
         raise self._refused("an action", "a step that one state has is missing in another of its orbit")
 
-    # Whether it is so.
+    # Spot checks of the symmetry.
 
     def examine(self, level: Sequence[Values]) -> None:
-        """Look whether what follows the states of a level, and what holds in them, tells the values apart.
+        """Test whether what follows the states of a level, or what holds in them, tells the values apart.
 
-        Looked at is a sample, at even distances in code order; of narrow levels every state.
+        A sample is tested, at even distances in code order; of narrow levels every state.
 
         Raises:
             UsageError: it does, with the name of the action or property.
@@ -207,30 +209,34 @@ class Symmetry:
         for at in range(wanted):
             self.examine_state(level[at * len(level) // wanted])
 
-    def glance(self, states: Iterable[bytes]) -> None:
-        """The same of a few states, packed: see `packed.sample`."""
+    def spot_check(self, states: Iterable[bytes]) -> None:
+        """Examine a few states of a level, packed: see `packed.sample`."""
         for packed in sorted(states):
             self.examine_state(self.model.layout.unpack(int.from_bytes(packed, "big")))
 
     def examine_state(self, state: Values) -> None:
-        """The same of one state."""
+        """Examine one state.
+
+        Raises:
+            UsageError: what follows it, or what holds in it, tells the values apart.
+        """
         packed = self.model.layout.pack(state)
-        here = self._looked_at(self.model, packed)
+        here = self._behaviour(self.model, packed)
         with anonymity():
             try:
-                unnamed = self._looked_at(self.anonymous, packed)
+                unnamed = self._behaviour(self.anonymous, packed)
             except EvaluationFailed as failed:
                 raise self._refused(self._kind_of(failed.what), failed.cause) from failed
         self._compare(here, unnamed, f"it singles out a {self._names}")
         for probe in self._probes:
-            there = self._looked_at(self.model, self._image(probe, packed))
+            there = self._behaviour(self.model, self._image(probe, packed))
             why = f"it does otherwise with {described(probe.permutation)}"
             self._compare(self._renamed(probe, here), there, why)
 
-    def _looked_at(self, model: Model, packed: int) -> _Seen:
+    def _behaviour(self, model: Model, packed: int) -> _Behaviour:
         state, pack = model.layout.unpack(packed), model.layout.pack
         steps, closed = model.expand(state, self.in_steps)
-        return _Seen(
+        return _Behaviour(
             {(each.action, each.instance): None if each.after is None else pack(each.after) for each in steps},
             {(each.action, each.instance, number) for each in steps for number in each.found},
             set(model.found_in(state, self.in_states)),
@@ -242,9 +248,9 @@ class Symmetry:
         codes = self._codes.unpack(packed)
         return self._codes.pack(image.of(codes) for image in probe.images)
 
-    def _renamed(self, probe: Probe, seen: _Seen) -> _Seen:
+    def _renamed(self, probe: Probe, seen: _Behaviour) -> _Behaviour:
         """What is to be seen in the image of a state under a permutation."""
-        return _Seen(
+        return _Behaviour(
             {
                 (action, probe.instances[action][at]): None if after is None else self._image(probe, after)
                 for (action, at), after in seen.steps.items()
@@ -254,7 +260,7 @@ class Symmetry:
             seen.closed,
         )
 
-    def _compare(self, expected: _Seen, seen: _Seen, why: str) -> None:
+    def _compare(self, expected: _Behaviour, seen: _Behaviour, why: str) -> None:
         if expected == seen:
             return
         steps = {action for (action, _), _ in expected.steps.items() ^ seen.steps.items()}

@@ -2,7 +2,7 @@
 
 numba keeps on disk what it compiled, so it is done once on a machine for each number of words. It takes ten seconds
 or more, and is done by a process of its own: Ctrl-C is heard meanwhile, and what is explored in plain Python until
-then (`spec.checking.beginning`) has the interpreter for itself. It is stopped when nothing waits for it any more.
+then (`spec.checking.first_tier`) has the interpreter for itself. It is stopped when nothing waits for it any more.
 """
 
 from __future__ import annotations

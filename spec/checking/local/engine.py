@@ -16,7 +16,6 @@ import numpy as np
 
 from spec.checking import arguments, rundir
 from spec.checking.arguments import Place
-from spec.checking.beginning import COMPILING
 from spec.checking.checkpoint import (
     BEFORE_FIRST,
     Checkpoint,
@@ -28,6 +27,7 @@ from spec.checking.checkpoint import (
 )
 from spec.checking.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
 from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended, split
+from spec.checking.first_tier import COMPILING
 from spec.checking.level_discoveries import LevelDiscoveries, failed
 from spec.checking.limits import refuse_too_large
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
@@ -41,7 +41,7 @@ from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.model import Model
 from spec.checking.packed import sample_of
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
-from spec.checking.symmetry import GLANCED, Symmetry
+from spec.checking.symmetry import SPOT_CHECKS, Symmetry
 from spec.language.errors import UsageError
 
 TUNINGS = [1_000, 10_000, 100_000]
@@ -319,7 +319,7 @@ class _Search:
         if self.symmetry is None:
             return
         began = time.perf_counter()
-        self.symmetry.glance(sample_of(self.visited.parts(len(self.visited.levels)), GLANCED))
+        self.symmetry.spot_check(sample_of(self.visited.parts(len(self.visited.levels)), SPOT_CHECKS))
         self.python += time.perf_counter() - began
 
     # Discoveries.

@@ -21,7 +21,7 @@ from spec.checking.spark.known import Known
 from spec.checking.spark.plain import Plain
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
-from spec.checking.symmetry import GLANCED, Symmetry
+from spec.checking.symmetry import SPOT_CHECKS, Symmetry
 
 FEWEST = 256
 """States that are expanded at once, at least."""
@@ -92,7 +92,7 @@ class Bench:
                 coverage.new_states += int(new)
         parts = known.visited.parts(1)
         if self.work.symmetry:
-            report.sample += sample_of(parts, GLANCED)
+            report.sample += sample_of(parts, SPOT_CHECKS)
         files = self.directory.write_parts(level + 1, parts, at_once=1)
         known.settled(level + 1, buckets, files)
         report.files += files

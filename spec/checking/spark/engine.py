@@ -41,7 +41,7 @@ from spec.checking.spark.report import Report
 from spec.checking.spark.session import Cluster, GaveWay, cores, require_java
 from spec.checking.spark.stages import Job
 from spec.checking.spark.work import Work
-from spec.checking.symmetry import GLANCED
+from spec.checking.symmetry import SPOT_CHECKS
 from spec.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class _Search:
         if report.out_of_memory:
             raise OutOfMemory
         if self.work.symmetry:
-            self.work.symmetry.glance(sample(words_of(report.sample, self.work.width), GLANCED))
+            self.work.symmetry.spot_check(sample(words_of(report.sample, self.work.width), SPOT_CHECKS))
         level = before.level + 1
         coverage = {
             action.name: {figure: before.coverage[action.name][figure] + new for figure, new in vars(more).items()}

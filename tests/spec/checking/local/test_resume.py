@@ -166,7 +166,7 @@ def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference engine is stopped as soon as it has begun."""
     for patience in ("ALONE", "COLD", "MOST"):
-        monkeypatch.setattr(f"spec.checking.beginning.{patience}", 0)
+        monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
 
 
 # Kept, killed, resumed.

@@ -1,9 +1,9 @@
-"""The beginning of a search, when nobody knows yet how large it is: in plain Python, until compiled code is worth it.
+"""The first tier of tiered execution: the reference engine explores in plain Python until compiled code is worth it.
 
-A small system is answered by the reference engine before compiled code is even loaded. If it does not come to the end
-soon, the kernels are loaded, and the search is handed over to the local engine, which begins anew. On a machine on
-which they are not compiled yet, a process of its own compiles them, and the reference engine goes on meanwhile: it
-may reach the verdict first.
+How large a search is cannot be known when it begins. A small one ends here, before compiled code is even loaded.
+Otherwise the kernels are loaded, and the local engine begins anew, the second tier. Where the kernels are not
+compiled yet, a process of its own compiles them, and the reference engine goes on meanwhile: it may reach the verdict
+first.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ COLD: Final = 1.0
 MOST: Final = 100_000
 """States that are kept here at most, at half a kilobyte each, while something is compiled."""
 COMPILED: Final = 224 * MB
-"""About the least with which compiled code explores."""
+"""Bytes of memory, about the least with which compiled code explores."""
 COMPILING: Final = 320 * MB
-"""What the process takes which compiles, once on a machine."""
+"""Bytes that the compiling process takes; it runs once on a machine."""
 TICK: Final = 0.1
 """Seconds between two looks at the process that compiles, when these are reached."""
 
 
-class Beginning:
-    """Explores as far as is worth it.
+class FirstTier:
+    """Explores with the reference engine for as long as that is worth it.
 
     Args:
         on_progress: told how far it is.
@@ -48,7 +48,7 @@ class Beginning:
     def __init__(self, on_progress: OnProgress, budget: Budget):
         self.on_progress, self.budget = on_progress, budget
         self.over = False
-        """Whether another engine is to begin anew, as the kernels are there. Else what was found is the answer."""
+        """Whether the second tier is to begin anew, as the kernels are there. Else what was found is the answer."""
         self.compile_seconds = 0.0
         """What compiling took; 0 unless the search waited for it."""
         self._words = 0
@@ -56,8 +56,8 @@ class Beginning:
         self._loading = 0.0
         """Seconds that went into loading, not into exploring."""
         self._began = 0.0
-        """What the processor's clock said then, the time that went into loading left out. Patience is measured by
-        it: on a busy machine nothing is any faster elsewhere."""
+        """The time of the thread's clock when exploring began, without what went into loading. Patience is measured
+        by this clock: on a busy machine nothing is any faster elsewhere."""
         self._compilation: Compilation | None = None
         self._alone = 0.0
         """Seconds of exploring after which compiling began."""

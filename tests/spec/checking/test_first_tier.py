@@ -28,7 +28,7 @@ DEEP = Counters(counters=4, top=3)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernels are loaded at once, compiled at once if need be, and waited for."""
     for patience in ("ALONE", "COLD", "MOST"):
-        monkeypatch.setattr(f"spec.checking.beginning.{patience}", 0)
+        monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
 
 
 @pytest.fixture
@@ -112,8 +112,8 @@ def test_the_verdict_does_not_wait_for_a_compiler(
     never_compiled: None, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """If the reference engine comes to the end first, that is the answer, and the compiler is stopped."""
-    monkeypatch.setattr("spec.checking.beginning.ALONE", 0)
-    monkeypatch.setattr("spec.checking.beginning.COLD", 0)
+    monkeypatch.setattr("spec.checking.first_tier.ALONE", 0)
+    monkeypatch.setattr("spec.checking.first_tier.COLD", 0)
     result = check(DEEP, engine="auto")
     assert (result.engine, result.compile_seconds) == ("reference", 0)
     assert [process.poll() is not None for process in processes] == [True]
@@ -161,7 +161,7 @@ def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypa
 
 def test_interrupted_after_that(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The local engine's last whole level is told, and the seconds of both."""
-    monkeypatch.setattr("spec.checking.beginning.ALONE", patience := 0.02)
+    monkeypatch.setattr("spec.checking.first_tier.ALONE", patience := 0.02)
     seconds = list[float]()
 
     def on_progress(statistics: Statistics) -> None:
