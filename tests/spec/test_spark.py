@@ -116,7 +116,7 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spec.checking.spark.compiled.Compiled.predecessors", press)
+    monkeypatch.setattr("spec.checking.spark.compiled.CompiledWork.predecessors", press)
     found = interrupted(SparkEngine(), Walkers(far=4), 6)
     assert (found.ended, found.statistics.depth, found.discoveries) == ("interrupted", 6, {})
 

@@ -24,13 +24,13 @@ from spec.checking.reference import ReferenceEngine
 from spec.checking.rundir import RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark import SparkEngine, stages
-from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, Part, allotted, least
-from spec.checking.spark.bench import Bench, work_on
+from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, MemoryQuota, allotted, least
 from spec.checking.spark.exchange import by_bucket
 from spec.checking.spark.jobs import shares
-from spec.checking.spark.known import Known
-from spec.checking.spark.plain import Plain
+from spec.checking.spark.plain import PlainWork
 from spec.checking.spark.report import Report
+from spec.checking.spark.visited_buckets import VisitedBuckets
+from spec.checking.spark.worker_state import WorkerState, work_on
 from spec.language import Domain, Specification, State, action, integers, invariant, mapping, require, variable
 from spec.language.domains import MappingDomain
 from spec.language.errors import UsageError
@@ -43,9 +43,9 @@ EVERY = [0, 1]
 """The buckets of a run here."""
 
 
-def a_part() -> Part:
+def a_quota() -> MemoryQuota:
     """As much memory as anybody could want here, beside what this process has taken for other tests."""
-    return Part(1 << 30, private())
+    return MemoryQuota(1 << 30, private())
 
 
 @pytest.fixture
@@ -63,11 +63,11 @@ def in_bucket(bucket: int, states: list[bytes]) -> list[bytes]:
     return [state for state in states if buckets_of(words_of([state], 8), len(EVERY))[0] == bucket]
 
 
-def new_to(known: Known, states: list[bytes], action: int = 0) -> list[bytes]:
+def new_to(visited_buckets: VisitedBuckets, states: list[bytes], action: int = 0) -> list[bytes]:
     """Which of these states are new to it; it takes them for those of the next level then."""
     block = words_of(states, 8), np.full(len(states), action, np.uint16)
-    known.settle([block], np.zeros(2, np.int64))
-    return sorted(bytes_of(known.visited.level(1)))
+    visited_buckets.settle([block], np.zeros(2, np.int64))
+    return sorted(bytes_of(visited_buckets.visited.level(1)))
 
 
 ALL = [state for states in LEVELS for state in states]
@@ -81,88 +81,88 @@ def test_what_is_visited_is_what_is_committed(level: int, run: RunDirectory) -> 
     """It catches up from any level, and never sees an attempt."""
     run.write(4, STRANGERS)
     for begin in range(level + 1):
-        known = Known(run, a_part())
-        known.up_to(begin, EVERY)
-        known.up_to(level, EVERY)
+        visited_buckets = VisitedBuckets(run, a_quota())
+        visited_buckets.up_to(begin, EVERY)
+        visited_buckets.up_to(level, EVERY)
         visited = [state for states in LEVELS[:level] for state in states]
-        assert new_to(known, ALL + STRANGERS) == sorted({*ALL, *STRANGERS} - {*visited})
+        assert new_to(visited_buckets, ALL + STRANGERS) == sorted({*ALL, *STRANGERS} - {*visited})
 
 
 def test_who_is_ahead_of_a_level_goes_back(run: RunDirectory) -> None:
     """A task of long ago may be done again."""
-    known = Known(run, a_part())
-    known.up_to(3, EVERY)
-    known.up_to(1, EVERY)
-    assert new_to(known, ALL) == sorted(LEVELS[1] + LEVELS[2])
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    visited_buckets.up_to(1, EVERY)
+    assert new_to(visited_buckets, ALL) == sorted(LEVELS[1] + LEVELS[2])
 
 
 def test_only_the_buckets_that_were_asked_for_are_there(run: RunDirectory) -> None:
     """Others may be added later, at another level."""
-    known = Known(run, a_part())
-    known.up_to(2, [0])
-    known.up_to(3, EVERY)
-    assert new_to(known, ALL + STRANGERS) == sorted(STRANGERS)
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(2, [0])
+    visited_buckets.up_to(3, EVERY)
+    assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
 
 
 def test_what_was_settled_here_is_not_read_again(run: RunDirectory) -> None:
     """If it is what was then committed."""
-    known = Known(run, a_part())
-    known.up_to(3, EVERY)
-    assert new_to(known, ALL + STRANGERS) == sorted(STRANGERS)
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
     files = committed(run, 4, STRANGERS, len(ALL) + len(STRANGERS)).files
-    known.settled(4, EVERY, files)
+    visited_buckets.settled(4, EVERY, files)
     for file in files:
         run.file(4, file.bucket).unlink()
-    known.up_to(4, EVERY)
-    assert new_to(known, [*STRANGERS, packed(13)]) == [packed(13)]
+    visited_buckets.up_to(4, EVERY)
+    assert new_to(visited_buckets, [*STRANGERS, packed(13)]) == [packed(13)]
 
 
 def test_what_was_settled_here_does_not_count_if_something_else_was_committed(run: RunDirectory) -> None:
     """By somebody who did the same task, and to whom other states were new."""
-    known = Known(run, a_part())
-    known.up_to(3, EVERY)
-    new_to(known, STRANGERS)
-    known.settled(4, EVERY, run.write(4, STRANGERS))
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    new_to(visited_buckets, STRANGERS)
+    visited_buckets.settled(4, EVERY, run.write(4, STRANGERS))
     committed(run, 4, STRANGERS[:1], len(ALL) + 1)
-    known.up_to(4, EVERY)
-    assert new_to(known, STRANGERS) == sorted(STRANGERS[1:])
+    visited_buckets.up_to(4, EVERY)
+    assert new_to(visited_buckets, STRANGERS) == sorted(STRANGERS[1:])
 
 
 def test_what_was_not_settled_to_the_end_does_not_count(run: RunDirectory) -> None:
     """Whoever died or was stopped in between has not written it."""
-    known = Known(run, a_part())
-    known.up_to(3, EVERY)
-    new_to(known, STRANGERS)
-    known.up_to(3, EVERY)
-    assert new_to(known, STRANGERS) == sorted(STRANGERS)
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
+    new_to(visited_buckets, STRANGERS)
+    visited_buckets.up_to(3, EVERY)
+    assert new_to(visited_buckets, STRANGERS) == sorted(STRANGERS)
 
 
 def test_buckets_may_be_settled_one_after_the_other(run: RunDirectory) -> None:
     """By one worker, if the other is late: what is ahead in one bucket does not go back for another."""
-    known = Known(run, a_part())
+    visited_buckets = VisitedBuckets(run, a_quota())
     for bucket in EVERY:
-        known.up_to(3, [bucket])
+        visited_buckets.up_to(3, [bucket])
         mine = in_bucket(bucket, STRANGERS)
-        assert new_to(known, mine + in_bucket(bucket, ALL)) == sorted(mine)
-        known.settled(4, [bucket], run.write(4, mine))
+        assert new_to(visited_buckets, mine + in_bucket(bucket, ALL)) == sorted(mine)
+        visited_buckets.settled(4, [bucket], run.write(4, mine))
     committed(run, 4, STRANGERS, len(ALL) + len(STRANGERS))
-    known.up_to(4, EVERY)
-    assert new_to(known, ALL + STRANGERS) == []
+    visited_buckets.up_to(4, EVERY)
+    assert new_to(visited_buckets, ALL + STRANGERS) == []
 
 
 def test_a_missing_file_is_an_error_and_not_an_empty_bucket(run: RunDirectory) -> None:
     """A state that is not known to be visited would be counted twice."""
     run.file(2, run.committed(2)[0].bucket).unlink()
     with pytest.raises(FileNotFoundError):
-        Known(run, a_part()).up_to(2, EVERY)
+        VisitedBuckets(run, a_quota()).up_to(2, EVERY)
 
 
 def test_a_new_state_counts_for_the_lowest_action_that_led_there(run: RunDirectory) -> None:
     """In whichever order they come."""
-    known, new_states = Known(run, a_part()), np.zeros(4, np.int64)
-    known.up_to(3, EVERY)
+    visited_buckets, new_states = VisitedBuckets(run, a_quota()), np.zeros(4, np.int64)
+    visited_buckets.up_to(3, EVERY)
     states = words_of(STRANGERS, 8)
-    known.settle(
+    visited_buckets.settle(
         [(states, np.array(actions, np.uint16)) for actions in ([3, 1, 2], [2, 3, 2], [3, 2, 3])], new_states
     )
     assert new_states.tolist() == [0, 1, 2, 0]
@@ -170,12 +170,12 @@ def test_a_new_state_counts_for_the_lowest_action_that_led_there(run: RunDirecto
 
 def test_more_states_than_are_looked_up_at_once_are_all_known(run: RunDirectory) -> None:
     """Also if they come in one block."""
-    known = Known(run, a_part())
-    known.up_to(3, EVERY)
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
     states = np.arange(1000, 400_000, dtype=np.uint64).reshape(-1, 1)
     actions = np.zeros(len(states), np.uint16)
-    known.settle([(states, actions), (states[::3], actions[::3])], np.zeros(1, np.int64))
-    assert len(known.visited.level(1)) == len(states)
+    visited_buckets.settle([(states, actions), (states[::3], actions[::3])], np.zeros(1, np.int64))
+    assert len(visited_buckets.visited.level(1)) == len(states)
 
 
 # Beyond memory.
@@ -184,25 +184,25 @@ def test_more_states_than_are_looked_up_at_once_are_all_known(run: RunDirectory)
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_what_does_not_fit_is_read_past(level: int, run: RunDirectory) -> None:
     """What is new is what it would be if it did fit; nothing stays, whatever level is asked for next."""
-    known = Known(run, a_part())
-    known.beyond = True
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.beyond = True
     visited = [state for states in LEVELS[:level] for state in states]
     for buckets in (EVERY, [1], EVERY):
-        known.up_to(level, buckets)
+        visited_buckets.up_to(level, buckets)
         asked = [state for bucket in buckets for state in in_bucket(bucket, ALL + STRANGERS)]
-        assert new_to(known, asked + asked[::2]) == sorted(set(asked) - set(visited))
-        known.settled(level + 1, buckets, [])
-        assert known.visited.size == 0
+        assert new_to(visited_buckets, asked + asked[::2]) == sorted(set(asked) - set(visited))
+        visited_buckets.settled(level + 1, buckets, [])
+        assert visited_buckets.visited.size == 0
 
 
 def test_a_state_that_is_read_past_counts_for_its_lowest_action(run: RunDirectory) -> None:
     """As one that is looked up does."""
-    known, new_states = Known(run, a_part()), np.zeros(4, np.int64)
-    known.beyond = True
-    known.up_to(3, EVERY)
+    visited_buckets, new_states = VisitedBuckets(run, a_quota()), np.zeros(4, np.int64)
+    visited_buckets.beyond = True
+    visited_buckets.up_to(3, EVERY)
     states = words_of([*STRANGERS, *LEVELS[0]], 8)
     others = [0] * len(LEVELS[0])
-    known.settle(
+    visited_buckets.settle(
         [(states, np.array([*actions, *others], np.uint16)) for actions in ([3, 1, 2], [2, 3, 2], [3, 2, 3])],
         new_states,
     )
@@ -212,30 +212,30 @@ def test_a_state_that_is_read_past_counts_for_its_lowest_action(run: RunDirector
 @pytest.mark.parametrize("deliveries", range(1, 9))
 def test_memory_may_end_at_any_moment(deliveries: int, run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """While states are read, or while new ones come: what was gathered so far is not lost."""
-    monkeypatch.setattr("spec.checking.spark.known.ROOM", 16)
+    monkeypatch.setattr("spec.checking.spark.visited_buckets.ROOM", 16)
     asked = 0
 
-    def left(known: Known) -> int:
+    def left(visited_buckets: VisitedBuckets) -> int:
         nonlocal asked
         asked += 1
         return -1 if asked == deliveries else 1 << 30
 
-    monkeypatch.setattr(Known, "_left", left)
-    known, many = Known(run, a_part()), [packed(number) for number in range(20_000, 30_000)]
-    known.up_to(3, EVERY)
-    assert new_to(known, ALL + STRANGERS + many) == sorted(STRANGERS + many)
-    assert known.beyond
+    monkeypatch.setattr(VisitedBuckets, "_left", left)
+    visited_buckets, many = VisitedBuckets(run, a_quota()), [packed(number) for number in range(20_000, 30_000)]
+    visited_buckets.up_to(3, EVERY)
+    assert new_to(visited_buckets, ALL + STRANGERS + many) == sorted(STRANGERS + many)
+    assert visited_buckets.beyond
 
 
 def test_a_level_whose_new_states_do_not_fit_ends_with_memory(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And with nothing else."""
-    monkeypatch.setattr(Known, "_left", lambda _: -1)
-    known = Known(run, a_part())
-    known.up_to(3, EVERY)
+    monkeypatch.setattr(VisitedBuckets, "_left", lambda _: -1)
+    visited_buckets = VisitedBuckets(run, a_quota())
+    visited_buckets.up_to(3, EVERY)
     with pytest.raises(OutOfMemory):
-        new_to(known, STRANGERS)
+        new_to(visited_buckets, STRANGERS)
 
 
 def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
@@ -257,7 +257,7 @@ def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
     assert (found.ended, found.statistics.depth, found.discoveries) == ("memory", 6, {})
 
 
-class Narrow(Plain):
+class Narrow(PlainWork):
     """Takes a few states at once."""
 
     def expand(self, states: Words, decided: Any, report: Report) -> MarkedRanges:
@@ -271,17 +271,17 @@ class Narrow(Plain):
 def test_states_that_do_not_fit_are_expanded_in_parts(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until they are so few that it is no use."""
     model = Model(Wide())
-    narrow = Narrow(model, (), None, a_part())
+    narrow = Narrow(model, (), None, a_quota())
     states = words_of([narrow.pack((*[0] * 1100, at << 8)) for at in range(1000)], narrow.width)
     report = Report.on_nothing(model)
-    parts = list(Bench(run, narrow, a_part()).expand(states, (), report, 2))
+    parts = list(WorkerState(run, narrow, a_quota()).expand(states, (), report, 2))
     assert len(parts) == 2
     whole = Report.on_nothing(model)
-    Plain(model, (), None, a_part()).expand(states, (), whole)
+    PlainWork(model, (), None, a_quota()).expand(states, (), whole)
     assert report.coverage == whole.coverage
     monkeypatch.setattr(Narrow, "most", 100)
     with pytest.raises(OutOfMemory):
-        list(Bench(run, narrow, a_part()).expand(states, (), report, 2))
+        list(WorkerState(run, narrow, a_quota()).expand(states, (), report, 2))
 
 
 @pytest.mark.parametrize("size", [1, 511, 927, 928, 1024, 1500, 4096, 100_000])
@@ -373,14 +373,14 @@ class Wide(Specification):
 def test_a_model_that_is_too_large_for_tables_is_explored_in_plain_python(bounds: dict[str, Any]) -> None:
     """With the same outcome."""
     engine = SparkEngine()
-    assert isinstance(work_on(Model(Wide()), (), a_part()), Plain)
+    assert isinstance(work_on(Model(Wide()), (), a_quota()), PlainWork)
     assert explored(engine, Wide(), **bounds) == explored(ReferenceEngine(), Wide(), **bounds)
 
 
 @pytest.fixture
 def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every model is too large."""
-    monkeypatch.setattr("spec.checking.spark.bench.too_large", lambda model: "it is too large")
+    monkeypatch.setattr("spec.checking.spark.worker_state.too_large", lambda model: "it is too large")
 
 
 @pytest.mark.usefixtures("plainly")
@@ -411,7 +411,7 @@ def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
 def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str) -> None:
     """Whichever worker expands which states: statistics add up, and the discoveries are the lowest ones."""
     model = Model(TOYS[toy])
-    work = work_on(model, range(len(model.properties)), a_part())
+    work = work_on(model, range(len(model.properties)), a_quota())
     level = words_of(work.initial_states(), work.width)
     for _ in range(4):
         whole, reached = expanded(model, [level])
@@ -426,7 +426,7 @@ def expanded(model: Model, parts: list[Words]) -> tuple[Report, list[tuple[bytes
     """The report on some parts of a level, each expanded by somebody else, and where they lead, beyond the level."""
     report, lowest = Report.on_nothing(model), dict[bytes, int]()
     for part in parts:
-        work, its = work_on(model, range(len(model.properties)), a_part()), Report.on_nothing(model)
+        work, its = work_on(model, range(len(model.properties)), a_quota()), Report.on_nothing(model)
         states, actions, _ = by_bucket(work.expand(part, (), its), work.words, 1)
         report.add(its)
         for state, act in zip(bytes_of(states), actions.tolist(), strict=True):
@@ -443,8 +443,8 @@ def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypat
     made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=3, durable=False)
     states = [packed(number * number) for number in range(2000)]
     committed(made, 1, states, len(states))
-    work = work_on(Model(TOYS["jugs"]), (), a_part())
-    parts = [Bench(made, work, a_part()).states(1, share) for share in shares(made, 1, parallelism)]
+    work = work_on(Model(TOYS["jugs"]), (), a_quota())
+    parts = [WorkerState(made, work, a_quota()).states(1, share) for share in shares(made, 1, parallelism)]
     assert len(parts) >= max(parallelism, len(states) // 300)
     assert sorted(state for part in parts for state in bytes_of(part)) == states
     for earlier, later in pairwise(parts):

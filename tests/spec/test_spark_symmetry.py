@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spec.checking import check
 from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
-from spec.checking.spark import SparkEngine, bench
+from spec.checking.spark import SparkEngine, worker_state
 from spec.language import Specification, UsageError
 from spec.systems.replication import Replication
 from tests.spec.checking.test_symmetry import REFUSED, Society, societies
@@ -29,7 +29,7 @@ BROKEN = Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-h
 def in_either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the driver: with tables, and as what is too large for them."""
     if request.param == "as it is written":
-        monkeypatch.setattr(bench, "too_large", lambda model: "too large")
+        monkeypatch.setattr(worker_state, "too_large", lambda model: "too large")
 
 
 @pytest.mark.parametrize("keep_going", [False, True])
@@ -49,7 +49,7 @@ def test_whatever_the_society_does(society: Society, learned: bool) -> None:
     asked: dict[str, Any] = {"symmetry": True, "keep_going": True}
     with pytest.MonkeyPatch.context() as patch:
         if not learned:
-            patch.setattr(bench, "too_large", lambda model: "too large")
+            patch.setattr(worker_state, "too_large", lambda model: "too large")
         assert explored(SparkEngine(), society, **asked) == explored(ReferenceEngine(), society, **asked)
 
 

@@ -1,7 +1,7 @@
 """The allotment: how a budget of memory is divided among the driver, Java and Python's workers.
 
 What each process takes before it has a single state is not to be had cheaper. It was measured (Spark 4.3 on Java 17,
-numba 0.68; `docs/reliability.md`), and what remains is divided. Each process then keeps to its part, see `Part`.
+numba 0.68; `docs/reliability.md`), and what remains is divided. Each process then keeps to its `MemoryQuota`.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ CODE: Final = 56 * MB
 CLIENT: Final = 40 * MB
 """What the driver takes to talk to Spark."""
 JAVA: Final = 240 * MB
-"""Of Java beside its heap: classes, code, stacks, buffers of what is handed on."""
+"""Java beside its heap: classes, code, stacks, buffers of what is handed on."""
 HEAP: Final = 96 * MB
 HEAP_FOR_A_WORKER: Final = 32 * MB
 LARGEST_HEAP: Final = 1024 * MB
 DAEMON: Final = 64 * MB
-"""Of the process from which workers fork."""
+"""The process from which workers fork."""
 WORKER: Final = 72 * MB
 """What a worker comes to have of its own beside compiled code; the rest it shares with the daemon."""
 WORK: Final = 80 * MB
-"""Without this, beside it, for states and what is learned, no process gets anywhere."""
+"""The least for states and for what is learned, beside the rest; with less no process gets anywhere."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a process may take beyond what it had when it began."""
+class MemoryQuota:
+    """Bytes of memory that a process may take beyond what it had when it began."""
 
     size: int
     began: int
-    """What it had then, see `memory.private`, and what is loaded later and is no part of this."""
+    """Bytes that it had then, see `memory.private`, with what is loaded later and does not count."""
 
     @property
     def left(self) -> int:
@@ -50,9 +50,9 @@ class Allotment:
 
     workers: int
     heap: int
-    """Of Java."""
+    """Java's."""
     work: int
-    """For each worker, and the driver, beyond what it begins with."""
+    """The quota of each worker and of the driver."""
 
 
 def allotted(budget: Budget, workers: int | None, cores: int) -> Allotment:

@@ -1,6 +1,6 @@
 """Work done at compiled speed: actions and properties are learned as tables, as the local engine has them.
 
-Whoever works learns for himself: what two workers learned apart they know alike.
+Each worker learns by itself, and what two workers learned apart comes to the same.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import Model
 from spec.checking.packed import Words
-from spec.checking.spark.allotment import Part
+from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
 from spec.checking.symmetry import Symmetry
 
 
-class Compiled(Work):
+class CompiledWork(Work):
     """A model that is learned while it is explored.
 
     Args:
-        part: of memory, for all that this process does.
+        quota: of memory, for this whole process.
     """
 
-    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, part: Part):
+    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, quota: MemoryQuota):
         super().__init__(model, properties, symmetry)
-        self._part = part
+        self._quota = quota
         self.tables = DecisionTables(model, properties, symmetry)
-        self._reached = Visited(self.words, part.size, _spare(part, self.words))
+        self._reached = Visited(self.words, quota.size, _spare(quota, self.words))
         """The states that are expanded, and those to which they lead."""
         self._threads = ThreadPoolExecutor(1)
         self._pool = self._pool_over(self._reached)
@@ -45,7 +45,7 @@ class Compiled(Work):
         self._expanded = 0
 
     def _pool_over(self, visited: Visited) -> WorkerPool:
-        return WorkerPool(self.tables, visited, 1, self._threads, self._part.size)
+        return WorkerPool(self.tables, visited, 1, self._threads, self._quota.size)
 
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
         """Take every step from these states, see `Work`."""
@@ -87,17 +87,17 @@ class Compiled(Work):
         return self._seeker.predecessors(StateRanges.of(states), targets)
 
     def _tune(self, states: Words) -> None:
-        """Now and then, let the tables see how they are used."""
+        """Now and then, tune the tables to the states that they are used on."""
         self._expanded += len(states)
         if self._tunings and self._expanded >= self._tunings[0]:
             self._tunings = [more for more in self._tunings if more > self._expanded]
             self.tables.tune(states[:: max(1, len(states) // SAMPLE)])
 
 
-def _spare(part: Part, words: int) -> Callable[[int], int]:
-    """What may still be taken if a level has so many states, which are written and sent."""
-    return lambda states: part.left - (8 * words + 6) * states
+def _spare(quota: MemoryQuota, words: int) -> Callable[[int], int]:
+    """Bytes that may still be taken if a level has so many states, which are written and sent."""
+    return lambda states: quota.left - (8 * words + 6) * states
 
 
 def _nothing() -> None:
-    """Nobody watches a part of a level."""
+    """Progress within a part of a level is not told."""

@@ -2,7 +2,7 @@
 
 from pyspark.daemon import manager
 
-import spec.checking.spark.stages  # noqa: F401 - to be shared by those who fork
+import spec.checking.spark.stages  # noqa: F401 - to be shared by the processes that fork
 
 if __name__ == "__main__":
     manager()

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -28,19 +28,20 @@ from spec.checking.exploration import Coverage, Exploration, OnProgress, Options
 from spec.checking.level_discoveries import STEP, failed
 from spec.checking.limits import too_large
 from spec.checking.local.compiling import compiled, told_by
+from spec.checking.local.jit import Array
 from spec.checking.memory import Budget, OutOfMemory, private
 from spec.checking.model import Model
 from spec.checking.packed import Words, sample, words_of
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
-from spec.checking.spark.allotment import CLIENT, Part, allotted
-from spec.checking.spark.bench import Bench, Piece, work_on
+from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
 from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
-from spec.checking.spark.known import load
 from spec.checking.spark.report import Report
-from spec.checking.spark.session import Cluster, GaveWay, cores, require_java
+from spec.checking.spark.session import Cluster, SparkFailed, cores, require_java
 from spec.checking.spark.stages import Job
+from spec.checking.spark.visited_buckets import load
 from spec.checking.spark.work import Work
+from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
 from spec.checking.symmetry import SPOT_CHECKS
 from spec.language.errors import UsageError
 
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
-Array = np.ndarray[Any, Any]
 
 DRIVER_LEVEL = 200_000
 """A job costs half a second whatever it does, in which the driver expands 150,000 states of an election. Many cores
@@ -57,7 +57,7 @@ DRIVER_STATES = 5_000_000
 """Visited states that the driver holds, at most; beyond them every level is a job. As many that were found by jobs
 are read in a second, when levels have become small again."""
 MORE = "a level did not fit; more --memory, or fewer --workers, each with more of it, goes further"
-"""What one does where memory is reached."""
+"""What helps when memory is reached."""
 VISITED = 16
 """Bytes that a visited state takes beside itself: the index, and room in it."""
 
@@ -113,15 +113,15 @@ class SparkEngine:
             require_java()
         allotment = allotted(Budget(self.memory), self.workers, cores())
         compile_seconds = 0.0 if too_large(model) else compiled(load, model.layout.words, told_by(on_progress))
-        part = Part(allotment.work, private() + CLIENT)
-        work = work_on(model, options.properties, part, by_orbits=options.symmetry, on_progress=on_progress)
+        quota = MemoryQuota(allotment.work, private() + CLIENT)
+        work = work_on(model, options.properties, quota, by_orbits=options.symmetry, on_progress=on_progress)
         initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(work, options, until_done)
-            until_done.enter_context(environment_failures(self.run_dir, GaveWay))
+            until_done.enter_context(environment_failures(self.run_dir, SparkFailed))
             cluster = Cluster(self.session, self.workers, directory.path / "_spark.log", allotment)
             until_done.callback(cluster.stop)
-            search = _Search(work, options, on_progress, directory, cluster, self.driver_level, part)
+            search = _Search(work, options, on_progress, directory, cluster, self.driver_level, quota)
             try:
                 found = search.run(commits, initial)
             except KeyboardInterrupt:
@@ -158,13 +158,13 @@ class _Search:
         directory: RunDirectory,
         cluster: Cluster,
         driver_level: int,
-        part: Part,
+        quota: MemoryQuota,
     ):
         self.work, self.model, self.options, self.on_progress = work, work.model, options, on_progress
-        self.directory, self.cluster, self.part = directory, cluster, part
-        self.driver_level = min(driver_level, part.size // of_a_state(work.words))
-        self.driver_states = min(DRIVER_STATES, part.size // 2 // (8 * work.words + VISITED))
-        self.bench = Bench(directory, work, part)
+        self.directory, self.cluster, self.quota = directory, cluster, quota
+        self.driver_level = min(driver_level, quota.size // of_a_state(work.words))
+        self.driver_states = min(DRIVER_STATES, quota.size // 2 // (8 * work.words + VISITED))
+        self.worker = WorkerState(directory, work, quota)
         self.newest: tuple[int, Words] | None = None
         """The states of the last level that was settled here."""
         self.checkpoint: Checkpoint = BEFORE_FIRST
@@ -179,14 +179,14 @@ class _Search:
                 if why := ended(self.model, self.options, self.checkpoint.discoveries, self.checkpoint.statistics):
                     return self.report(why)
         except OutOfMemory:
-            self.bench.known.forget()
-            with suppress(OutOfMemory):  # to look for the ways to what was found takes memory, too
+            self.worker.visited_buckets.forget()
+            with suppress(OutOfMemory):  # to reconstruct the paths takes memory, too
                 return self.report("memory")
             return self.report_without_discoveries("memory")
         raise AssertionError("levels come without end")
 
     def levels(self, commits: list[Commit], initial: list[bytes]) -> Iterator[Commit]:
-        """Those that are there already, so that a run ends where it would have ended; then new ones."""
+        """Commits that are there already, so that a run ends where it would have ended; then those of new levels."""
         yield from commits
         if commits:
             commit = commits[-1]
@@ -209,7 +209,7 @@ class _Search:
 
     def next_level(self, commit: Commit) -> Commit:
         rundir.reached("before files")
-        few = commit.distinct <= self.driver_states and not self.bench.known.beyond
+        few = commit.distinct <= self.driver_states and not self.worker.visited_buckets.beyond
         small = commit.rows <= self.driver_level and few
         if small:
             try:
@@ -220,27 +220,27 @@ class _Search:
 
     def by_driver(self, commit: Commit) -> Report:
         report, decided = Report.on_nothing(self.model), frozenset(self.checkpoint.discoveries)
-        found = list(self.bench.expand(self.states(commit.level), decided, report, 1))
+        found = list(self.worker.expand(self.states(commit.level), decided, report, 1))
         if not report.failures:
             self.settle([(part.states, part.actions) for part in found], commit.level, decided, report)
         return report
 
     def settle(self, blocks: list[tuple[Words, Array]], level: int, decided: frozenset[int], report: Report) -> None:
-        self.bench.settle(blocks, range(self.directory.buckets), level, decided, report)
-        newest = self.bench.newest()
+        self.worker.settle(blocks, range(self.directory.buckets), level, decided, report)
+        newest = self.worker.newest()
         self.newest = None if newest is None else (level + 1, newest)
 
     def states(self, level: int) -> Words:
-        """Those of a level that is committed."""
+        """The states of a committed level."""
         if self.newest is not None and self.newest[0] == level:
             return self.newest[1]
-        return self.bench.states(
-            level, (Piece(file.bucket, 0, file.rows) for file in self.directory.committed(level))
+        return self.worker.states(
+            level, (BucketRange(file.bucket, 0, file.rows) for file in self.directory.committed(level))
         )
 
     def by_job(self, commit: Commit) -> Report:
         if commit.distinct > self.driver_states and self.newest is not None:  # there is no way back from there
-            self.bench.known.forget()
+            self.worker.visited_buckets.forget()
             self.newest = None
         job = self.job(commit.level, frozenset(self.checkpoint.discoveries))
         report = Report.on_nothing(self.model)
@@ -251,12 +251,12 @@ class _Search:
         return report
 
     def commit(self, before: Commit, report: Report) -> Commit:
-        """Let the level after this one exist.
+        """Commit the level after this one.
 
         Raises:
-            EvaluationFailed: an evaluation did, on the way.
-            OutOfMemory: somewhere a part of it did not fit.
-            UsageError: it is no level of orbits, as it was asked for.
+            EvaluationFailed: an evaluation did, with the shortest path there.
+            OutOfMemory: a part of the level did not fit.
+            UsageError: the spot checks found that the symmetry does not hold.
         """
         if failure := report.first_failure():
             wanted = [number for number in self.work.in_steps if number not in self.checkpoint.discoveries]
@@ -339,7 +339,7 @@ class _Search:
         The work may have been interrupted anywhere, so the paths are sought by a new one.
         """
         try:
-            self.work = work_on(self.model, self.options.properties, self.part, by_orbits=self.options.symmetry)
+            self.work = work_on(self.model, self.options.properties, self.quota, by_orbits=self.options.symmetry)
             return self.report("interrupted")
         except KeyboardInterrupt:
             return self.report_without_discoveries("interrupted")

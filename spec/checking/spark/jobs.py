@@ -1,7 +1,7 @@
-"""The Spark jobs: a level is expanded and settled in one, and a path is followed back in others.
+"""The Spark jobs: one expands and settles a level, others follow a path back.
 
-Expanding takes shares of the level, whichever way the states lie in them. The successors are brought to the task
-that has their bucket, which drops what was visited, judges what is new and writes it down.
+A task expands a share of the level. The successors are brought to the task that has their bucket, which drops those
+that were visited, judges the new ones and writes them.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 
 from spec.checking.discoveries import Predecessor, keep_lowest
 from spec.checking.rundir import RunDirectory
-from spec.checking.spark.bench import Piece
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import in_workers
 from spec.checking.spark.stages import BLOCKS, Job
+from spec.checking.spark.worker_state import BucketRange
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LARGEST_SHARE = 1_000_000
-"""States that a task expands: some seconds, which are lost when its worker is, and some hundred megabytes."""
+"""States that a task expands at most: some seconds, lost when its worker is lost, and some hundred megabytes."""
 
 
 def shares(
     directory: RunDirectory, level: int, parallelism: int, largest: int | None = None
-) -> tuple[tuple[Piece, ...], ...]:
-    """A level in equal shares, one for each core or, if they would be too large, two, and so on.
+) -> tuple[tuple[BucketRange, ...], ...]:
+    """A level in equal shares: one for each core or, if that made them too large, two, and so on.
 
     A share is what lies between two states in code order, or nearly so: the same part of each bucket. Such states are
     alike, and lead to the same states: two shares of an election lead to 2.4 times as many states as there are, each
@@ -38,7 +38,7 @@ def shares(
     tasks = parallelism * max(1, -(-rows // (parallelism * most)))
     divided = (
         tuple(
-            Piece(file.bucket, file.rows * task // tasks, file.rows * (task + 1) // tasks)
+            BucketRange(file.bucket, file.rows * task // tasks, file.rows * (task + 1) // tasks)
             for file in files
             if file.rows * task // tasks < file.rows * (task + 1) // tasks
         )
@@ -48,7 +48,7 @@ def shares(
 
 
 def expand_level(session: SparkSession, job: Job) -> list[Report]:
-    """Expand a level, and write the next one to attempts."""
+    """Expand a level, and write the new states of the next one to attempts."""
     from pyspark.sql.functions import col
 
     tasks, settlers = len(job.shares), job.settlers

@@ -13,25 +13,25 @@ from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.packed import Words, bytes_of, words_of
-from spec.checking.spark.allotment import Part
+from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
 from spec.checking.symmetry import Symmetry
 
 OFTEN = 64
-"""States after which it is looked how much memory is left."""
+"""States between two looks at how much memory is left."""
 
 
-class Plain(Work):
+class PlainWork(Work):
     """A model that runs as it is written.
 
     Args:
-        part: of memory, for all that this process does.
+        quota: of memory, for this whole process.
     """
 
-    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, part: Part):
+    def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, quota: MemoryQuota):
         super().__init__(model, properties, symmetry)
-        self._part = part
+        self._quota = quota
 
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
         """Take every step from these states, see `Work`."""
@@ -39,7 +39,7 @@ class Plain(Work):
         whole, report = report, Report.on_nothing(self.model)
         reached: dict[bytes, int] = {}
         for done, packed in enumerate(sorted(bytes_of(states))):
-            if done % OFTEN == 0 and self._part.left < 0:
+            if done % OFTEN == 0 and self._quota.left < 0:
                 raise OutOfMemory
             try:
                 steps, closed = self.model.expand(self.unpack(packed), wanted)

@@ -1,6 +1,6 @@
-"""What came of a part of a level; a report on the whole is the sum of the reports on its parts.
+"""Reports: what came of a part of a level. The report on the whole level is the sum of those on its parts.
 
-It does not matter who expanded or judged which part: figures add up, and see `LevelDiscoveries`.
+It does not matter which worker expanded or judged which part: counts add up, and see `LevelDiscoveries`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spec.checking.model import Model
 from spec.checking.rundir import LevelFile
 
 PRINTED = 10_000
-"""Characters of what is printed in a part of a level that travel; who prints more has seen enough."""
+"""Characters that a report holds of what actions and properties print; the rest is dropped."""
 
 
 @dataclass
@@ -27,26 +27,26 @@ class Report(LevelDiscoveries):
     files: list[LevelFile] = field(default_factory=list)
     """Where the new states were written."""
     out_of_memory: bool = False
-    """Whether it did not come to an end for that."""
+    """Whether memory ended the work on this part."""
     sample: list[bytes] = field(default_factory=list)
-    """Some of them, if they are to be looked at for whether they are symmetric."""
+    """Some of the new states, if orbits are explored: those of which the symmetry is examined."""
     printed: str = ""
     """What actions and properties printed."""
 
     @classmethod
     def on_nothing(cls, model: Model) -> Report:
-        """To begin with."""
+        """The report on no state, to which others are added."""
         return cls(coverage=tuple(Coverage() for _ in model.actions))
 
     @contextmanager
     def printing(self) -> Iterator[None]:
-        """Take what is printed along: where a worker prints, nobody looks."""
+        """Keep what is printed meanwhile: a worker's stdout is seen by no person."""
         with redirect_stdout(io.StringIO()) as printed:
             yield
         self.printed += printed.getvalue()[:PRINTED]
 
     def add(self, other: LevelDiscoveries) -> None:
-        """Take up what came of another part."""
+        """Add the report on another part."""
         super().add(other)
         assert isinstance(other, Report)
         for mine, its in zip(self.coverage, other.coverage, strict=True):

@@ -54,12 +54,12 @@ TRIES = 4
 """How often a task may lose its worker before the run is given up."""
 
 
-class GaveWay(Exception):
-    """What Spark stands on is no more; one line says what."""
+class SparkFailed(Exception):
+    """Java, a worker or a disk of theirs is gone; one line says which."""
 
 
 class Cluster:
-    """Where jobs run. What the caller gave is never stopped, what was started here is."""
+    """The Spark on which jobs run. A session that the caller gave is never stopped, one that was started here is."""
 
     def __init__(self, given: SparkSession | None, workers: int | None, log: Path, allotment: Allotment):
         self._given, self._workers, self._log = given, workers, log
@@ -95,7 +95,7 @@ class Cluster:
 
     @property
     def work(self) -> int | None:
-        """Bytes for each worker to work with; None if somebody else sees to that. It takes a session to know it."""
+        """The quota of each worker in bytes; None in a session of the caller's. It takes a session to know it."""
         assert self.session is not None
         return self._allotment.work if self._ours else None
 
@@ -105,9 +105,9 @@ class Cluster:
         It runs in a thread of its own: Ctrl-C must not fall into a talk with Java, which would not recover.
 
         Raises:
-            KeyboardInterrupt: somebody pressed Ctrl-C, and the job is cancelled.
+            KeyboardInterrupt: Ctrl-C was pressed, and the job is cancelled.
             OutOfMemory: Java's heap was too small.
-            GaveWay: Java, a worker or a disk of theirs is no more.
+            SparkFailed: Java, a worker or a disk of theirs is gone.
             RuntimeError: Spark has given it up for another reason; the first line of it.
         """
         session, outcome, ended = self.session, Future[T](), SimpleQueue[None]()
@@ -131,7 +131,7 @@ class Cluster:
                     held.deliver()
                     tick()
         except KeyboardInterrupt:
-            with suppress(Exception):  # what goes on running only writes files that nobody reads
+            with suppress(Exception):  # what goes on running only writes files that are never read
                 cancel(self._mark)
                 while not outcome.done():
                     ended.get(timeout=PATIENCE)
@@ -142,7 +142,7 @@ class Cluster:
             if "java.lang.OutOfMemoryError" in str(failure):
                 raise OutOfMemory from failure
             if wrong := _gave_way(failure):
-                raise GaveWay(wrong) from failure
+                raise SparkFailed(wrong) from failure
             raise RuntimeError(f"Spark has given up: {_first_line(failure)}") from failure
 
     def stop(self) -> None:
@@ -163,7 +163,7 @@ def _marking(session: SparkSession) -> tuple[Callable[[str], None], Callable[[st
 
 
 TICK = 1.0
-"""Seconds between two looks of whoever watches a job."""
+"""Seconds between two calls of `tick` while a job runs."""
 PATIENCE = 10.0
 """Seconds in which a job that is cancelled should have ended."""
 
@@ -174,7 +174,7 @@ def cores() -> int:
 
 
 def start(allotment: Allotment, log: Path) -> SparkSession:
-    """A quiet session on this machine, reached by nobody else. What Java has to say goes to the log."""
+    """A quiet session on this machine, reached from this process alone. What Java prints goes to the log."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers must run our interpreter; a setting comes too late
@@ -203,7 +203,7 @@ def start(allotment: Allotment, log: Path) -> SparkSession:
             return _silent_at_death(builder.getOrCreate())
         except Exception as failure:
             wrong = _gave_way(failure) or f"{_first_line(failure)} ({log} may say more)"
-            raise GaveWay(f"Spark did not start: {wrong}") from failure
+            raise SparkFailed(f"Spark did not start: {wrong}") from failure
 
 
 def _silent_at_death(session: SparkSession) -> SparkSession:
@@ -266,7 +266,7 @@ def _compiled_of(source: Path) -> Iterator[Path]:
 def in_workers(session: SparkSession, stage: str, *given: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """A stage, and what it is given, as a function that can be sent to workers.
 
-    Compiled code is kept on disk beside its source, for whoever comes next. So workers that are on this machine take
+    Compiled code is kept on disk beside its source, for later processes. So workers that are on this machine take
     our packages from here, and others unpack what was shipped, once on each machine: in a zip nothing can be kept.
     That is done before anything of ours is imported, by a function that names nothing of ours.
     """

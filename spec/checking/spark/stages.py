@@ -1,12 +1,12 @@
 """What Spark's workers do: a level is expanded in one stage and settled in the other.
 
-A worker keeps its bench from job to job, and with it what it learned and the visited states of the buckets it was
-given. It may lose the bench or be given other buckets: whatever is missing is read from the files of levels that are
-committed, or learned again.
+A worker keeps its `WorkerState` from job to job: what it learned, and the visited states of the buckets it was given.
+It may lose that state or be given other buckets: whatever is missing is read from the files of committed levels, or
+learned again.
 
-Between the stages a row is a block of states, packed one after the other, so that nobody takes states in hand one by
-one. What is to be counted travels along and is collected from the tasks that count, never in accumulators: a task
-that is done twice is counted once.
+Between the stages a row is a block of states, packed one after the other, so that no code handles states one by one.
+What is to be counted travels along and is collected from the tasks that count, never in accumulators: a task that is
+done twice is counted once.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from spec.checking.memory import Budget, OutOfMemory, private
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.rundir import RunDirectory
 from spec.checking.source import unpickled
-from spec.checking.spark.allotment import CODE, WORK, Part
-from spec.checking.spark.bench import Bench, Piece, work_on
+from spec.checking.spark.allotment import CODE, WORK, MemoryQuota
 from spec.checking.spark.exchange import ByBucket
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import cores
+from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
 
 BLOCK = 32_768
 """States in a row, at most. Rows are what Spark counts when it hands them on."""
@@ -57,12 +57,12 @@ class Job:
     """The level whose states are expanded; it is committed."""
     decided: frozenset[int]
     """Properties that were decided before."""
-    shares: tuple[tuple[Piece, ...], ...]
-    """The pieces of the level, task by task."""
+    shares: tuple[tuple[BucketRange, ...], ...]
+    """The ranges of the level, task by task."""
     work: int | None
-    """Bytes that a worker may take beyond what it begins with; None: half of its share of its machine."""
+    """The quota of a worker in bytes; None: half of its share of its machine."""
     settlers: int
-    """Tasks that settle the next level: of every so many buckets, each has one."""
+    """Tasks that settle the next level. Task n has the buckets whose numbers leave n when divided by this number."""
 
 
 BLOCKS = "bucket int, states binary, actions binary, report binary"
@@ -75,12 +75,12 @@ _BLOCKS = pa.schema(
 
 def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The successors of some shares, each once, and the report on them."""
-    with _bench_for(job) as bench:
-        report = Report.on_nothing(bench.work.model)
+    with _worker_for(job) as worker:
+        report = Report.on_nothing(worker.work.model)
         with _told(report), report.printing():
             for share in _numbers(batches):
-                states = bench.states(job.level, job.shares[share])
-                for found in bench.expand(states, job.decided, report, job.directory.buckets):
+                states = worker.states(job.level, job.shares[share])
+                for found in worker.expand(states, job.decided, report, job.directory.buckets):
                     yield from _rows(found)
         last = {"bucket": 0, "states": None, "actions": None, "report": pickle.dumps(report)}
         yield pa.RecordBatch.from_pylist([last], schema=_BLOCKS)
@@ -88,61 +88,61 @@ def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The report on what is new in some buckets, which is then written, and on how it was reached."""
-    with _bench_for(job) as bench:
-        report = Report.on_nothing(bench.work.model)
-        blocks = _blocks(batches, bench.work.words, report)
+    with _worker_for(job) as worker:
+        report = Report.on_nothing(worker.work.model)
+        blocks = _blocks(batches, worker.work.words, report)
         first = next(blocks, None)
         if first is not None:
             buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
             each = ((block.states, block.actions) for block in chain([first], blocks))
             with _told(report), report.printing():
-                bench.settle(each, buckets, job.level, job.decided, report)
+                worker.settle(each, buckets, job.level, job.decided, report)
         yield pa.RecordBatch.from_pydict({"report": pa.array([pickle.dumps(report)], pa.binary())})
 
 
 def find(job: Job, targets: frozenset[bytes], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The lowest predecessor of each target in some shares."""
-    with _bench_for(job) as bench:
+    with _worker_for(job) as worker:
         lowest: dict[bytes, Predecessor] = {}
         for share in _numbers(batches):
-            keep_lowest(lowest, bench.work.predecessors(bench.states(job.level, job.shares[share]), targets))
+            keep_lowest(lowest, worker.work.predecessors(worker.states(job.level, job.shares[share]), targets))
         yield pa.RecordBatch.from_pydict({"predecessors": pa.array([pickle.dumps(lowest)], pa.binary())})
 
 
-_bench: Bench | None = None
+_worker: WorkerState | None = None
 _began: tuple[int, int] = 0, 0
-"""The process that works here, and what it had taken when it began."""
+"""This process, and the bytes that it had taken when its first job began."""
 
 
-def _part_of(job: Job) -> Part:
-    """What this worker may take, whatever came before in it."""
+def _quota_of(job: Job) -> MemoryQuota:
+    """The quota of this worker, whatever it did before."""
     global _began
     if _began[0] != os.getpid():
         _began = os.getpid(), private()
-    return Part(max(WORK, Budget().size // cores()) if job.work is None else job.work, _began[1] + CODE)
+    return MemoryQuota(max(WORK, Budget().size // cores()) if job.work is None else job.work, _began[1] + CODE)
 
 
 @contextmanager
-def _bench_for(job: Job) -> Iterator[Bench]:
-    """The bench of a job's run, as long as nothing goes wrong; that of another run is cleared."""
-    global _bench
-    bench = _bench
-    if bench is None or bench.directory != job.directory or bench.work.properties != job.properties:
-        bench = _bench = None  # before there is another one: each takes much room
-        part = _part_of(job)
+def _worker_for(job: Job) -> Iterator[WorkerState]:
+    """The state of this worker for a job's run; it is dropped when something raises, and when another run begins."""
+    global _worker
+    worker = _worker
+    if worker is None or worker.directory != job.directory or worker.work.properties != job.properties:
+        worker = _worker = None  # before there is another one: each takes much room
+        quota = _quota_of(job)
         model = Model(unpickled(job.specification))
-        bench = Bench(job.directory, work_on(model, job.properties, part, by_orbits=job.by_orbits), part)
+        worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
     try:
-        yield bench
+        yield worker
     except BaseException:
-        _bench = None
+        _worker = None
         raise
-    _bench = bench
+    _worker = worker
 
 
 @contextmanager
 def _told(report: Report) -> Iterator[None]:
-    """What does not even fail alike, done twice, fails in the name of the whole level."""
+    """Put what raises into the report. A failure that cannot be repeated has no state and is of the whole level."""
     try:
         yield
     except OutOfMemory:
@@ -198,7 +198,7 @@ def _binary(array: Array, bounds: Array) -> pa.Array:
 
 
 def _blocks(batches: Iterable[pa.RecordBatch], words: int, report: Report) -> Iterator[Block]:
-    """What was sent, and what was reported with it."""
+    """The blocks that were sent; the reports that were sent with them are added to this one."""
     for batch in batches:
         bucket, states, actions, reports = batch.columns
         for row in range(batch.num_rows):

@@ -1,7 +1,6 @@
-"""What is done to states: they are expanded, and they are judged. It knows neither Spark nor files.
+"""Work: states are expanded and judged. It knows neither Spark nor files.
 
-The driver does it to small levels and Spark's workers to shares of large ones, with the same outcome, because
-whatever comes of it is a `Report`.
+The driver does it to small levels and Spark's workers to shares of large ones, with the same outcome: a `Report`.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from spec.language.state import Values
 
 
 class Work(ABC):
-    """A model at work on packed states.
+    """Expands and judges packed states of a model.
 
     Args:
-        symmetry: how states are put for their orbits; without it they stay what they are.
+        symmetry: gives the representatives of orbits; without it states stand for themselves.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
@@ -55,13 +54,13 @@ class Work(ABC):
 
     @abstractmethod
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
-        """Take every step from these states; where those lie to which they lead, until this is asked again.
+        """Take every step from these states, and give the successors; they are valid until the next call.
 
-        With each stands the action declared first that leads there. States that lead to themselves or to each other
-        may be left out: they are no news. After a failure what is found does not matter.
+        Each successor has the action declared first that leads to it. Of the states themselves those that are
+        successors, too, may be left out: they are not new. After a failure the successors do not matter.
 
         Raises:
-            OutOfMemory: they are too many; fewer might do.
+            OutOfMemory: the states are too many; fewer might do.
         """
 
     def release(self) -> None:  # noqa: B027 - there may be none

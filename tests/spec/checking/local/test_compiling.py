@@ -87,12 +87,12 @@ RUN = """
 from numba.core.dispatcher import Dispatcher
 from spec.checking import check, simulate
 from spec.checking.local import compact, compiling, kernels, walks
-from spec.checking.spark import exchange, known
+from spec.checking.spark import exchange, visited_buckets
 from tests.spec.checking.toys import Bank
 
 def loaded():
     every = [*vars(compact).items(), *vars(kernels).items(), *vars(walks).items()]
-    every += [*vars(exchange).items(), *vars(known).items()]
+    every += [*vars(exchange).items(), *vars(visited_buckets).items()]
     return {name: set(each.signatures) for name, each in every if isinstance(each, Dispatcher)}
 
 def compare(load, run):
@@ -102,7 +102,7 @@ def compare(load, run):
     print(load.__module__, [name for name, signatures in loaded().items() if signatures - before[name]])
 
 compare(compiling.load, lambda: check(Bank(), engine="local", keep_going=True))
-compare(known.load, lambda: check(Bank(), engine="spark", keep_going=True))
+compare(visited_buckets.load, lambda: check(Bank(), engine="spark", keep_going=True))
 compare(walks.load, lambda: simulate(Bank(), runs=500, shrinking=False))
 """
 
@@ -112,7 +112,7 @@ def test_what_is_loaded_is_all_that_is_run() -> None:
     run = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "spec.checking.local.compiling []",
-        "spec.checking.spark.known []",
+        "spec.checking.spark.visited_buckets []",
         "spec.checking.local.walks []",
     ]
 

@@ -13,10 +13,10 @@ from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.simulation import simulate
 from spec.checking.spark import SparkEngine
-from spec.checking.spark.allotment import Part
-from spec.checking.spark.bench import work_on
-from spec.checking.spark.compiled import Compiled
-from spec.checking.spark.plain import Plain
+from spec.checking.spark.allotment import MemoryQuota
+from spec.checking.spark.compiled import CompiledWork
+from spec.checking.spark.plain import PlainWork
+from spec.checking.spark.worker_state import work_on
 from spec.language import (
     Domain,
     MappingDomain,
@@ -167,14 +167,14 @@ def test_the_one_form_for_many_words_does_what_the_others_do(toy: str, monkeypat
 def test_spark_learns_wide_states_too() -> None:
     """With the outcome of the reference engine."""
     gossip = Gossip()
-    assert isinstance(work_on(Model(gossip), (), Part(1 << 30, 0)), Compiled)
+    assert isinstance(work_on(Model(gossip), (), MemoryQuota(1 << 30, 0)), CompiledWork)
     assert explored(SparkEngine(), gossip) == explored(ReferenceEngine(), gossip)
 
 
 def test_spark_does_what_tables_cannot_hold_in_plain_python() -> None:
     """Whatever the width: the sizes of such domains have more digits than Python writes."""
     gossip = Gossip(kinds=40)
-    assert isinstance(work_on(Model(gossip), (), Part(1 << 30, 0)), Plain)
+    assert isinstance(work_on(Model(gossip), (), MemoryQuota(1 << 30, 0)), PlainWork)
     assert explored(SparkEngine(), gossip) == explored(ReferenceEngine(), gossip)
 
 

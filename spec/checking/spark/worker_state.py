@@ -1,4 +1,4 @@
-"""The bench: what somebody who explores keeps from level to level, be it the driver or a worker."""
+"""State that a worker, or the driver, keeps between levels: what it learned, and which states were visited."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from spec.checking.memory import OutOfMemory
 from spec.checking.model import Model
 from spec.checking.packed import Words, sample_of
 from spec.checking.rundir import RunDirectory
-from spec.checking.spark.allotment import Part
-from spec.checking.spark.compiled import Compiled
+from spec.checking.spark.allotment import MemoryQuota
+from spec.checking.spark.compiled import CompiledWork
 from spec.checking.spark.exchange import ByBucket, by_bucket
-from spec.checking.spark.known import Known
-from spec.checking.spark.plain import Plain
+from spec.checking.spark.plain import PlainWork
 from spec.checking.spark.report import Report
+from spec.checking.spark.visited_buckets import VisitedBuckets
 from spec.checking.spark.work import Work
 from spec.checking.symmetry import SPOT_CHECKS, Symmetry
 
@@ -27,31 +27,31 @@ FEWEST = 256
 """States that are expanded at once, at least."""
 
 
-class Piece(NamedTuple):
-    """A run of states in the file of a bucket."""
+class BucketRange(NamedTuple):
+    """A range of states in the file of a bucket."""
 
     bucket: int
     start: int
     stop: int
 
 
-class Bench:
-    """A run, the model at work in it, and what was visited."""
+class WorkerState:
+    """The run, the work done to its states, and what was visited of it."""
 
-    def __init__(self, directory: RunDirectory, work: Work, part: Part):
+    def __init__(self, directory: RunDirectory, work: Work, quota: MemoryQuota):
         self.directory, self.work = directory, work
-        self.known = Known(directory, part)
+        self.visited_buckets = VisitedBuckets(directory, quota)
 
-    def states(self, level: int, pieces: Iterable[Piece]) -> Words:
-        """The states of some pieces of a level that is committed."""
-        parts = [self.directory.read_array(level, *piece) for piece in pieces]
+    def states(self, level: int, ranges: Iterable[BucketRange]) -> Words:
+        """The states in some ranges of a level that is committed."""
+        parts = [self.directory.read_array(level, *each) for each in ranges]
         return np.concatenate(parts) if parts else np.empty((0, self.work.words), np.uint64)
 
     def expand(self, states: Words, decided: Collection[int], report: Report, buckets: int) -> Iterator[ByBucket]:
-        """The successors of some states, bucket by bucket; once or, if they do not fit into memory, in parts.
+        """The successors of some states, ordered by bucket: all at once or, if memory is too small, in parts.
 
         Raises:
-            OutOfMemory: a few of them do not fit.
+            OutOfMemory: not even those of a few states fit.
         """
         waiting = [states]
         while waiting:
@@ -75,41 +75,41 @@ class Bench:
         decided: Collection[int],
         report: Report,
     ) -> None:
-        """Of states that were reached from a level, judge those that were not visited, and write them to attempts.
+        """Judge the new states among the successors of a level, and write them to attempts.
 
-        The states, with the lowest action that leads to each, come in blocks, and are of these buckets.
+        The successors come in blocks, each with the lowest action that leads to it, and are of these buckets.
 
         Raises:
-            OutOfMemory: they are too many.
+            OutOfMemory: the new states do not fit.
         """
         new_states = np.zeros(len(self.work.model.actions), np.int64)
-        known = self.known
-        known.up_to(level, buckets)
-        known.settle(blocks, new_states)
-        self.work.judge(known.visited, decided, report)
+        visited_buckets = self.visited_buckets
+        visited_buckets.up_to(level, buckets)
+        visited_buckets.settle(blocks, new_states)
+        self.work.judge(visited_buckets.visited, decided, report)
         if level:  # no action leads to an initial state
             for coverage, new in zip(report.coverage, new_states, strict=True):
                 coverage.new_states += int(new)
-        parts = known.visited.parts(1)
+        parts = visited_buckets.visited.parts(1)
         if self.work.symmetry:
             report.sample += sample_of(parts, SPOT_CHECKS)
         files = self.directory.write_parts(level + 1, parts, at_once=1)
-        known.settled(level + 1, buckets, files)
+        visited_buckets.settled(level + 1, buckets, files)
         report.files += files
 
     def newest(self) -> Words | None:
-        """The states that were settled last, if they are here."""
-        return None if self.known.beyond else self.known.visited.level(1)
+        """The states that were settled last; None if memory does not hold them."""
+        return None if self.visited_buckets.beyond else self.visited_buckets.visited.level(1)
 
 
 def work_on(
     model: Model,
     properties: Sequence[int],
-    part: Part,
+    quota: MemoryQuota,
     *,
     by_orbits: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Work:
-    """At compiled speed, unless the model is too large for that."""
+    """The work on a model: at compiled speed, unless the model is too large for that."""
     symmetry = Symmetry(model, properties, on_progress) if by_orbits else None
-    return (Plain if too_large(model) else Compiled)(model, properties, symmetry, part)
+    return (PlainWork if too_large(model) else CompiledWork)(model, properties, symmetry, quota)

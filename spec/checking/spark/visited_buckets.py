@@ -1,7 +1,7 @@
-"""The visited states of some buckets, in the compiled visited set: a cache of what the committed files say.
+"""The visited states of some buckets, in the compiled visited set: a cache of the files of committed levels.
 
-As long as they fit: beyond that only new states are held, and what the files say is read past them, level after
-level, to strike out those that were visited.
+If they do not fit into memory, only new states are held, and the files are read past them, level after level, to
+strike out those that were visited.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from spec.checking.local.jit import compiled
+from spec.checking.local.jit import Array, compiled
 from spec.checking.local.kernels import (
     ACTION_BITS,
     PARTITION_BITS,
@@ -30,46 +30,44 @@ from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
 from spec.checking.rundir import LevelFile, RunDirectory
 from spec.checking.spark import exchange
-from spec.checking.spark.allotment import Part
+from spec.checking.spark.allotment import MemoryQuota
 
 ROOM = 512
-"""States that are gathered for one partition before they are looked up."""
+"""States that are gathered for one partition of the visited set before they are looked up."""
 STRUCK = 1 << ACTION_BITS
 """In the mark of a state: it is in a level that is committed."""
 
-Array = np.ndarray[Any, Any]
 
+class VisitedBuckets:
+    """What was visited of the buckets that a worker was given, up to a level of each.
 
-class Known:
-    """What was visited of the buckets that somebody was given, up to a level of each.
+    Only what is in a committed level counts. New states are in the set before their level is committed, so that
+    they need not be read again; a digest of what was written of them is remembered, and if something else was
+    committed, everything is read anew. So is what was lost, or settled by another worker.
 
-    Nothing counts but what is in a level that is committed. New states are in the set before their level is,
-    so that they need not be read again if it is; a digest of what was written of them is remembered, and if something
-    else was committed, everything is read anew. So is what was lost, or done by somebody else.
-
-    Half of the part of memory is for this; all of it, if what was visited does not fit and nothing stays here.
+    Half of the memory quota is for this; all of it, if what was visited does not fit and nothing stays here.
     """
 
-    def __init__(self, directory: RunDirectory, part: Part):
+    def __init__(self, directory: RunDirectory, quota: MemoryQuota):
         words = directory.width // 8
         self.directory = directory
-        self._part = part
+        self._quota = quota
         self.beyond = False
-        """Whether what was visited does not fit here."""
-        self.visited = Visited(words, part.size)
+        """Whether what was visited does not fit into memory."""
+        self.visited = Visited(words, quota.size)
         self._sent = self._outbox()
         self._scratch = Scratch.of(words, 0)
         self._levels: dict[int, int] = {}
-        """By bucket: up to which level its states are there."""
+        """By bucket: the level up to which its states are held."""
         self._written: dict[int, tuple[int, str]] = {}
         """By bucket: a level that was not committed when it was settled here, and the digest of what was written."""
         self._settling = False
         self._committed: tuple[int, frozenset[int]] = 0, frozenset()
-        """The level and buckets that were asked for."""
+        """The level and buckets of the last `up_to`."""
 
     def _outbox(self) -> Outbox:
         words = self.visited.words
-        room = max(16, min(ROOM, self._part.size // 64 // (PARTITIONS * 8 * (words + 1))))
+        room = max(16, min(ROOM, self._quota.size // 64 // (PARTITIONS * 8 * (words + 1))))
         return Outbox(
             np.zeros(PARTITIONS * room * words, np.uint64),
             np.zeros(PARTITIONS * room, np.uint64),
@@ -77,7 +75,7 @@ class Known:
         )
 
     def up_to(self, level: int, buckets: Sequence[int]) -> None:
-        """Have every state of these buckets of the levels up to this one, and none of them beyond."""
+        """Hold every state of these buckets in the levels up to this one, and none of a later level."""
         self._committed = level, frozenset(buckets)
         if self.beyond or self._settling or not self._holds(buckets, level):
             self.forget()
@@ -103,7 +101,7 @@ class Known:
                     yield number, file.bucket
 
     def _holds(self, buckets: Sequence[int], level: int) -> bool:
-        """Whether what there is of these buckets is what was committed, and nothing beyond a level."""
+        """Whether what is held of these buckets is what was committed, and nothing of a level beyond this one."""
         if any(self._levels.get(bucket, 0) > level for bucket in buckets):
             return False
         written = [(bucket, *self._written.pop(bucket)) for bucket in buckets if bucket in self._written]
@@ -113,10 +111,10 @@ class Known:
     def settle(self, blocks: Iterable[tuple[Array, Array]], new_states: Array) -> None:
         """Let the newest level be those of these states that are new, each with the lowest action that led there.
 
-        They are counted by action. The blocks are of buckets that are `up_to` the level before.
+        New states are counted by action. The blocks are of buckets that are `up_to` the level before.
 
         Raises:
-            OutOfMemory: not even they fit.
+            OutOfMemory: not even the new states fit.
         """
         self._settling = True
         for states, actions in blocks:
@@ -164,7 +162,7 @@ class Known:
         self._settling = False
 
     def forget(self) -> None:
-        """Hold nothing any more; what is asked for next is read again."""
+        """Hold nothing; what is asked for next is read again."""
         self._levels.clear()
         self._written.clear()
         self._settling = False
@@ -178,7 +176,7 @@ class Known:
             self._deliver()
 
     def _complete(self, new_states: Array) -> None:
-        """Let what was added be the newest level; nobody asks for the others."""
+        """Let what was added be the newest level; the others are not asked for."""
         self.visited.levels.clear()
         self.visited.complete(new_states)
 
@@ -196,7 +194,7 @@ class Known:
 
     def _left(self) -> int:
         """Bytes that may be taken yet, but for a copy of the newest states."""
-        left = self._part.left - (0 if self.beyond else self._part.size // 2)
+        left = self._quota.left - (0 if self.beyond else self._quota.size // 2)
         if not self._settling:
             return left
         storage = self.visited.storage
