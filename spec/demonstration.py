@@ -10,7 +10,7 @@ import sys
 from spec.anomalies import anomaly_named
 from spec.checking import Result, check
 from spec.checking.exploration import Engine
-from spec.instances import Instance, figures_of, instances
+from spec.instances import PinnedInstance, figures_of, instances
 from spec.language.errors import UsageError
 from spec.progress import Progress
 
@@ -58,7 +58,7 @@ def title(text: str) -> None:
     print(f"\n== {text}\n", flush=True)
 
 
-def shown(instance: Instance, engine: Engine | str) -> bool:
+def shown(instance: PinnedInstance, engine: Engine | str) -> bool:
     """Explore it, print the result, and say whether it differs from what is pinned."""
     with Progress() as progress:
         result: Result = check(instance.specification(), engine=engine, on_progress=progress)

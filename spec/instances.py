@@ -14,7 +14,7 @@ from spec.loading import system_named, under
 
 
 @dataclass(frozen=True)
-class Instance:
+class PinnedInstance:
     """One entry of the file."""
 
     name: str
@@ -68,8 +68,8 @@ def figures_of(result: Result) -> dict[str, Any]:
     }
 
 
-def instances() -> tuple[Instance, ...]:
+def instances() -> tuple[PinnedInstance, ...]:
     """Every pinned instance, in the order of the file."""
     text = files("spec").joinpath("instances.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)["instance"]
-    return tuple(Instance(**{**entry, "properties": tuple(entry.get("properties", ()))}) for entry in entries)
+    return tuple(PinnedInstance(**{**entry, "properties": tuple(entry.get("properties", ()))}) for entry in entries)

@@ -120,23 +120,23 @@ def line(statistics: Statistics | SimulationStatistics, taken: int, width: int =
     if statistics.evaluating or (statistics.doing and not statistics.seconds):
         told = f"one evaluation takes {statistics.evaluating}" if statistics.evaluating else statistics.doing
         return told if len(told) <= width else f"{told[: width - 3]}..."
-    parts = [
+    phrases = [
         *(
             _told_of_walks(statistics, taken)
             if isinstance(statistics, SimulationStatistics)
             else _told(statistics, taken)
         )
     ]
-    while len(parts) > 1 and len(", ".join(text for _, text in parts)) > width:
-        parts.remove(max(parts))
-    return ", ".join(text for _, text in parts)
+    while len(phrases) > 1 and len(", ".join(text for _, text in phrases)) > width:
+        phrases.remove(max(phrases))
+    return ", ".join(text for _, text in phrases)
 
 
-Part = tuple[int, str]
+Phrase = tuple[int, str]
 """A figure in words, and how soon it is left out: the highest number first."""
 
 
-def _told_of_walks(statistics: SimulationStatistics, taken: int) -> Iterator[Part]:
+def _told_of_walks(statistics: SimulationStatistics, taken: int) -> Iterator[Phrase]:
     yield 0, f"{shortly(statistics.runs)} of {shortly(statistics.asked)} runs"
     yield 3, f"{shortly(statistics.steps)} steps"
     yield 2, f"{_rate(statistics.steps, statistics.seconds)} steps/s"
@@ -145,7 +145,7 @@ def _told_of_walks(statistics: SimulationStatistics, taken: int) -> Iterator[Par
     yield 1, _time(statistics.seconds)
 
 
-def _told(statistics: Statistics, taken: int) -> Iterator[Part]:
+def _told(statistics: Statistics, taken: int) -> Iterator[Phrase]:
     yield 0, f"depth {statistics.depth}"
     yield 6, f"{shortly(statistics.generated)} generated"
     yield 1, f"{shortly(statistics.distinct)} distinct"

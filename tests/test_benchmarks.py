@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import kip320, spin
-from spec.instances import Instance, instances
+from spec.instances import PinnedInstance, instances
 
 BOUNDS = ("brokers", "log_size", "max_records", "max_leader_epoch")
 PINNED = {each.name: each for each in instances()}
 
 
-def pinned(short: str) -> tuple[Instance, dict[str, int]]:
+def pinned(short: str) -> tuple[PinnedInstance, dict[str, int]]:
     """The pinned instance of the model that was ported, and its bounds."""
     instance = PINNED[f"replication, kip-320, {short}"]
     specification = instance.specification()

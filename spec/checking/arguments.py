@@ -18,7 +18,7 @@ from spec.language.specification import Specification
 
 Given = Specification | type[Specification]
 """A specification; a class is taken for an instance with its defaults."""
-Place = str | os.PathLike[str]
+Directory = str | os.PathLike[str]
 """A directory."""
 MOST_WORKERS: Final = 1_024
 """More threads or tasks than that are a slip of the pen: each of them takes memory of its own."""

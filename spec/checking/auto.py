@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import SupportsIndex
 
 from spec.checking import arguments
-from spec.checking.arguments import Place
+from spec.checking.arguments import Directory
 from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
 from spec.checking.first_tier import FirstTier
 from spec.checking.limits import refuse_too_large
@@ -46,7 +46,7 @@ class AutoEngine:
         self,
         workers: SupportsIndex | None = None,
         memory: int | str | None = None,
-        run_dir: Place | None = None,
+        run_dir: Directory | None = None,
         *,
         resume: bool = False,
     ):

@@ -15,7 +15,7 @@ from spec.checking.images import Codes, Image
 from spec.language.state import Layout
 
 
-class Node:
+class PermutationNode:
     """Permutations that put the same into all slots before this one. What is behind it is there once it is asked for:
     a tree is as deep as a state has slots, and of most branches nothing is ever asked.
     """
@@ -25,14 +25,16 @@ class Node:
         self._images, self._slot = images, slot
 
     @cached_property
-    def branches(self) -> tuple[tuple[Image, Node], ...]:
+    def branches(self) -> tuple[tuple[Image, PermutationNode], ...]:
         """What they put into this slot, and who does. None behind the last slot."""
         if self._slot == len(self._images[0]):
             return ()
         found: dict[Image, list[int]] = {}
         for number in self.permutations:
             found.setdefault(self._images[number][self._slot], []).append(number)
-        return tuple((image, Node(self._images, tuple(its), self._slot + 1)) for image, its in found.items())
+        return tuple(
+            (image, PermutationNode(self._images, tuple(its), self._slot + 1)) for image, its in found.items()
+        )
 
 
 class Least:
@@ -41,7 +43,7 @@ class Least:
     def __init__(self, layout: Layout, images: Iterable[tuple[Image, ...]]):
         self.images = tuple(images)
         """By permutation and slot: what it puts there. The first permutation changes nothing."""
-        self.tree = Node(self.images, tuple(range(len(self.images))))
+        self.tree = PermutationNode(self.images, tuple(range(len(self.images))))
         """The permutations by what they put into the first slot, the second, and so on."""
         self._codes = Codes(layout)
 
@@ -57,7 +59,7 @@ class Least:
             if len(left) == 1 and len(left[0].branches) == 1:  # nothing to compare
                 left = [left[0].branches[0][1]]
                 continue
-            lowest, following = None, list[Node]()
+            lowest, following = None, list[PermutationNode]()
             for node in left:
                 for image, behind in node.branches:
                     code = image.of(codes)

@@ -51,7 +51,7 @@ class ActionResult:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Answer(Shown, ABC):
+class BaseResult(Shown, ABC):
     """What the answers to all questions have."""
 
     system: str
@@ -134,7 +134,7 @@ def _valuation(values: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Result(Answer):
+class Result(BaseResult):
     """The answer to a check."""
 
     engine: str

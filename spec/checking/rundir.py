@@ -44,7 +44,7 @@ BUCKETS: Final = 16
 GROUP: Final = 16_384
 """States that are read at once, at least, by who wants only some of a file."""
 
-Each = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
+ParallelMap = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
 """Calls a function with each of some numbers, as `map` does; maybe with several at once."""
 
 Identity = Mapping[str, Mapping[str, Any]]
@@ -191,7 +191,7 @@ class RunDirectory:
         return self.write_parts(level, [states])
 
     def write_parts(
-        self, level: int, parts: Sequence[Words], each: Each = map, at_once: int = BUCKETS
+        self, level: int, parts: Sequence[Words], each: ParallelMap = map, at_once: int = BUCKETS
     ) -> list[LevelFile]:
         """Write states of a level, given in parts, see `write`; `each` may see to so many buckets at once.
 

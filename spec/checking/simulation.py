@@ -23,7 +23,7 @@ from spec.checking.memory import require_address_space
 from spec.checking.model import DEADLOCK, Model
 from spec.checking.paths import telling_the_way, trace, way
 from spec.checking.reference import ReferenceEngine
-from spec.checking.result import ActionResult, Answer, PropertyResult
+from spec.checking.result import ActionResult, BaseResult, PropertyResult
 from spec.checking.shrinking import Shrinking
 from spec.checking.sketch import ERROR
 from spec.checking.trace import Trace
@@ -65,7 +65,7 @@ OnSimulationProgress = Callable[[SimulationStatistics], None]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Simulation(Answer):
+class Simulation(BaseResult):
     """What came of a simulation. It never holds, and its counterexample is shrunk."""
 
     seed: int
@@ -83,7 +83,7 @@ class Simulation(Answer):
     @property
     def failing_run(self) -> int | None:
         """The number of the run that ended badly."""
-        return None if self.tally.end is None else self.tally.end.run
+        return None if self.tally.discovery is None else self.tally.discovery.run
 
     @property
     def steps_per_second(self) -> int:
@@ -107,8 +107,9 @@ class Simulation(Answer):
         )
         yield f"  longest run {tally.longest:,} states; {tally.early:,} ended early, where nothing more could be done"
         yield f"  seed {self.seed}"
-        if tally.end is not None:
-            yield f"  run {tally.end.run:,} failed, in {tally.end.steps + 1:,} states, shrunk to what stands below"
+        if tally.discovery is not None:
+            found = tally.discovery
+            yield f"  run {found.run:,} failed, in {found.steps + 1:,} states, shrunk to what stands below"
         if self.repeat:
             yield f"  again       {self.repeat}"
 
@@ -149,7 +150,7 @@ class Simulation(Answer):
                 "distinct_states_about": tally.sketch.estimate,
                 "witnessed": dict(self.witnessed),
                 "failing_run": self.failing_run,
-                "failing_length": None if tally.end is None else tally.end.steps + 1,
+                "failing_length": None if tally.discovery is None else tally.discovery.steps + 1,
                 "repeat": self.repeat or None,
                 "example": None if self.example is None else self.example.to_json(),
             },
@@ -231,12 +232,12 @@ def simulate(
         ended = done.walk(first, last)
         so_far = done.so_far()
         tally, counterexample, example = done.tally, None, None
-        if tally.end is not None:
-            path = walker.path(tally.end.run, tally.end.steps)
+        if tally.discovery is not None:
+            path = walker.path(tally.discovery.run, tally.discovery.steps)
             if shrinking:
-                shrinking_by = Shrinking(model, tally.end.property, engine, max_states, tell)
+                shrinking_by = Shrinking(model, tally.discovery.property, engine, max_states, tell)
                 path = shrinking_by.shrunk(path)
-            counterexample = trace(model, tally.end.property, path)
+            counterexample = trace(model, tally.discovery.property, path)
             ended = "deadlock" if counterexample.broken == DEADLOCK else "violated"
         elif run is not None and ended == "bounded":
             example = way(model, walker.path(first))
@@ -318,7 +319,7 @@ class _Batches:
 
     def _walk(self, first: int, last: int) -> None:
         batch = max(1, AT_FIRST // self.walker.asked.steps)
-        while first < last and self.tally.end is None:
+        while first < last and self.tally.discovery is None:
             behind, began = min(last, first + batch), time.perf_counter()
             self.tally.add(self.walker.walk(first, behind, self._tell))
             first = behind
@@ -338,7 +339,7 @@ class _Batches:
 
 def _property(model: Model, number: int, tally: Tally, counterexample: Trace | None) -> PropertyResult:
     judged = model.properties[number]
-    if tally.end is not None and tally.end.property == number and counterexample is not None:
+    if tally.discovery is not None and tally.discovery.property == number and counterexample is not None:
         return PropertyResult(judged.name, judged.kind, "violated", counterexample.length)
     if number in tally.earliest:
         return PropertyResult(judged.name, judged.kind, "witnessed", tally.earliest[number])

@@ -1,8 +1,8 @@
-"""Walks: runs of a specification in which chance chooses every step.
+"""Random walks: runs of a specification in which chance chooses every step.
 
 Which steps a run takes depends on the specification, the seed and the number of the run, and on nothing else. So any
-run can be had again by itself, and it does not matter who walks it: here it is done in plain Python, and
-`local.walks` does the same at compiled speed.
+run can be repeated by itself, by either walker: the one here, in plain Python, and the one of `local.walks`, which
+does the same at compiled speed.
 """
 
 from __future__ import annotations
@@ -22,56 +22,56 @@ from spec.language.state import WORD
 
 @dataclass(frozen=True)
 class Walks:
-    """What walks are asked for."""
+    """What a walker is asked for."""
 
     model: Model
     properties: tuple[int, ...]
     """Numbers of the properties to look at. `type_ok` is always among them."""
     steps: int
-    """A run ends after so many."""
+    """Steps after which a run ends."""
     seed: int
     policy: Policy = SWARM
 
 
 FAILED: Final = -1
-"""In place of a property: something raised."""
+"""In place of a property's number: an evaluation raised."""
 
 
-class End(NamedTuple):
-    """How a run ended badly."""
+class WalkDiscovery(NamedTuple):
+    """What a run ended with: a violation, a deadlock, or a failure."""
 
     run: int
     steps: int
-    """That it took."""
+    """Steps that the run took up to it."""
     property: int
-    """That is broken; or FAILED."""
+    """The number of the property that is broken; or FAILED."""
 
 
 @dataclass
 class Tally:
-    """What came of some runs."""
+    """Counts over some runs; tallies add up."""
 
     runs: int = 0
     steps: int = 0
     early: int = 0
-    """Runs that came to a state without a step, or to one that is closed by a bound."""
+    """Runs that ended in a state without a step, or in one that is closed by a bound."""
     longest: int = 0
     """States of the longest run."""
     enabled: list[int] = field(default_factory=list)
-    """By action: how often it was among what could be chosen."""
+    """By action: states in which it could be chosen."""
     taken: list[int] = field(default_factory=list)
-    """By action."""
+    """By action: steps."""
     witnessed: dict[int, int] = field(default_factory=dict)
-    """By number of the property: runs in which it was seen."""
+    """By number of the property: runs in which it was witnessed."""
     earliest: dict[int, int] = field(default_factory=dict)
-    """By number of the property: states up to where it was seen, in the run that saw it soonest."""
+    """By number of the property: states up to where it was witnessed, in the run that came there soonest."""
     sketch: Sketch = field(default_factory=Sketch)
-    """Of the states that were visited."""
-    end: End | None = None
-    """Of the last run, if it ended badly."""
+    """A sketch of the states that were visited."""
+    discovery: WalkDiscovery | None = None
+    """That of the last run, if it ended with one."""
 
     def add(self, other: Tally) -> None:
-        """Take in what came of other runs."""
+        """Add the tally of other runs."""
         self.runs += other.runs
         self.steps += other.steps
         self.early += other.early
@@ -82,7 +82,7 @@ class Tally:
             self.witnessed[number] = self.witnessed.get(number, 0) + runs
             self.earliest[number] = min(self.earliest.get(number, other.earliest[number]), other.earliest[number])
         self.sketch |= other.sketch
-        self.end = other.end
+        self.discovery = other.discovery
 
 
 def _sum(one: list[int], other: list[int]) -> list[int]:
@@ -90,25 +90,25 @@ def _sum(one: list[int], other: list[int]) -> list[int]:
 
 
 OnWalkProgress = Callable[[int, int], None]
-"""Told now and then how many runs and steps were done of what is being walked."""
+"""Told now and then how many runs and steps were done of those that a walker is asked for."""
 
 
 class Walker(Protocol):
-    """Whoever walks."""
+    """What does random walks."""
 
     asked: Walks
     seconds_in_python: float
     """Spent in the specification's own code; 0 where nothing else is done."""
 
     def walk(self, first: int, last: int, on_progress: OnWalkProgress) -> Tally:
-        """Do the runs from the first up to the last, in order, up to one that ends badly."""
+        """Do the runs from the first up to the last, in order, up to one that ends with a discovery."""
 
     def path(self, run: int, steps: int | None = None) -> Path:
         """The way that a run takes, for so many steps, or to its end."""
 
 
 class PlainWalker:
-    """Walks on the model itself, for whatever no table can hold."""
+    """Walks on the model itself, in plain Python; also where decision tables cannot hold a model."""
 
     def __init__(self, asked: Walks):
         self.asked, self.model = asked, asked.model
@@ -119,7 +119,7 @@ class PlainWalker:
         self.seconds_in_python = 0.0
 
     def walk(self, first: int, last: int, on_progress: OnWalkProgress) -> Tally:
-        """Do the runs from the first up to the last, in order, up to one that ends badly.
+        """Do the runs from the first up to the last, in order, up to one that ends with a discovery.
 
         Raises:
             EvaluationFailed: an action or property raised, or did what it must not.
@@ -149,7 +149,7 @@ class PlainWalker:
                 tally.witnessed[witness] = tally.witnessed.get(witness, 0) + 1
                 tally.earliest[witness] = min(tally.earliest.get(witness, length), length)
             if run.broken is not None:
-                tally.end = End(number, len(run.choices), run.broken)
+                tally.discovery = WalkDiscovery(number, len(run.choices), run.broken)
                 break
         tally.sketch = Sketch(bytes(registers))
         return tally
@@ -190,7 +190,7 @@ class _Run:
         return [packed >> WORD * at & (1 << WORD) - 1 for at in reversed(range(words))]
 
     def goes_on(self) -> bool:
-        """Do the next step, and judge where it leads; whether there is a state to be visited."""
+        """Do the next step, and judge the state to which it leads; False if the run is over."""
         if not self.arrived:
             self.arrived = True
             self.judge(self.model.found_in(self.state, self.walker.in_states))
@@ -230,7 +230,7 @@ class _Run:
         raise AssertionError("weights add up to their sum")
 
     def judge(self, found: Iterable[int]) -> None:
-        """Note what was found; of what is broken, what is declared first."""
+        """Note the properties that were decided; of several that are broken the one declared first."""
         for number in sorted(found):
             if not is_violation(self.model, number):
                 self.seen.setdefault(number, self.length)

@@ -42,7 +42,7 @@ class Misplaced(OutOfDomain):
         return f"{self.cell}: {super().__str__()}"
 
 
-class Place(NamedTuple):
+class SlotPlace(NamedTuple):
     """Where a slot lies in a packed state."""
 
     cell: int
@@ -64,7 +64,7 @@ class Place(NamedTuple):
 class Cell:
     """One place of the state."""
 
-    def __init__(self, name: str, domain: Domain[Any], places: Iterable[Place], words: int):
+    def __init__(self, name: str, domain: Domain[Any], places: Iterable[SlotPlace], words: int):
         if not domain.size:
             raise SpecificationError(f"variable {name}: its domain holds nothing")
         self.name, self.domain, self.width = name, domain, domain.width
@@ -189,7 +189,7 @@ class Layout:
         return tuple([cell.unpack(packed) for cell in self.cells])
 
 
-def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[Place]:
+def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[SlotPlace]:
     """The slots one after the other; one that does not fit into its word begins the next."""
     word, free = 0, WORD
     within(sum(len(domain.slots) for _, domain in cells), "a state", "parts")
@@ -203,7 +203,7 @@ def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[Place]:
             if width > free:
                 word, free = word + 1, WORD
             free -= width
-            yield Place(at, slot, word, free, name)
+            yield SlotPlace(at, slot, word, free, name)
 
 
 def key_in_brackets(key: object) -> str:
@@ -211,7 +211,7 @@ def key_in_brackets(key: object) -> str:
     return str(key)
 
 
-class Row:
+class CellRow:
     """The working copy that a State and its mappings share: the values of the cells, and which were assigned.
 
     An engine that has its own idea of where values come from gives `values` another form.
@@ -242,7 +242,7 @@ class State:
     """
 
     _layout: Layout
-    _row: Row
+    _row: CellRow
     _own: Mapping[str, Variable]
     """Its variables; those of parts are theirs."""
 
@@ -269,7 +269,7 @@ class State:
                     found[name] = types[name]
         return found
 
-    def __new__(cls, layout: Layout, row: Row | None = None, prefix: str = "") -> State:  # noqa: D102
+    def __new__(cls, layout: Layout, row: CellRow | None = None, prefix: str = "") -> State:  # noqa: D102
         # Reading is what happens most: a mapping is an attribute as it stands, a plain variable a property.
         own = {name.removeprefix(prefix): of for name, of in layout.variables.items() if name.startswith(prefix)}
         own = {name: of for name, of in own.items() if "." not in name}
@@ -279,7 +279,7 @@ class State:
             name: _missing(name) for name, each in members.items() if isinstance(each, Declared) and name not in own
         }
         self: State = object.__new__(type("State", (cls,), plain))
-        row = Row() if row is None else row
+        row = CellRow() if row is None else row
         self.__dict__.update(_layout=layout, _row=row, _own=own)
         for name, variable in own.items():
             if isinstance(variable.at, dict):
@@ -389,7 +389,7 @@ class _TotalMapping(MutableMapping[Any, Any]):
 
     __slots__ = ("_at", "_name", "_row")
 
-    def __init__(self, name: str, at: dict[Any, int], row: Row):
+    def __init__(self, name: str, at: dict[Any, int], row: CellRow):
         self._name, self._at, self._row = name, at, row
 
     def _place(self, key: Any) -> int:

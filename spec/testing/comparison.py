@@ -17,7 +17,7 @@ from spec.language.state import State, Values, key_in_brackets
 from spec.language.words import Step
 from spec.testing.machine import SpecificationMachine, machine_class
 from spec.testing.recipe import Recipe
-from spec.testing.walk import Ground
+from spec.testing.walk import WalkedGraph
 
 S = TypeVar("S")
 
@@ -98,12 +98,12 @@ def against(
     Raises:
         SpecificationError: the specification is not well made.
     """
-    ground = Ground(specification, bounds=bounds)
+    graph = WalkedGraph(specification, bounds=bounds)
     named: dict[str, object] = {"see": see, "expected": expected}
     named |= {} if do is method_of_that_name else {"do": do}
-    recipe = Recipe(against, ground, make, **named)
+    recipe = Recipe(against, graph, make, **named)
     mapped = Mapped(make, do, see, expected, close)
-    return machine_class(ComparingMachine, ground, recipe, {"_mapped": mapped})
+    return machine_class(ComparingMachine, graph, recipe, {"_mapped": mapped})
 
 
 class ComparingMachine(SpecificationMachine):
@@ -113,7 +113,7 @@ class ComparingMachine(SpecificationMachine):
 
     def __init__(self) -> None:
         self._systems: list[Any] = []
-        self._window = self._ground.model.window()
+        self._window = self._graph.model.window()
         try:
             super().__init__()
         except BaseException:

@@ -33,7 +33,7 @@ from spec.language.errors import UsageError
 from spec.language.state import Values
 from spec.language.words import Step
 from spec.testing.recipe import Recipe
-from spec.testing.walk import Ground, Walk
+from spec.testing.walk import Walk, WalkedGraph
 
 T = TypeVar("T")
 
@@ -43,19 +43,19 @@ class SpecificationMachine(RuleBasedStateMachine):
 
     recipe: ClassVar[str] = ""
     """The lines that make this class, as they stand above a program that Hypothesis prints."""
-    _ground: ClassVar[Ground]
+    _graph: ClassVar[WalkedGraph]
     _rule_for: ClassVar[Mapping[str, str]]
     """The name of the rule for an action or an `initial`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._walk = Walk(self._ground)
+        self._walk = Walk(self._graph)
         rules = {each.function.__name__: each for each in self.rules}
         self._rules = {name: rules[method] for name, method in self._rule_for.items()}
         self._end = rules["nothing_is_enabled"]
         # Not public, but nothing public can choose a rule and its parameters at once. A test would notice.
         self._rules_strategy = _ENABLED_RULES  # type: ignore[assignment]
-        only = self._ground.sole_beginning
+        only = self._graph.sole_initial_step
         if only is not None:
             self._go(only.name, only.parameters)
 
@@ -66,8 +66,8 @@ class SpecificationMachine(RuleBasedStateMachine):
             if currently_in_test_context():
                 for witness in self._walk.witnessed:
                     event(f"sometimes {witness}")
-            assert self._walk.place is not None
-            self._arrived(step, self._walk.place.state)
+            assert self._walk.here is not None
+            self._arrived(step, self._walk.here.state)
 
     @rule()
     def nothing_is_enabled(self) -> None:
@@ -101,11 +101,11 @@ def enabled_rules(draw: st.DrawFn) -> tuple[Rule, dict[str, Any]]:
     offers = machine._walk.breaking() or machine._walk.offers()
     if not offers:
         return machine._end, {}
-    routes = machine._ground.routes
+    routes = machine._graph.routes
     route = draw(_one_of_routes(len(routes)))
     name, number = (machine._walk.next_on(routes[route - 1]) if route else None) or ("", 0)
     if number not in offers.get(name, {}):
-        every = machine._ground.choices
+        every = machine._graph.choices
         muted = draw(_muted(tuple(every)))
         names = [name for name in offers if name not in muted] or list(offers)
         name = draw(_one_of(tuple(every)).filter(names.__contains__))
@@ -189,29 +189,29 @@ def as_state_machine(specification: Given, *, bounds: bool = True) -> type[Speci
     Raises:
         SpecificationError: the specification is not well made.
     """
-    ground = Ground(specification, bounds=bounds)
-    return machine_class(SpecificationMachine, ground, Recipe(as_state_machine, ground), {})
+    graph = WalkedGraph(specification, bounds=bounds)
+    return machine_class(SpecificationMachine, graph, Recipe(as_state_machine, graph), {})
 
 
 def machine_class(
-    base: type[SpecificationMachine], ground: Ground, recipe: Recipe, namespace: Mapping[str, Any]
+    base: type[SpecificationMachine], graph: WalkedGraph, recipe: Recipe, namespace: Mapping[str, Any]
 ) -> type[SpecificationMachine]:
-    """The class of the machines on a ground, over a base, and how it is said to be made."""
+    """The class of the machines on a graph, over a base, with the recipe that makes it again."""
     taken = {*dir(base), *RuleBasedStateMachine.__annotations__}
     rule_for: dict[str, str] = {}
     rules: dict[str, Any] = {}
-    docs = {action.name: action.doc for action in ground.model.actions}
-    docs |= {beginning.name: "Begin." for beginning in ground.beginnings}
+    docs = {action.name: action.doc for action in graph.model.actions}
+    docs |= {initial_step.name: "Begin." for initial_step in graph.initial_steps}
     for said, doc in docs.items():
         method = free_name(said.replace(".", "_"), taken)
         taken.add(method)
         rule_for[said] = method
         rules[method] = rule()(_step_taker(said, method, f"{recipe.name}.{method}", doc))
     mine = {
-        "__doc__": f"Walks through {ground.specification!r}.\n\n{indent(recipe.text, '    ')}\n",
-        "__module__": type(ground.specification).__module__,
+        "__doc__": f"Walks through {graph.specification!r}.\n\n{indent(recipe.text, '    ')}\n",
+        "__module__": type(graph.specification).__module__,
         "recipe": recipe.text,
-        "_ground": ground,
+        "_graph": graph,
         "_rule_for": rule_for,
     }
     return type(recipe.name, (base,), {**namespace, **rules, **mine})

@@ -1,4 +1,4 @@
-"""How a generated class is called, and how it is made again by whoever wants to run a printed program.
+"""How a generated class is called, and how it is made again for a printed program to run.
 
 Hypothesis files the examples of a class without source under its name alone, so the name must tell apart the
 systems, their variants and their constants, in all processes alike.
@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from spec.language.specification import Specification
-from spec.testing.walk import Ground
+from spec.testing.walk import WalkedGraph
 
 DIGEST = 6
 """Hexadecimal digits behind a name."""
@@ -25,13 +25,13 @@ UNNAMED = "..."
 class Recipe:
     """How a class was made, by which call of which function, and what a program needs besides."""
 
-    def __init__(self, maker: Callable[..., Any], ground: Ground, *others: object, **named: object):
-        specification = ground.specification
+    def __init__(self, maker: Callable[..., Any], graph: WalkedGraph, *others: object, **named: object):
+        specification = graph.specification
         arguments = [as_code(specification), *map(name_of, others)]
         arguments += [f"{keyword}={name_of(other)}" for keyword, other in named.items()]
-        arguments += [] if ground.bounds else ["bounds=False"]
+        arguments += [] if graph.bounds else ["bounds=False"]
         self.name = class_name(specification, f"{maker.__name__}({', '.join(arguments)})")
-        needed = [type(specification), *others, *named.values(), *types_in(ground)]
+        needed = [type(specification), *others, *named.values(), *types_in(graph)]
         imports: dict[str, dict[str, None]] = {__package__: {maker.__name__: None}}
         for each in needed:
             if name_of(each) != UNNAMED:
@@ -41,10 +41,10 @@ class Recipe:
         self.text = "\n".join(lines)
 
 
-def types_in(ground: Ground) -> list[type]:
+def types_in(graph: WalkedGraph) -> list[type]:
     """The types of constants and parameters that a program must import."""
-    found = [type(value) for value in ground.specification.valuation.values()]
-    for action in ground.model.actions:
+    found = [type(value) for value in graph.specification.valuation.values()]
+    for action in graph.model.actions:
         found += [type(value) for domain in action.domains.values() for value in domain]
     return [
         each for each in dict.fromkeys(found) if each.__module__ != "builtins" and not issubclass(each, frozenset)

@@ -1,7 +1,7 @@
 """A walk through a specification: it begins, it takes enabled steps, and each state and step is judged.
 
-Who chooses the steps is not known here. All walks of one specification share its `Ground`, which remembers the
-places it has seen: walks begin alike, so most of their first steps are looked up and not worked out again.
+The steps are chosen elsewhere. All walks of one specification share its `WalkedGraph`, which remembers the states
+that walks came to: walks begin alike, so most of their first steps are looked up and not worked out again.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from spec.language.errors import Disabled, SpecificationError, UsageError
 from spec.language.state import Misplaced, Values
 from spec.language.words import Step, without_bounds
 
-PLACES = 4096
-"""How many places a ground remembers. One with twenty steps of fifty cells takes 10 kB, so this is 40 MB."""
-
+STATES = 4096
+"""States that a graph remembers. One with twenty steps of fifty cells takes 10 kB, so this is 40 MB."""
 
 LOOK_AHEAD = 10_000
-"""States explored before the first walk, for ways to what `sometimes` asks for: a few seconds at most."""
+"""States explored before the first walk, for paths to what `sometimes` asks for: a few seconds at most."""
 
 FAR = 8
-"""States on a way that random steps hardly ever go by themselves."""
+"""States on a path that random steps hardly ever take by themselves."""
 
 
 class Violation(AssertionError):
@@ -42,8 +41,8 @@ class Violation(AssertionError):
         """How it came about; None where there is not even an initial state."""
 
 
-class Beginning(NamedTuple):
-    """One way to begin: the `initial` that it is, and where it leads."""
+class InitialStep(NamedTuple):
+    """One way to begin: an `initial` with its parameters, and the state that it makes."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -52,23 +51,23 @@ class Beginning(NamedTuple):
     wrong: str
 
 
-class Place:
-    """A state, what is decided there, and the steps that lead away."""
+class ExpandedState:
+    """A state, the properties that it decides, and the steps that lead away."""
 
-    def __init__(self, ground: Ground, state: Values):
-        self._ground, self.state = ground, state
-        self.found = ground.model.found_in(state, ground.of_states)
-        """The properties of states that it decides: invariants broken, witnesses seen."""
+    def __init__(self, graph: WalkedGraph, state: Values):
+        self._graph, self.state = graph, state
+        self.found = graph.model.found_in(state, graph.of_states)
+        """Numbers of the properties of states that it decides: invariants broken, witnesses seen."""
 
     @cached_property
     def steps(self) -> Mapping[str, tuple[Taken, ...]]:
         """The enabled steps of each action that has one."""
-        ground = self._ground
-        with ground.bounded():
-            expansion = ground.model.expand(self.state, ground.of_steps)
+        graph = self._graph
+        with graph.bounded():
+            expansion = graph.model.expand(self.state, graph.of_steps)
         found: dict[str, tuple[Taken, ...]] = {}
         for taken in expansion.steps:
-            name = ground.model.actions[taken.action].name
+            name = graph.model.actions[taken.action].name
             found[name] = (*found.get(name, ()), taken)
         return found
 
@@ -78,34 +77,34 @@ class Place:
         return tuple(
             taken
             for taken in chain.from_iterable(self.steps.values())
-            if taken.after is None or self._ground.breaks((*taken.found, *self._ground.at(taken.after).found))
+            if taken.after is None or self._graph.breaks((*taken.found, *self._graph.at(taken.after).found))
         )
 
 
-class Ground:
-    """A specification to walk on."""
+class WalkedGraph:
+    """The state graph of a specification, expanded where walks come."""
 
-    at: Callable[[Values], Place]
-    """The place of a state."""
+    at: Callable[[Values], ExpandedState]
+    """A state of the graph, expanded."""
 
     def __init__(self, specification: Given, *, bounds: bool = True):
         self.model, self.bounds = Model(specification), bounds
         self.specification = specification = self.model.specification
         judged = [n for n, each in enumerate(self.model.properties) if each.name != DEADLOCK]
         self.of_states, self.of_steps = split(self.model, judged)
-        self.beginnings = _beginnings(self.model)
-        if not self.beginnings:
+        self.initial_steps = _initial_steps(self.model)
+        if not self.initial_steps:
             raise SpecificationError(f"{specification.name}: it has no initial state")
         self.choices = {action.name: len(action.instances) for action in self.model.actions}
         """How many instances each action has, and how many ways there are to begin, under their names."""
-        self.choices |= {beginning.name: len(self.beginnings) for beginning in self.beginnings}
-        self.at = lru_cache(PLACES)(lambda state: Place(self, state))
+        self.choices |= {initial_step.name: len(self.initial_steps) for initial_step in self.initial_steps}
+        self.at = lru_cache(STATES)(lambda state: ExpandedState(self, state))
 
     @cached_property
     def routes(self) -> tuple[Path, ...]:
-        """A shortest way to each `sometimes` that a look ahead finds far away: what its author calls worth reaching.
+        """A shortest path to each `sometimes` that a look ahead finds far away: what its author calls worth reaching.
 
-        What is near is come by in any case, and programs that do not follow a route shrink better.
+        Walks come to what is near in any case, and programs that do not follow a route shrink better.
         """
         wanted = tuple(n for n in (*self.of_states, *self.of_steps) if not is_violation(self.model, n))
         if not wanted:
@@ -119,24 +118,24 @@ class Ground:
         return tuple(found[number].path for number in wanted if number in found and found[number].length > FAR)
 
     def bounded(self) -> AbstractContextManager[None]:
-        """While it is open, actions run as on this ground: within their bounds or without."""
+        """While it is open, actions run as this graph has them: within their bounds or without."""
         return nullcontext() if self.bounds else without_bounds()
 
     @cached_property
-    def sole_beginning(self) -> Beginning | None:
+    def sole_initial_step(self) -> InitialStep | None:
         """The initial state, if there is but one and nothing is wrong with it."""
-        if len(self.beginnings) > 1:
+        if len(self.initial_steps) > 1:
             return None
-        only = self.beginnings[0]
+        only = self.initial_steps[0]
         broken = only.state is None or self.breaks(self.at(only.state).found)
         return None if broken else only
 
     def breaks(self, found: Iterable[int]) -> bool:
-        """Whether one of these properties, which were decided, is bad news."""
+        """Whether one of these properties, which were decided, is violated."""
         return any(is_violation(self.model, number) for number in found)
 
 
-def _beginnings(model: Model) -> tuple[Beginning, ...]:
+def _initial_steps(model: Model) -> tuple[InitialStep, ...]:
     found = []
     window = model.window()
     for instance in model.specification.initials:
@@ -145,21 +144,21 @@ def _beginnings(model: Model) -> tuple[Beginning, ...]:
         window.writable(name)
         try:
             instance.run(window.s, **instance.parameters)
-            found.append(Beginning(name, instance.parameters, window.changed(), ""))
+            found.append(InitialStep(name, instance.parameters, window.changed(), ""))
         except Misplaced as misplaced:
-            found.append(Beginning(name, instance.parameters, None, str(misplaced)))
+            found.append(InitialStep(name, instance.parameters, None, str(misplaced)))
         except Disabled:
             continue
     return tuple(found)
 
 
 class Walk:
-    """Somebody on the ground: where they are, and how they came there."""
+    """A walk: the state that it has come to, and the path there."""
 
-    def __init__(self, ground: Ground):
-        self.ground = ground
-        self.place: Place | None = None
-        """None before it has begun."""
+    def __init__(self, graph: WalkedGraph):
+        self.graph = graph
+        self.here: ExpandedState | None = None
+        """The state that the walk has come to; None before it has begun."""
         self.witnessed: tuple[str, ...] = ()
         """The `sometimes` seen in the last step, or where it led."""
         self._from: Values = ()
@@ -167,22 +166,22 @@ class Walk:
 
     def offers(self) -> dict[str, dict[int, Mapping[str, Any]]]:
         """What can be done here: actions by name, with the parameters of each enabled instance by its number.
-        Before the beginning it is the ways to begin.
+        Before the walk has begun it is the ways to begin.
         """
         found: dict[str, dict[int, Mapping[str, Any]]] = {}
-        if self.place is None:
-            for number, beginning in enumerate(self.ground.beginnings):
-                found.setdefault(beginning.name, {})[number] = beginning.parameters
+        if self.here is None:
+            for number, initial_step in enumerate(self.graph.initial_steps):
+                found.setdefault(initial_step.name, {})[number] = initial_step.parameters
         else:
-            for name, steps in self.place.steps.items():
+            for name, steps in self.here.steps.items():
                 found[name] = {taken.instance: self._step(taken).parameters for taken in steps}
         return found
 
     def breaking(self) -> dict[str, dict[int, Mapping[str, Any]]]:
         """Of what is offered the steps that break a property, or lead where one is broken; mostly none."""
         found: dict[str, dict[int, Mapping[str, Any]]] = {}
-        if self.place is not None:
-            for taken in self.place.breaking:
+        if self.here is not None:
+            for taken in self.here.breaking:
                 step = self._step(taken)
                 found.setdefault(step.action, {})[taken.instance] = step.parameters
         return found
@@ -190,15 +189,15 @@ class Walk:
     def next_on(self, route: Path) -> tuple[str, int] | None:
         """The name and number of the step that comes next on a route; None if it has been left, or is at its end."""
         first, choices = route
-        if self.place is None:
-            for number, beginning in enumerate(self.ground.beginnings):
-                if beginning.state == first:
-                    return beginning.name, number
+        if self.here is None:
+            for number, initial_step in enumerate(self.graph.initial_steps):
+                if initial_step.state == first:
+                    return initial_step.name, number
         taken = len(self._path)
         if self._from != first or taken >= len(choices) or self._path != list(choices[:taken]):
             return None
         action, instance = choices[taken]
-        return self.ground.model.actions[action].name, instance
+        return self.graph.model.actions[action].name, instance
 
     def go(self, name: str, parameters: Mapping[str, Any]) -> Step:
         """Take an enabled step, or begin.
@@ -209,50 +208,50 @@ class Walk:
             EvaluationFailed: a property raised, or an action that was tried where it leads.
         """
         __tracebackhide__ = True  # what failed is the specification; pytest need not show this code
-        if self.place is not None:
-            for taken in self.place.steps.get(name, ()):
+        if self.here is not None:
+            for taken in self.here.steps.get(name, ()):
                 if self._step(taken).parameters == parameters:
                     self._take(taken)
                     return self._step(taken)
         else:
-            for beginning in self.ground.beginnings:
-                if (beginning.name, beginning.parameters) == (name, parameters):
-                    self._begin(beginning)
-                    return Step(name, beginning.parameters)
+            for initial_step in self.graph.initial_steps:
+                if (initial_step.name, initial_step.parameters) == (name, parameters):
+                    self._begin(initial_step)
+                    return Step(name, initial_step.parameters)
         raise UsageError(self._refusal(Step(name, parameters)))
 
     def _step(self, taken: Taken) -> Step:
-        return self.ground.model.actions[taken.action].step(taken.instance)
+        return self.graph.model.actions[taken.action].step(taken.instance)
 
-    def _begin(self, beginning: Beginning) -> None:
+    def _begin(self, initial_step: InitialStep) -> None:
         __tracebackhide__ = True
-        if beginning.state is None:
-            raise Violation(f"{TYPE_OK} is broken in the initial state\n    {beginning.wrong}")
-        self._from, self._path = beginning.state, []
-        self._arrive(beginning.state, ())
+        if initial_step.state is None:
+            raise Violation(f"{TYPE_OK} is broken in the initial state\n    {initial_step.wrong}")
+        self._from, self._path = initial_step.state, []
+        self._arrive(initial_step.state, ())
 
     def _take(self, taken: Taken) -> None:
         __tracebackhide__ = True
         self._path.append((taken.action, taken.instance))
         if taken.after is None:
-            self._judge(self.ground.model.numbers([TYPE_OK]))
+            self._judge(self.graph.model.numbers([TYPE_OK]))
         else:
             self._arrive(taken.after, taken.found)
 
     def _arrive(self, state: Values, found: tuple[int, ...]) -> None:
         __tracebackhide__ = True
-        self.place = self.ground.at(state)
-        self._judge((*found, *self.place.found))
+        self.here = self.graph.at(state)
+        self._judge((*found, *self.here.found))
         # Worked out now, so that an action that raises here is reported at the step that led here.
-        _ = self.place.steps
+        _ = self.here.steps
 
     def _judge(self, found: tuple[int, ...]) -> None:
         __tracebackhide__ = True
-        model = self.ground.model
+        model = self.graph.model
         broken = [number for number in found if is_violation(model, number)]
         if broken:
             path: Path = (self._from, tuple(self._path))
-            with self.ground.bounded():
+            with self.graph.bounded():
                 told = trace(model, min(broken), path)
             raise Violation(in_words(told), told)
         self.witnessed = tuple(model.properties[number].name for number in found)
@@ -260,8 +259,8 @@ class Walk:
     def _refusal(self, step: Step) -> str:
         offered = [str(Step(name, each)) for name, enabled in self.offers().items() for each in enabled.values()]
         where = "before the beginning"
-        if self.place is not None:
-            where = f"where {self.ground.model.show(self.place.state) or 'everything is as at first'}"
+        if self.here is not None:
+            where = f"where {self.graph.model.show(self.here.state) or 'everything is as at first'}"
         return f"{step} is not enabled {where}; enabled: {', '.join(offered) or 'nothing'}"
 
 

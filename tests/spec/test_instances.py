@@ -15,7 +15,7 @@ import pytest
 from spec.checking import Result
 from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
-from spec.instances import Instance, figures_of, instances
+from spec.instances import PinnedInstance, figures_of, instances
 from tests.rows import rows
 
 EVERY = {"small", "medium", "large", "huge"}
@@ -63,26 +63,26 @@ def under_symmetry(result: Result) -> dict[str, Any]:
     return {name: figure for name, figure in figures_of(result).items() if name != "generated_states"}
 
 
-def claimed_under_symmetry(instance: Instance) -> dict[str, Any]:
+def claimed_under_symmetry(instance: PinnedInstance) -> dict[str, Any]:
     """The same as of the full run, but for how many states are distinct."""
     figures = {name: figure for name, figure in instance.figures().items() if name != "generated_states"}
     return {**figures, "distinct_states": instance.orbits}
 
 
 @asked(SECONDS, EVERY)
-def test_the_local_engine_finds_what_is_claimed(instance: Instance) -> None:
+def test_the_local_engine_finds_what_is_claimed(instance: PinnedInstance) -> None:
     """Verdict, distinct and generated states, depth, and the length of each shortest counterexample."""
     assert figures_of(found_by("local", instance.name)) == instance.figures()
 
 
 @asked(set(), SECONDS)
-def test_one_worker_finds_what_is_claimed(instance: Instance) -> None:
+def test_one_worker_finds_what_is_claimed(instance: PinnedInstance) -> None:
     """However many there are elsewhere."""
     assert figures_of(instance.check(LocalEngine(1))) == instance.figures()
 
 
 @asked(FEW, SECONDS)
-def test_the_reference_engine_finds_what_is_claimed(instance: Instance) -> None:
+def test_the_reference_engine_finds_what_is_claimed(instance: PinnedInstance) -> None:
     """And the local engine tells its story, step by step."""
     result = found_by("reference", instance.name)
     assert figures_of(result) == instance.figures()
@@ -90,7 +90,7 @@ def test_the_reference_engine_finds_what_is_claimed(instance: Instance) -> None:
 
 
 @asked(ON_THE_DRIVER, SMALL)
-def test_sparks_driver_finds_what_is_claimed(instance: Instance) -> None:
+def test_sparks_driver_finds_what_is_claimed(instance: PinnedInstance) -> None:
     """Where no level is worth a job."""
     engine = SparkEngine(driver_level=instance.distinct_states)
     result = instance.check(engine)
@@ -100,13 +100,13 @@ def test_sparks_driver_finds_what_is_claimed(instance: Instance) -> None:
 
 
 @asked(FEW, EVERY)
-def test_orbits_have_the_verdict_of_the_full_run(instance: Instance) -> None:
+def test_orbits_have_the_verdict_of_the_full_run(instance: PinnedInstance) -> None:
     """And its depth and lengths; how many there are is pinned apart."""
     assert under_symmetry(instance.check(LocalEngine(), symmetry=True)) == claimed_under_symmetry(instance)
 
 
 @asked(set(), MEDIUM)
-def test_the_reference_engine_finds_the_same_orbits(instance: Instance) -> None:
+def test_the_reference_engine_finds_the_same_orbits(instance: PinnedInstance) -> None:
     """And the same way through them."""
     result = instance.check("reference", symmetry=True)
     assert under_symmetry(result) == claimed_under_symmetry(instance)
@@ -114,7 +114,7 @@ def test_the_reference_engine_finds_the_same_orbits(instance: Instance) -> None:
 
 
 @rows("instance", {each.name: each for each in instances()})
-def test_nearly_every_orbit_has_as_many_states_as_it_may(instance: Instance) -> None:
+def test_nearly_every_orbit_has_as_many_states_as_it_may(instance: PinnedInstance) -> None:
     """No orbit has more states than there are permutations; those with fewer are rare."""
     assert instance.orbits is not None
     permutations = {1: 1, 2: 2, 3: 6}[instance.specification().valuation["brokers"]]

@@ -8,7 +8,7 @@ import pytest
 
 from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
-from spec.instances import Instance, figures_of, instances
+from spec.instances import PinnedInstance, figures_of, instances
 from tests.spec.test_instances import claimed_under_symmetry, found_by, under_symmetry
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def asked(soon: str) -> pytest.MarkDecorator:
 
 @pytest.mark.spark
 @asked("controller-election, 1.1")
-def test_jobs_find_what_is_claimed(instance: Instance, session: SparkSession) -> None:
+def test_jobs_find_what_is_claimed(instance: PinnedInstance, session: SparkSession) -> None:
     """The same figures, and the same counterexample step by step."""
     engine = SparkEngine(session=session, driver_level=DRIVER_LEVEL)
     result = instance.check(engine)
@@ -45,7 +45,7 @@ def test_jobs_find_what_is_claimed(instance: Instance, session: SparkSession) ->
 
 @pytest.mark.spark
 @asked("replication, truncate-to-high-watermark with a history, 2-2-2-2")
-def test_jobs_find_the_same_orbits(instance: Instance, session: SparkSession) -> None:
+def test_jobs_find_the_same_orbits(instance: PinnedInstance, session: SparkSession) -> None:
     """And the same way through them."""
     result = instance.check(SparkEngine(session=session, driver_level=DRIVER_LEVEL), symmetry=True)
     assert under_symmetry(result) == claimed_under_symmetry(instance)

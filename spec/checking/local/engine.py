@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from spec.checking import arguments, rundir
-from spec.checking.arguments import Place
+from spec.checking.arguments import Directory
 from spec.checking.checkpoint import (
     BEFORE_FIRST,
     Checkpoint,
@@ -78,10 +78,10 @@ class LocalEngine:
         self,
         workers: SupportsIndex | None = None,
         memory: int | str | None = None,
-        run_dir: Place | None = None,
+        run_dir: Directory | None = None,
         *,
         resume: bool = False,
-        overflow: Place | None = None,
+        overflow: Directory | None = None,
         buckets: int = BUCKETS,
     ):
         self.workers = arguments.workers(workers) or len(os.sched_getaffinity(0))

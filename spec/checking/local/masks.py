@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spec.checking.local.kernels import LOOKUPS, clear
-from spec.language.state import Place
+from spec.language.state import SlotPlace
 
 GROUP = 9
 """Bits of a group at most, if a single slot is not wider."""
@@ -54,7 +54,7 @@ Cube = dict[int, tuple[int, int]]
 class Masks:
     """What is known of the values of groups."""
 
-    def __init__(self, places: Sequence[Place], tables: int):
+    def __init__(self, places: Sequence[SlotPlace], tables: int):
         self.words = (tables + 63) // 64
         self.groups = _groups(places)
         self.group_of = [
@@ -191,7 +191,7 @@ def _members(bits: int) -> Iterator[int]:
     return (number for number in range(bits.bit_length()) if bits >> number & 1)
 
 
-def _groups(places: Sequence[Place]) -> list[Group]:
+def _groups(places: Sequence[SlotPlace]) -> list[Group]:
     """Neighbouring slots: those of one cell as far as they fit, and whole cells together if they do."""
     groups: list[Group] = []
     for _, cell in groupby(places, key=lambda place: place.cell):

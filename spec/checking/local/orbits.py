@@ -18,7 +18,7 @@ from spec.checking.images import Image
 from spec.checking.least import Least
 from spec.checking.local.representing import NONE, SIDE_BY_SIDE, Orbits, Relations
 from spec.checking.symmetry import Symmetry
-from spec.language.state import Layout, Place
+from spec.language.state import Layout, SlotPlace
 
 WIDEST = ((6, 8), (24, 6))
 """With so many permutations, so many bits of a window, if a single slot is not wider; tables stay small."""
@@ -66,7 +66,7 @@ def relations(layout: Layout, facts: Facts) -> Relations:
     )
 
 
-def _where(place: Place) -> tuple[int, int, int]:
+def _where(place: SlotPlace) -> tuple[int, int, int]:
     """Word, shift and mask."""
     return place.word, place.shift, (1 << place.width) - 1
 
@@ -93,7 +93,7 @@ def listed(layout: Layout, least: Least) -> Orbits:
     )
 
 
-def _windows(places: Sequence[Place], moves: Sequence[dict[int, SlotMove]]) -> Iterator[range]:
+def _windows(places: Sequence[SlotPlace], moves: Sequence[dict[int, SlotMove]]) -> Iterator[range]:
     """Neighbouring slots, of which one other slot at most tells whether they are in use."""
     widest = next((bits for most, bits in WIDEST if len(moves) <= most), NARROW)
     first = 0
@@ -111,7 +111,7 @@ def _guards(moves: Sequence[dict[int, SlotMove]], window: range) -> set[int]:
     return {its[slot].image.guard for its in moves for slot in window} - set(window) - {-1}
 
 
-def _place(places: Sequence[Place], moves: Sequence[dict[int, SlotMove]], window: range) -> tuple[int, ...]:
+def _place(places: Sequence[SlotPlace], moves: Sequence[dict[int, SlotMove]], window: range) -> tuple[int, ...]:
     """Where a window lies, word, shift and mask, and its guard; and how far left the guard stands of the window."""
     last, width = places[window[-1]], sum(places[slot].width for slot in window)
     guard = (0, 0, 0)
@@ -120,7 +120,7 @@ def _place(places: Sequence[Place], moves: Sequence[dict[int, SlotMove]], window
     return last.word, last.shift, (1 << width) - 1, *guard, width
 
 
-def _images(places: Sequence[Place], words: int, moves: Sequence[dict[int, SlotMove]], window: range) -> Any:
+def _images(places: Sequence[SlotPlace], words: int, moves: Sequence[dict[int, SlotMove]], window: range) -> Any:
     """By word, value of the window and its guard, and permutation: the share that the window has in the word."""
     _, low, _, _, _, guard_mask, width = _place(places, moves, window)
     values = np.arange((guard_mask + 1) << width, dtype=np.int64)

@@ -24,7 +24,7 @@ from spec.checking.local.lenses import Lens, Lenses, RecordLens, Unlike
 from spec.checking.model import EvaluationFailed, Model
 from spec.language.errors import Bounded, Disabled, OutOfDomain, SpecificationError
 from spec.language.part import Action, Instance
-from spec.language.state import Cell, Misplaced, Row
+from spec.language.state import Cell, CellRow, Misplaced
 from spec.language.words import Step
 
 USUAL = 0
@@ -311,8 +311,8 @@ class _Judge:
 class _View:
     """The state, the state before and the step of an evaluation, as far as it has looked at them."""
 
-    here: Row
-    before: Row
+    here: CellRow
+    before: CellRow
 
     def __init__(self, recorder: Recorder, here: _Cells, before: _Cells):
         self.model, self.first_step_slot = recorder.model, 2 * recorder.n_slots
@@ -369,7 +369,7 @@ class _Lazily(_View):
             ]
             for first in (0, recorder.n_slots)
         )
-        self.here, self.before = _BlindRow(), Row()
+        self.here, self.before = _BlindRow(), CellRow()
         super().__init__(recorder, _LazyCells(self.lenses), _LazyCells(before))
         at = self.first_step_slot
         self._step = RecordLens(
@@ -405,7 +405,7 @@ class _LazyCells(_Cells):
         return value
 
 
-class _BlindRow(Row):
+class _BlindRow(CellRow):
     """It can be assigned to without being looked at."""
 
     __slots__ = ()
@@ -441,7 +441,7 @@ class _Plainly(_View):
 
     def __init__(self, recorder: Recorder):
         layout = recorder.model.layout
-        self.here, self.before = Row(), Row()
+        self.here, self.before = CellRow(), CellRow()
         starts, words = layout.first_slot, layout.words
         here = _PlainCells(layout.cells, starts, slice(0, words))
         before = _PlainCells(layout.cells, [recorder.n_slots + start for start in starts], slice(words, 2 * words))

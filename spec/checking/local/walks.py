@@ -29,7 +29,7 @@ from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.paths import Path
 from spec.checking.sketch import REGISTERS, ZEROS, Sketch
-from spec.checking.walks import FAILED, End, OnWalkProgress, PlainWalker, Tally, Walks
+from spec.checking.walks import FAILED, OnWalkProgress, PlainWalker, Tally, WalkDiscovery, Walks
 from spec.language.state import Values
 
 WAITING = 64
@@ -431,7 +431,7 @@ class CompiledWalker:
         parts = max(1, min(len(self.workers), last - first))
         bounds = [first + (last - first) * part // parts for part in range(parts + 1)]
         outputs = self._together(list(pairwise(bounds)), on_progress)
-        end = min((End(*each.end.tolist()) for each in outputs), key=lambda end: end.run)
+        end = min((WalkDiscovery(*each.end.tolist()) for each in outputs), key=lambda end: end.run)
         if end.property == NOTHING:
             return self._tally(outputs, None)
         if end.property == FAILED:
@@ -491,7 +491,7 @@ class CompiledWalker:
         self.seconds_in_python += time.perf_counter() - began
         return missing
 
-    def _tally(self, every: Sequence[WalkerOutput], end: End | None) -> Tally:
+    def _tally(self, every: Sequence[WalkerOutput], end: WalkDiscovery | None) -> Tally:
         def total(name: str) -> list[int]:
             counts: list[int] = sum(getattr(output, name) for output in every).tolist()
             return counts
@@ -512,7 +512,7 @@ class CompiledWalker:
             end,
         )
 
-    def _not_repeated(self, end: End) -> EvaluationFailed:
+    def _not_repeated(self, end: WalkDiscovery) -> EvaluationFailed:
         state = self.model.show(self.path(end.run, end.steps)[0])
         return EvaluationFailed(f"run {end.run}", "it raises now and then: it is not deterministic", state)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 import numpy as np
 
 from spec.checking import arguments, rundir
-from spec.checking.arguments import Place
+from spec.checking.arguments import Directory
 from spec.checking.checkpoint import (
     BEFORE_FIRST,
     Checkpoint,
@@ -91,7 +91,7 @@ class SparkEngine:
 
     def __init__(
         self,
-        run_dir: Place | None = None,
+        run_dir: Directory | None = None,
         *,
         resume: bool = False,
         workers: SupportsIndex | None = None,

@@ -100,8 +100,8 @@ def test_a_zombie_is_found_and_shrunk() -> None:
     assert found.counterexample is not None
     assert (found.counterexample.broken, found.counterexample.length) == ("fenced_writes", 18)
     assert verdict_of(found, "fenced_writes") == ("violated", 18)
-    assert found.tally.end is not None
-    assert found.tally.end.steps + 1 >= 18
+    assert found.tally.discovery is not None
+    assert found.tally.discovery.steps + 1 >= 18
 
 
 def test_swarms_find_what_even_chances_do_not() -> None:

@@ -40,8 +40,8 @@ def come_to(walker: Walker, runs: int) -> dict[str, Any]:
     except EvaluationFailed as failure:
         return {"failed": str(failure), "state": failure.state, "notes": failure.__notes__}
     told = {each.name: getattr(tally, each.name) for each in fields(tally)}
-    if tally.end is not None:
-        told["path"] = walker.path(tally.end.run, tally.end.steps)
+    if tally.discovery is not None:
+        told["path"] = walker.path(tally.discovery.run, tally.discovery.steps)
     return told
 
 
@@ -110,7 +110,7 @@ def test_it_goes_on_after_a_pause(pool: ThreadPoolExecutor, monkeypatch: pytest.
     monkeypatch.setattr(walks, "QUOTA", 7)
     assert agreed(pool, Philosophers(), 20, 100, DEADLOCK) == expected
     assert agreed(pool, Counters(counters=6, at_most=8), 20, 100) == broken
-    assert broken["end"] is not None
+    assert broken["discovery"] is not None
 
 
 def test_what_was_learned_makes_no_difference(pool: ThreadPoolExecutor) -> None:
