@@ -39,10 +39,10 @@ def walked(specification: Specification, name: str, seed: int = 3) -> tuple[Mode
     model = Model(specification)
     number = model.numbers([name])[0]
     walker = PlainWalker(Walks(model, model.numbers([TYPE_OK, name]), 200, seed))
-    end = walker.walk(1, 2000, lambda runs, steps: None).end
-    assert end is not None
-    assert end.property == number
-    return model, number, walker.path(end.run, end.steps)
+    found = walker.walk(1, 2000, lambda runs, steps: None).discovery
+    assert found is not None
+    assert found.property == number
+    return model, number, walker.path(found.run, found.steps)
 
 
 def shrunk(model: Model, number: int, path: Path, engine: Engine | None = None) -> Path:
