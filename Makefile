@@ -6,7 +6,8 @@ STAMP := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
 TEST := $(BIN)/python -m pytest -n auto --dist loadfile
 LONG := $(TEST) -m long --durations=20 --durations-min=30
-QUICK := tests/test_rows.py tests/test_sharing.py tests/election tests/statemachines tests/scenarios tests/spec/language \
+QUICK := $(addprefix tests/test_,names.py rows.py sharing.py) tests/election tests/statemachines tests/scenarios \
+	tests/spec/language \
 	$(wildcard tests/spec/checking/test_*.py) \
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
 	tests/spec/systems/test_replication.py \

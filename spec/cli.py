@@ -21,9 +21,7 @@ from click.core import ParameterSource
 from spec.streams import Unwritable, printing_to_stderr, take_over, tell
 
 if TYPE_CHECKING:
-    from spec.checking import Result
-    from spec.checking.auto import AutoEngine
-    from spec.checking.local import LocalEngine
+    from spec.checking import Engine, Result
     from spec.checking.simulation import Simulation
     from spec.failures import Failure
     from spec.language import Specification
@@ -94,7 +92,7 @@ ENGINE = one(
     "--engine",
     type=click.Choice(["auto", "local", "spark", "reference"]),
     default="auto",
-    help="Who explores: `local` on all cores of this machine, `spark` also on many, `reference` slowly, in plain "
+    help="What explores: `local` on all cores of this machine, `spark` also on many, `reference` slowly, in plain "
     "Python; `auto` is `reference` for what is small, `local` as long as memory lasts, then `spark`.",
 )
 WORKERS = one("--workers", type=COUNT, metavar="N", help="Cores to use; else all of them.")
@@ -282,37 +280,20 @@ def _say_if_interrupted(result: Result | Simulation) -> None:
 
 def _engine(
     name: str, workers: int | None, memory: int | None, run_dir: Path | None = None, resume: Path | None = None
-) -> Any:
+) -> Engine:
     if run_dir is not None and resume is not None and run_dir.resolve() != resume.resolve():
         raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
-    from spec.checking.memory import require_address_space
+    from spec.checking.engines import engine_class
 
+    engine = engine_class(name)
     if name != "reference":
-        require_address_space()
-    if name == "spark":
-        from spec.checking.spark import SparkEngine
-
-        return SparkEngine(run_dir=resume or run_dir, resume=resume is not None, workers=workers, memory=memory)
-    if name == "reference":
-        from spec.checking.reference import ReferenceEngine
-
-        for option, value in (("--run-dir", run_dir), ("--resume", resume)):
-            if value is not None:
-                raise click.UsageError(f"{option}: the reference engine keeps no run; ask for --engine local")
-        if workers not in (None, 1):
-            raise click.UsageError("--workers: the reference engine is one process; ask for --engine local")
-        return ReferenceEngine(memory)
-    return _class_of(name)(workers, memory, resume or run_dir, resume=resume is not None)
-
-
-def _class_of(name: str) -> type[AutoEngine] | type[LocalEngine]:
-    if name == "local":
-        from spec.checking.local import LocalEngine
-
-        return LocalEngine
-    from spec.checking.auto import AutoEngine
-
-    return AutoEngine
+        return engine(workers=workers, memory=memory, run_dir=resume or run_dir, resume=resume is not None)
+    for option, value in (("--run-dir", run_dir), ("--resume", resume)):
+        if value is not None:
+            raise click.UsageError(f"{option}: the reference engine keeps no run; ask for --engine local")
+    if workers not in (None, 1):
+        raise click.UsageError("--workers: the reference engine is one process; ask for --engine local")
+    return engine(memory=memory)
 
 
 @kafkaspec.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")

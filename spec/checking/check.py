@@ -7,17 +7,14 @@ from typing import Final, SupportsIndex
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
+from spec.checking.engines import ENGINES, engine_named
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
-from spec.checking.memory import require_address_space
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.paths import telling_the_way, trace
-from spec.checking.reference import ReferenceEngine
 from spec.checking.result import ActionResult, PropertyResult, Result
 from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError
 
-ENGINES: Final = ("auto", "local", "spark", "reference")
-"""Their names."""
 WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
     "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory",
 }
@@ -82,30 +79,6 @@ def _engine(given: Engine | type[Engine] | str) -> Engine:
     if not callable(getattr(given, "explore", None)):
         raise UsageError(f"engine = {given!r}: it must be an engine, or the name of one: {', '.join(ENGINES)}")
     return given() if isinstance(given, type) else given
-
-
-def engine_named(name: str) -> Engine:
-    """The engine of this name.
-
-    Raises:
-        UsageError: there is none, or it cannot run here.
-    """
-    if name == "reference":
-        return ReferenceEngine()
-    require_address_space()
-    if name == "auto":
-        from spec.checking.auto import AutoEngine
-
-        return AutoEngine()
-    if name == "local":
-        from spec.checking.local import LocalEngine
-
-        return LocalEngine()
-    if name == "spark":
-        from spec.checking.spark import SparkEngine
-
-        return SparkEngine()
-    raise UsageError(f"no engine is called {name}; there are {', '.join(ENGINES)}")
 
 
 def asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ import pytest
 from spec import cli
 from spec.checking import EvaluationFailed, check
 from spec.checking.auto import AutoEngine
-from spec.checking.check import engine_named
+from spec.checking.engines import engine_named
 from spec.checking.exploration import Engine
 from spec.checking.local import LocalEngine, jit
 from spec.checking.local.visited import Visited

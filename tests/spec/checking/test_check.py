@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 
 from spec.checking import Result, check
-from spec.checking.auto import AutoEngine
-from spec.checking.check import engine_named
 from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
-from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
@@ -217,22 +214,6 @@ def test_an_unknown_property_is_a_usage_error() -> None:
     with pytest.raises(UsageError) as refused:
         check(Counters(), properties=["not_too_many", "to_be"])
     assert str(refused.value) == "counters has no property to_be; it has type_ok, not_too_many, deadlock"
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "told"),
-    [("auto", AutoEngine, "reference"), ("local", LocalEngine, "local"), ("reference", ReferenceEngine, "reference")],
-)
-def test_an_engine_is_had_by_name(name: str, kind: type, told: str) -> None:
-    """The result says which one it was that explored."""
-    assert isinstance(engine_named(name), kind)
-    assert check(Clock(), engine=name).engine == told
-
-
-def test_an_unknown_engine_is_a_usage_error() -> None:
-    """Which one, and which there are."""
-    with pytest.raises(UsageError, match=r"^no engine is called steam; there are auto, local, spark, reference$"):
-        check(Clock(), engine="steam")
 
 
 class Reporting:

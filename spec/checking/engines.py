@@ -1,0 +1,47 @@
+"""The engines by name: where each is defined, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from spec.checking.exploration import Engine
+from spec.checking.memory import require_address_space
+from spec.language.errors import UsageError
+
+ENGINES: Final[Mapping[str, str]] = {
+    "auto": "spec.checking.auto:AutoEngine",
+    "local": "spec.checking.local:LocalEngine",
+    "spark": "spec.checking.spark:SparkEngine",
+    "reference": "spec.checking.reference:ReferenceEngine",
+}
+"""Where each engine is defined, by the name that the command line knows.
+
+An engine that is made without arguments has its defaults. All but the reference engine take `workers`, `memory`,
+`run_dir` and `resume` by name; it takes `memory`.
+"""
+
+
+def engine_class(name: str) -> Callable[..., Engine]:
+    """The class of the engine of this name.
+
+    Raises:
+        UsageError: there is none, or this process has too little address space for it.
+    """
+    if name not in ENGINES:
+        raise UsageError(f"no engine is called {name}; there are {', '.join(ENGINES)}")
+    if name != "reference":  # all others load numpy
+        require_address_space()
+    module, _, cls = ENGINES[name].partition(":")
+    found: Callable[..., Engine] = getattr(importlib.import_module(module), cls)
+    return found
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of this name, with its defaults.
+
+    Raises:
+        UsageError: there is none, or it cannot run here.
+    """
+    return engine_class(name)()
