@@ -38,8 +38,6 @@ class Stage(NamedTuple):
 
     name: str
     """The method that Kafka calls, or what it does in its place."""
-    why: str
-    """What it is for, or why it stands here."""
     effect: str = ""
     """Of the letters ZAWS: reads ZooKeeper, arms a watch there, writes there, sends to brokers; empty if local."""
     do: tuple[Do, ...] = ()
@@ -47,109 +45,94 @@ class Stage(NamedTuple):
 
 
 # The epoch, until 2.0. [KafkaController.scala, 0.10.1, 2.0]
-READ_EPOCH = Stage("readControllerEpoch", "the increment expects the version read here", "Z", (Do.ReadEpoch,))
-INCREMENT_EPOCH = Stage(
-    "incrementControllerEpoch", "fences older controllers, before anything is read", "W", (Do.IncrementEpoch,)
-)
+READ_EPOCH = Stage("readControllerEpoch", "Z", (Do.ReadEpoch,))  # the increment expects the version read here
+# fences older controllers, before anything is read
+INCREMENT_EPOCH = Stage("incrementControllerEpoch", "W", (Do.IncrementEpoch,))
 
 # Finalized features. [KafkaController.scala, 2.7]
-FEATURES = Stage("maybeSetupFeatureVersioning", "a broker that lacks them will not count as live", "ZW")
+FEATURES = Stage("maybeSetupFeatureVersioning", "ZW")  # a broker that lacks them will not count as live
 
 # Listeners of the ZkClient: armed here. [KafkaController.scala, PartitionStateMachine.scala, 0.10.1; 1.0]
-LISTEN_REASSIGNMENT = Stage("registerPartitionReassignmentListener", "before the read of reassignments", "A")
-LISTEN_ISR = Stage("registerIsrChangeNotificationListener", "an ISR that changes after the read of states", "A")
-LISTEN_PREFERRED = Stage("registerPreferredReplicaElectionListener", "before the read of such elections", "A")
-LISTEN_TOPICS = Stage("registerTopicChangeListener", "before the read of topics", "A")
-LISTEN_DELETIONS = Stage("registerTopicDeletionListener", "before their read; in 0.10.1 if deletion is enabled", "A")
-LISTEN_BROKERS = Stage("registerBrokerChangeListener", "before the read of brokers", "A", (Do.WatchBrokers,))
-LISTEN_LOG_DIRS = Stage("registerLogDirEventNotificationListener", "disks that fail from now on", "A")
-LISTEN_PARTITIONS = Stage(
-    "registerPartitionModificationsListener",
-    "too late: what was added since the read of assignments goes unheard",
-    "A",
-)
+LISTEN_REASSIGNMENT = Stage("registerPartitionReassignmentListener", "A")  # before the read of reassignments
+LISTEN_ISR = Stage("registerIsrChangeNotificationListener", "A")  # an ISR that changes after the read of states
+LISTEN_PREFERRED = Stage("registerPreferredReplicaElectionListener", "A")  # before the read of such elections
+LISTEN_TOPICS = Stage("registerTopicChangeListener", "A")  # before the read of topics
+LISTEN_DELETIONS = Stage("registerTopicDeletionListener", "A")  # before their read; in 0.10.1 if deletion is enabled
+LISTEN_BROKERS = Stage("registerBrokerChangeListener", "A", (Do.WatchBrokers,))  # before the read of brokers
+LISTEN_LOG_DIRS = Stage("registerLogDirEventNotificationListener", "A")  # disks that fail from now on
+# too late: what was added since the read of assignments goes unheard
+LISTEN_PARTITIONS = Stage("registerPartitionModificationsListener", "A")
 
 # Handlers: noted, and armed by the read that follows; two have an exists of their own. [KafkaController.scala, 1.1]
-HANDLE_BROKERS = Stage("register brokerChangeHandler", "the read of brokers arms it")
-HANDLE_TOPICS = Stage("register topicChangeHandler", "the read of topics arms it")
-HANDLE_DELETIONS = Stage("register topicDeletionHandler", "the read of topic deletions arms it")
-HANDLE_LOG_DIRS = Stage("register logDirEventNotificationHandler", "the listing of notifications arms it")
-HANDLE_ISR = Stage("register isrChangeNotificationHandler", "the listing of notifications arms it")
-HANDLE_PREFERRED = Stage("register preferredReplicaElectionHandler", "exists arms it; there may be no node yet", "A")
-HANDLE_REASSIGNMENT = Stage("register partitionReassignmentHandler", "exists arms it; there may be no node yet", "A")
-HANDLE_PARTITIONS = Stage("register partitionModificationsHandlers", "the read of assignments arms them")
-HANDLE_BROKER_DATA = Stage(
-    "register brokerModificationsHandlers", "exists arms them; endpoints that changed since the read go unheard", "A"
-)
+HANDLE_BROKERS = Stage("register brokerChangeHandler")  # the read of brokers arms it
+HANDLE_TOPICS = Stage("register topicChangeHandler")  # the read of topics arms it
+HANDLE_DELETIONS = Stage("register topicDeletionHandler")  # the read of topic deletions arms it
+HANDLE_LOG_DIRS = Stage("register logDirEventNotificationHandler")  # the listing of notifications arms it
+HANDLE_ISR = Stage("register isrChangeNotificationHandler")  # the listing of notifications arms it
+HANDLE_PREFERRED = Stage("register preferredReplicaElectionHandler", "A")  # exists arms it; there may be no node yet
+HANDLE_REASSIGNMENT = Stage("register partitionReassignmentHandler", "A")  # exists arms it; there may be no node yet
+HANDLE_PARTITIONS = Stage("register partitionModificationsHandlers")  # the read of assignments arms them
+# exists arms them; endpoints that changed since the read go unheard
+HANDLE_BROKER_DATA = Stage("register brokerModificationsHandlers", "A")
 
 # Notifications of earlier times. [LogDirUtils.scala, 1.0; KafkaZkClient.scala, 1.1]
-DELETE_LOG_DIR_EVENTS = Stage(
-    "LogDirUtils.deleteLogDirEvents", "answers to LeaderAndIsr will tell of failed disks", "ZW"
-)
-DELETE_LOG_DIRS = Stage("deleteLogDirEventNotifications", "answers to LeaderAndIsr will tell of failed disks", "ZAW")
-DELETE_ISR = Stage("deleteIsrChangeNotifications", "the read of states covers them; a later one is a new node", "ZAW")
+# answers to LeaderAndIsr will tell of failed disks
+DELETE_LOG_DIR_EVENTS = Stage("LogDirUtils.deleteLogDirEvents", "ZW")
+DELETE_LOG_DIRS = Stage("deleteLogDirEventNotifications", "ZAW")  # answers to LeaderAndIsr will tell of failed disks
+DELETE_ISR = Stage("deleteIsrChangeNotifications", "ZAW")  # the read of states covers them; a later one is a new node
 
 # The context. [initializeControllerContext in KafkaController.scala, 0.10.1, 1.1, 2.2, 2.4, 2.8]
-BROKERS_0_10 = Stage("zkUtils.getAllBrokersInCluster", "who is alive", "Z", (Do.ReadBrokers,))
-BROKERS_1_1 = Stage("zkClient.getAllBrokersInCluster", "who is alive", "ZA", (Do.ReadBrokers,))
-BROKERS_2_2 = Stage(
-    "zkClient.getAllBrokerAndEpochsInCluster", "who is alive, and since when [KAFKA-7235]", "ZA", (Do.ReadBrokers,)
-)
-TOPICS_0_10 = Stage("zkUtils.getAllTopics", "which topics there are", "Z")
-TOPICS_1_1 = Stage("zkClient.getAllTopicsInCluster", "which topics there are", "ZA")
-ASSIGNED_0_10 = Stage("zkUtils.getReplicaAssignmentForTopics", "their partitions and replicas", "Z")
-ASSIGNED_1_1 = Stage("zkClient.getReplicaAssignmentForTopics", "their partitions and replicas", "ZA")
-ASSIGNED_2_4 = Stage("zkClient.getFullReplicaAssignmentForTopics", "and which of these come and go [KIP-455]", "ZA")
-ASSIGNED_2_8 = Stage("zkClient.getReplicaAssignmentAndTopicIdForTopics", "and the ids of topics [KIP-516]", "ZA")
-TOPIC_IDS = Stage("processTopicIds", "topics without an id get one", "W")
-CLEAR = Stage("clear partitionLeadershipInfo and shuttingDownBrokerIds", "who is shutting down is written nowhere")
-STATES = Stage("updateLeaderAndIsrCache", "every leader and ISR, but for what is new", "Z", (Do.ReadStates,))
-CHANNELS = Stage("controllerChannelManager.startup", "a thread for each live broker; nothing is sent before")
-PREFERRED_0_10 = Stage("zkUtils.getPartitionsUndergoingPreferredReplicaElection", "elections asked for", "Z")
-PREFERRED_1_1 = Stage("zkClient.getPreferredReplicaElection", "elections asked for", "ZA")
-REASSIGNED_0_10 = Stage("zkUtils.getPartitionsBeingReassigned", "what is done already is removed from the node", "ZW")
-REASSIGNED_1_1 = Stage("zkClient.getPartitionReassignment", "what is done is removed when the rest is resumed", "ZA")
+BROKERS_0_10 = Stage("zkUtils.getAllBrokersInCluster", "Z", (Do.ReadBrokers,))  # who is alive
+BROKERS_1_1 = Stage("zkClient.getAllBrokersInCluster", "ZA", (Do.ReadBrokers,))  # who is alive
+# who is alive, and since when [KAFKA-7235]
+BROKERS_2_2 = Stage("zkClient.getAllBrokerAndEpochsInCluster", "ZA", (Do.ReadBrokers,))
+TOPICS_0_10 = Stage("zkUtils.getAllTopics", "Z")  # which topics there are
+TOPICS_1_1 = Stage("zkClient.getAllTopicsInCluster", "ZA")  # which topics there are
+ASSIGNED_0_10 = Stage("zkUtils.getReplicaAssignmentForTopics", "Z")  # their partitions and replicas
+ASSIGNED_1_1 = Stage("zkClient.getReplicaAssignmentForTopics", "ZA")  # their partitions and replicas
+ASSIGNED_2_4 = Stage("zkClient.getFullReplicaAssignmentForTopics", "ZA")  # and which of these come and go [KIP-455]
+ASSIGNED_2_8 = Stage("zkClient.getReplicaAssignmentAndTopicIdForTopics", "ZA")  # and the ids of topics [KIP-516]
+TOPIC_IDS = Stage("processTopicIds", "W")  # topics without an id get one
+CLEAR = Stage("clear partitionLeadershipInfo and shuttingDownBrokerIds")  # who is shutting down is written nowhere
+STATES = Stage("updateLeaderAndIsrCache", "Z", (Do.ReadStates,))  # every leader and ISR, but for what is new
+CHANNELS = Stage("controllerChannelManager.startup")  # a thread for each live broker; nothing is sent before
+PREFERRED_0_10 = Stage("zkUtils.getPartitionsUndergoingPreferredReplicaElection", "Z")  # elections asked for
+PREFERRED_1_1 = Stage("zkClient.getPreferredReplicaElection", "ZA")  # elections asked for
+REASSIGNED_0_10 = Stage("zkUtils.getPartitionsBeingReassigned", "ZW")  # what is done already is removed from the node
+REASSIGNED_1_1 = Stage("zkClient.getPartitionReassignment", "ZA")  # what is done is removed when the rest is resumed
 
 # Topic deletion. [TopicDeletionManager.scala, 0.10.1, 0.10.2, 0.11]
-DELETIONS_0_10 = Stage("zkUtils.getChildren of /admin/delete_topics", "which topics are to go", "Z")
-DELETIONS_1_1 = Stage("zkClient.getTopicDeletions", "which topics are to go", "ZA")
-NEW_DELETION_MANAGER = Stage("new TopicDeletionManager", "the state machines will ask it what is to be deleted")
-INIT_DELETION_MANAGER = Stage(
-    "topicDeletionManager.init", "the state machines will ask it; if deletion is disabled, it removes the nodes", "W"
-)
-TRY_DELETION = Stage("topicDeletionManager.tryTopicDeletion", "goes on with what is eligible", "ZWS")
-DELETE_THREAD = Stage("deleteTopicManager.start", "its thread deletes topics; the failover is done", do=(Do.Started,))
+DELETIONS_0_10 = Stage("zkUtils.getChildren of /admin/delete_topics", "Z")  # which topics are to go
+DELETIONS_1_1 = Stage("zkClient.getTopicDeletions", "ZA")  # which topics are to go
+NEW_DELETION_MANAGER = Stage("new TopicDeletionManager")  # the state machines will ask it what is to be deleted
+# the state machines will ask it; if deletion is disabled, it removes the nodes
+INIT_DELETION_MANAGER = Stage("topicDeletionManager.init", "W")
+TRY_DELETION = Stage("topicDeletionManager.tryTopicDeletion", "ZWS")  # goes on with what is eligible
+DELETE_THREAD = Stage("deleteTopicManager.start", do=(Do.Started,))  # its thread deletes topics; the failover is done
 
 # What brokers are told; up to 2.1 with all partitions. [KAFKA-4443, 0.10.2; KAFKA-7537, 2.2]
-METADATA = Stage(
-    "sendUpdateMetadataRequest(all)", "a broker follows no leader that it has not heard of; only queued", "S"
-)
-METADATA_2_2 = Stage(
-    "sendUpdateMetadataRequest(none)", "to know the live brokers is enough to follow one; only queued", "S"
-)
+# a broker follows no leader that it has not heard of; only queued
+METADATA = Stage("sendUpdateMetadataRequest(all)", "S")
+# to know the live brokers is enough to follow one; only queued
+METADATA_2_2 = Stage("sendUpdateMetadataRequest(none)", "S")
 
 # The state machines. [ReplicaStateMachine.scala, 0.10.1, 2.3; PartitionStateMachine.scala, 0.10.1]
-RSM = Stage("replicaStateMachine.startup", "LeaderAndIsr: replicas on live brokers learn who leads; only queued", "S")
-RSM_2_3 = Stage(
-    "replicaStateMachine.startup, offline ones too", "and replicas on dead brokers leave the ISR [KAFKA-3143]", "ZWS"
-)
-PSM = Stage(
-    "partitionStateMachine.startup",
-    "elects where there is no live leader",
-    "ZWS",
-    (Do.ReadPartitionState, Do.UpdateLeaderAndIsr),
-)
+RSM = Stage("replicaStateMachine.startup", "S")  # LeaderAndIsr: replicas on live brokers learn who leads; only queued
+# and replicas on dead brokers leave the ISR [KAFKA-3143]
+RSM_2_3 = Stage("replicaStateMachine.startup, offline ones too", "ZWS")
+# elects where there is no live leader
+PSM = Stage("partitionStateMachine.startup", "ZWS", (Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
 
 # What the controller before left undone. [KafkaController.scala, 0.10.1, 2.4]
-REASSIGN = Stage("maybeTriggerPartitionReassignment", "goes on with what was read", "ZAWS")
-REASSIGN_2_4 = Stage("initializePartitionReassignments", "reads the node, then goes by the assignments", "ZAWS")
-PREFER = Stage("onPreferredReplicaElection", "holds them, and deletes the node in any case", "ZWS")
+REASSIGN = Stage("maybeTriggerPartitionReassignment", "ZAWS")  # goes on with what was read
+REASSIGN_2_4 = Stage("initializePartitionReassignments", "ZAWS")  # reads the node, then goes by the assignments
+PREFER = Stage("onPreferredReplicaElection", "ZWS")  # holds them, and deletes the node in any case
 
 # What is done from time to time. [KafkaController.scala, 0.10.1, 0.11, 1.1]
-REBALANCE = Stage("autoRebalanceScheduler.startup", "leaders are rebalanced from 5 s on, if that is enabled")
-SCHEDULER = Stage("kafkaScheduler.startup", "leaders are rebalanced from 5 s on, if that is enabled")
+REBALANCE = Stage("autoRebalanceScheduler.startup")  # leaders are rebalanced from 5 s on, if that is enabled
+SCHEDULER = Stage("kafkaScheduler.startup")  # leaders are rebalanced from 5 s on, if that is enabled
 SCHEDULER_LAST = SCHEDULER._replace(do=(Do.Started,))
-TOKENS = Stage("tokenCleanScheduler.startup", "for delegation tokens; the failover is done", do=(Do.Started,))
+TOKENS = Stage("tokenCleanScheduler.startup", do=(Do.Started,))  # for delegation tokens; the failover is done
 
 
 # A line is a phase, so that a release can be held against the one above: the epoch, listeners, the context, what is
@@ -284,30 +267,28 @@ FAILOVER: Final[Mapping[str, tuple[Stage, ...]]] = {
 
 
 # What is taken down. [onControllerResignation in KafkaController.scala, 0.10.1, 0.11, 1.0, 1.1, 2.3]
-DROP_ISR = Stage("deregister ISR change notifications", "they are for the next controller")
-DROP_REASSIGNMENT = Stage("deregister partition reassignment", "a new one is for the next controller")
-DROP_PREFERRED = Stage("deregister preferred replica election", "a new one is for the next controller")
-DROP_LOG_DIRS = Stage("deregister log dir event notifications", "they are for the next controller")
-DROP_BROKER_DATA = Stage("deregister broker modifications", "one handler for each broker")
-DROP_REASSIGNMENT_ISR = Stage(
-    "deregister ISR changes of reassigned partitions", "not listened to if leaders use AlterIsr (2.7)"
-)
-DROP_TOPICS = Stage("deregister topic changes", "the partition state machine no longer needs them")
-DROP_PARTITIONS = Stage("deregister partition modifications", "one handler for each topic")
-DROP_DELETIONS = Stage("deregister topic deletion", "the next controller reads them all")
-DROP_BROKERS = Stage("deregister broker changes", "the replica state machine no longer needs them")
-STOP_DELETE_THREAD = Stage("deleteTopicManager.shutdown", "waits for its thread: so since 0.10.2 not under the lock")
-STOP_REBALANCE = Stage("autoRebalanceScheduler.shutdown", "waits for its thread: so since 0.10.2 not under the lock")
-RESET_DELETIONS = Stage("topicDeletionManager.reset", "its topics are in the context since 2.3, and go with that")
-STOP_SCHEDULER = Stage("kafkaScheduler.shutdown", "waits for its thread")
-STOP_TOKENS = Stage("tokenCleanScheduler.shutdown", "waits for its thread")
-STOP_PSM = Stage("partitionStateMachine.shutdown", "forgets its states, but not the requests in its batch")
-STOP_RSM = Stage("replicaStateMachine.shutdown", "forgets its states, but not the requests in its batch")
-STOP_CHANNELS = Stage("controllerChannelManager.shutdown", "what is queued goes; in 0.10 isActive ends here")
-RESET_EPOCH = Stage(
-    "controllerContext.epoch := 0", "and its version; topics, leaders and brokers stay until the next failover"
-)
-RESET_CONTEXT = Stage("controllerContext.resetContext", "the epoch, topics, leaders and live brokers are forgotten")
+DROP_ISR = Stage("deregister ISR change notifications")  # they are for the next controller
+DROP_REASSIGNMENT = Stage("deregister partition reassignment")  # a new one is for the next controller
+DROP_PREFERRED = Stage("deregister preferred replica election")  # a new one is for the next controller
+DROP_LOG_DIRS = Stage("deregister log dir event notifications")  # they are for the next controller
+DROP_BROKER_DATA = Stage("deregister broker modifications")  # one handler for each broker
+# not listened to if leaders use AlterIsr (2.7)
+DROP_REASSIGNMENT_ISR = Stage("deregister ISR changes of reassigned partitions")
+DROP_TOPICS = Stage("deregister topic changes")  # the partition state machine no longer needs them
+DROP_PARTITIONS = Stage("deregister partition modifications")  # one handler for each topic
+DROP_DELETIONS = Stage("deregister topic deletion")  # the next controller reads them all
+DROP_BROKERS = Stage("deregister broker changes")  # the replica state machine no longer needs them
+STOP_DELETE_THREAD = Stage("deleteTopicManager.shutdown")  # waits for its thread: so since 0.10.2 not under the lock
+STOP_REBALANCE = Stage("autoRebalanceScheduler.shutdown")  # waits for its thread: so since 0.10.2 not under the lock
+RESET_DELETIONS = Stage("topicDeletionManager.reset")  # its topics are in the context since 2.3, and go with that
+STOP_SCHEDULER = Stage("kafkaScheduler.shutdown")  # waits for its thread
+STOP_TOKENS = Stage("tokenCleanScheduler.shutdown")  # waits for its thread
+STOP_PSM = Stage("partitionStateMachine.shutdown")  # forgets its states, but not the requests in its batch
+STOP_RSM = Stage("replicaStateMachine.shutdown")  # forgets its states, but not the requests in its batch
+STOP_CHANNELS = Stage("controllerChannelManager.shutdown")  # what is queued goes; in 0.10 isActive ends here
+# and its version; topics, leaders and brokers stay until the next failover
+RESET_EPOCH = Stage("controllerContext.epoch := 0")
+RESET_CONTEXT = Stage("controllerContext.resetContext")  # the epoch, topics, leaders and live brokers are forgotten
 
 # fmt: off
 RESIGNATION: Final[Mapping[str, tuple[Stage, ...]]] = {

@@ -82,16 +82,5 @@ class ReplicaLog(NamedTuple):
         """The log with its high watermark there, or at its end if that is lower. [maybeUpdateHighWatermark, 3.9]"""
         return self._replace(high_watermark=max(0, min(offset, len(self.records))))
 
-    def common_prefix(self, other: ReplicaLog) -> Offset:
-        """The first offset at which two logs differ, or one of them ends.
-
-        >>> ReplicaLog((Record(0, 0), Record(1, 1))).common_prefix(ReplicaLog((Record(0, 0), Record(2, 1))))
-        1
-        """
-        for offset, (mine, others) in enumerate(zip(self.records, other.records, strict=False)):
-            if mine != others:
-                return offset
-        return min(len(self.records), len(other.records))
-
     def __str__(self) -> str:
         return f"[{' '.join(map(str, self.records))}] {self.end_offset}/{self.high_watermark}"

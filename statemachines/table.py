@@ -125,11 +125,6 @@ class Table(Generic[S]):
         """The rows that the release had, as they were declared."""
         return tuple(row for row in self.rows if row.in_force(self.release))
 
-    @cached_property
-    def terminal(self) -> tuple[S, ...]:
-        """The states that nothing follows."""
-        return tuple(state for state in self.states if not self._targets[state])
-
     def allows(self, source: S, target: S) -> bool:
         """Whether a thing in `source` may become `target`."""
         return target in self._targets[source]
@@ -137,10 +132,6 @@ class Table(Generic[S]):
     def targets(self, source: S) -> tuple[S, ...]:
         """The states that may follow `source`, in order."""
         return self._targets[source]
-
-    def sources(self, target: S) -> tuple[S, ...]:
-        """The states that `target` may follow, in order: what Kafka calls its valid previous states."""
-        return self._sources[target]
 
     def machine(self, model: Any = Machine.self_literal) -> Machine:
         """A new `transitions.Machine` with one trigger `to_<State>` for each row in force.
@@ -162,12 +153,6 @@ class Table(Generic[S]):
     def _targets(self) -> dict[S, tuple[S, ...]]:
         return {
             state: tuple(sorted(row.target for row in self.in_force if row.source is state)) for state in self.states
-        }
-
-    @cached_property
-    def _sources(self) -> dict[S, tuple[S, ...]]:
-        return {
-            state: tuple(sorted(row.source for row in self.in_force if row.target is state)) for state in self.states
         }
 
     @cached_property
@@ -222,10 +207,6 @@ class Life(Generic[S]):
     def state(self) -> S:
         """Where the walk stands."""
         return self._state
-
-    def may(self, target: S) -> bool:
-        """Whether `become(target)` would succeed."""
-        return self.table.allows(self._state, target)
 
     def become(self, target: S) -> None:
         """Move to `target`. Raises IllegalTransition, and changes nothing, if no row leads there."""

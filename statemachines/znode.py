@@ -84,7 +84,6 @@ class Code(IntEnum):
 
     OK = 0
     RUNTIMEINCONSISTENCY = -2
-    CONNECTIONLOSS = -4  # what a client says to itself when no answer came; no server sends it
     BADARGUMENTS = -8
     NONODE = -101
     BADVERSION = -103

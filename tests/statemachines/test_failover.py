@@ -328,13 +328,11 @@ def test_a_resignation_touches_neither_zookeeper_nor_brokers(release: str) -> No
 
 
 @every_list
-def test_a_step_has_a_name_a_reason_and_effects_in_order(stages: tuple[Stage, ...]) -> None:
+def test_a_step_has_a_name_and_effects_in_order(stages: tuple[Stage, ...]) -> None:
     for stage in stages:
-        for text in (stage.name, stage.why):
-            assert text, stage
-            assert text == text.strip(), stage
-            assert "\n" not in text, stage
-        assert not stage.why.endswith("."), stage
+        assert stage.name, stage
+        assert stage.name == stage.name.strip(), stage
+        assert "\n" not in stage.name, stage
         assert stage.effect == "".join(letter for letter in "ZAWS" if letter in stage.effect), stage
 
 
@@ -345,7 +343,7 @@ def test_no_step_is_done_twice(stages: tuple[Stage, ...]) -> None:
 
 def test_a_name_means_the_same_in_every_release() -> None:
     """Only what a model makes of the scheduler depends on whether it comes last."""
-    meant = {(stage.name, stage.why, stage.effect) for stages in EVERY.values() for stage in stages}
+    meant = {(stage.name, stage.effect) for stages in EVERY.values() for stage in stages}
     assert len(meant) == len({name for name, *_ in meant})
     seen = {(stage.name, stage.do) for stages in EVERY.values() for stage in stages}
     assert [name for name, *_ in sorted(seen, key=str)].count("kafkaScheduler.startup") == 2

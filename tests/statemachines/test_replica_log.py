@@ -145,30 +145,6 @@ class TestHighWatermark:
         assert ReplicaLog().with_high_watermark(1) == ReplicaLog()
 
 
-class TestCommonPrefix:
-    @given(replica_logs(), replica_logs())
-    def test_is_as_long_as_both_are_the_same(self, one: ReplicaLog, other: ReplicaLog) -> None:
-        same = [n for n in range(9) if len(one.records[:n]) == n and one.records[:n] == other.records[:n]]
-        assert one.common_prefix(other) == other.common_prefix(one) == max(same)
-
-    @given(replica_logs(), offsets)
-    def test_with_a_beginning_of_its_own_is_all_of_that(self, log: ReplicaLog, offset: int) -> None:
-        beginning = log.truncate_to(offset)
-        assert log.common_prefix(beginning) == beginning.end_offset
-
-    def test_ends_at_the_first_difference_whatever_comes_behind(self) -> None:
-        assert LOG.common_prefix(ReplicaLog((M0, Record(9, 0), M2))) == 1
-
-    def test_tells_records_of_one_epoch_apart(self) -> None:
-        """So do readers of the log; epochs alone do not."""
-        one, other = ReplicaLog((Record(0, 0),)), ReplicaLog((Record(1, 0),))
-        assert one.epochs == other.epochs
-        assert one.common_prefix(other) == 0
-
-    def test_does_not_look_at_high_watermarks(self) -> None:
-        assert LOG.common_prefix(LOG.with_high_watermark(0)) == LOG.end_offset
-
-
 def test_examples_run() -> None:
     """The examples in the docstrings show what happens."""
     results = doctest.testmod(replica_log)

@@ -44,6 +44,12 @@ from statemachines.truncation import (
 Records = tuple[Record, ...]
 
 
+def common_prefix(one: ReplicaLog, other: ReplicaLog) -> int:
+    """The first offset at which two logs differ, or one of them ends."""
+    pairs = enumerate(zip(one.records, other.records, strict=False))
+    return next((offset for offset, (ones, others) in pairs if ones != others), min(one.end_offset, other.end_offset))
+
+
 class Pair(NamedTuple):
     """A follower, and the leader that it begins to follow in this leader's epoch."""
 
@@ -54,7 +60,7 @@ class Pair(NamedTuple):
     @property
     def common(self) -> int:
         """Where the two logs part."""
-        return self.follower.common_prefix(self.leader)
+        return common_prefix(self.follower, self.leader)
 
     @property
     def epochs(self) -> LeaderEpochs:
@@ -80,7 +86,7 @@ def every_log(size: int, epochs: int) -> Iterator[Records]:
 
 def can_coexist(one: Records, other: Records) -> bool:
     """Whether two replicas can have these logs: behind the point where they part they share no epoch."""
-    common = ReplicaLog(one).common_prefix(ReplicaLog(other))
+    common = common_prefix(ReplicaLog(one), ReplicaLog(other))
     return not {record.leader_epoch for record in one[common:]} & {record.leader_epoch for record in other[common:]}
 
 
@@ -655,14 +661,14 @@ class TestScenarios:
         """B restarts before it hears that m1 is committed, and gives up the only other copy."""
         m0, m1 = Record(0, 0), Record(1, 0)
         a, b = ReplicaLog((m0, m1), high_watermark=2), ReplicaLog((m0, m1), high_watermark=1)
-        assert to_high_watermark(b) < a.high_watermark == b.common_prefix(a)
+        assert to_high_watermark(b) < a.high_watermark == common_prefix(b, a)
         assert kip_101(b, a.epochs.end_offset_for_kip_101(0, a.end_offset)) == 2
 
     def test_t2_the_high_watermark_keeps_what_the_leader_never_had(self) -> None:
         """B lost m1, led, and committed m2 in its place; A comes back with m1 below its high watermark."""
         m0, m1, m2 = Record(0, 0), Record(1, 0), Record(2, 1)
         a, b = ReplicaLog((m0, m1), high_watermark=2), ReplicaLog((m0, m2), high_watermark=2)
-        assert to_high_watermark(a) == 2 > a.common_prefix(b)
+        assert to_high_watermark(a) == 2 > common_prefix(a, b)
         assert kip_101(a, b.epochs.end_offset_for_kip_101(0, b.end_offset)) == 1
 
     def test_t3_kip_101_takes_the_end_of_another_epoch_for_its_own(self) -> None:
@@ -681,7 +687,7 @@ class TestScenarios:
         a, b = ReplicaLog((a0, a1, a2), high_watermark=3), ReplicaLog((a0, b1), high_watermark=1)
         assert kip_101(b, a.epochs.end_offset_for_kip_101(2, a.end_offset)) == b.end_offset
         joined = b.append(a2).with_high_watermark(a.high_watermark)
-        assert joined.common_prefix(a) == 1 < joined.high_watermark == a.high_watermark
+        assert common_prefix(joined, a) == 1 < joined.high_watermark == a.high_watermark
         assert in_rounds(b, asking(a)) == ReplicaLog((a0,), 1)
         assert to_high_watermark(b) == 1
 
@@ -690,7 +696,7 @@ class TestScenarios:
         a1, c2 = Record(0, 1), Record(1, 2)
         a, b = ReplicaLog((a1,), high_watermark=1), ReplicaLog((a1, c2), high_watermark=0)
         assert a.epochs.end_offset_for(2, a.end_offset) == UNDEFINED
-        assert in_rounds(b, asking(a)).end_offset == 0 < a.high_watermark == b.common_prefix(a)
+        assert in_rounds(b, asking(a)).end_offset == 0 < a.high_watermark == common_prefix(b, a)
         assert diverging_epoch(a.epochs, a.end_offset, b.end_offset, 2) is Errors.OFFSET_OUT_OF_RANGE
 
         pair = Pair(b, a, leader_epoch=3)
@@ -701,7 +707,7 @@ class TestScenarios:
     def test_t19_two_histories_in_one_epoch_are_not_told_apart(self) -> None:
         """A led, lost what it had, and led again in the same epoch; all that is compared are epochs."""
         a, b = ReplicaLog((Record(1, 0),)), ReplicaLog((Record(0, 0),), high_watermark=1)
-        assert a.common_prefix(b) == 0
+        assert common_prefix(a, b) == 0
         assert in_rounds(b, asking(a)) == b
         assert diverging_epoch(a.epochs, a.end_offset, b.end_offset, 0) is None
 
@@ -709,7 +715,7 @@ class TestScenarios:
         """Before KIP-320, F kept b on an answer of a past leadership, and fetched d."""
         a, b, c, d = Record(0, 1), Record(1, 1), Record(2, 2), Record(3, 3)
         follower, leader = ReplicaLog((a, b, d), high_watermark=1), ReplicaLog((a, c, d))
-        assert follower.common_prefix(leader) == 1
+        assert common_prefix(follower, leader) == 1
         assert in_rounds(follower, asking(leader)) == follower
         assert diverging_epoch(leader.epochs, leader.end_offset, follower.end_offset, 3) is None
         assert published_kip_279(follower, leader) == 3
@@ -721,7 +727,7 @@ class TestScenarios:
         """
         m0, m1, m2 = Record(0, 0), Record(1, 2), Record(2, 1)
         follower, leader = ReplicaLog((m0, m1, m2), high_watermark=2), ReplicaLog((m0, m1), high_watermark=2)
-        assert published_kip_279(follower, leader) == follower.common_prefix(leader) == 2
+        assert published_kip_279(follower, leader) == common_prefix(follower, leader) == 2
         assert in_rounds(follower, asking(leader)).end_offset == 1
 
 
@@ -797,7 +803,7 @@ class TestPublished:
     def test_kip_279_is_where_the_logs_part(self) -> None:
         """In a history, the last record that both have is where they part, whichever way one looks for it."""
         for follower, leader in logs_of_two(self.SIZE, self.EPOCHS):
-            assert published_kip_279(follower, leader) == follower.common_prefix(leader)
+            assert published_kip_279(follower, leader) == common_prefix(follower, leader)
 
     def test_kip_279_is_that_of_a_leader_of_2_0_1_if_it_has_come_as_far(self) -> None:
         """If it has not, Kafka's is the high watermark, and they are the same only if the logs part there."""
