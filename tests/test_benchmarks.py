@@ -1,10 +1,12 @@
-"""The ports that the engines are measured against go through the very states of the specification."""
+"""The ports that engines are measured against go through the very states of the specification; lines are counted."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
-from benchmarks import kip320, spin
+from benchmarks import kip320, lines, spin
 from spec.instances import PinnedInstance, instances
 
 BOUNDS = ("brokers", "log_size", "max_records", "max_leader_epoch")
@@ -34,3 +36,175 @@ def test_the_port_to_promela_has_the_pinned_figures(search: str) -> None:
     found = spin.explore(**bounds, search=search)
     assert (found.distinct, found.generated) == (instance.distinct_states, instance.generated_states)
     assert found.depth in (None, instance.depth)
+
+
+LAMP = '''"""A lamp, and who switches it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from spec.language import *
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ON = "on"
+
+
+class Hand(NamedTuple):
+    """Whose it is."""
+
+    owner: int
+
+
+# Who there is.
+def each_hand(self: "Lamp") -> Domain[Hand]:
+    """All hands."""
+    return every(Hand, owner=range(self.owners))
+
+
+def is_near(hand):
+    return True
+
+
+class Lamp(Specification):
+    """One lamp."""
+
+    name = "lamp"
+    releases = since({"1.0": {"safe": False}})
+
+    owners: int = constant(2, "How many.", at_least=1)
+    safe: bool = switch(
+        True,
+        "It does not burn.",
+    )
+
+    @assumption
+    def few(self):
+        """There are few."""
+        return self.owners < 9
+
+    # Variables.
+
+    @variable
+    def lit(self):
+        """Whether it is."""
+        return booleans()
+
+    @initial
+    def dark(self, s):
+        s.lit = False
+
+    @action(hand=each_hand)
+    def press(self, s, hand):
+        require(is_near(hand))
+        self.turn(s)
+
+    def turn(self, s):
+        s.lit = not s.lit
+
+    @sometimes(
+        when=lambda self: self.safe,
+    )
+    def burns(self, s):
+        """It can."""
+        return s.lit
+
+    @view
+    def light(self, s):
+        return ON
+
+
+class Broken(Lamp, safe=False):
+    def press(self, s, hand):
+        """Nothing happens."""
+
+    burns = None
+'''
+"""A system as they were written before types had sizes."""
+
+TYPED = '''from typing import NewType
+
+HandId = NewType("HandId", int)
+"""Whose hand it is."""
+
+
+class Room(State):
+    """A room with a lamp."""
+
+    lit: bool = variable("Whether it is.")
+    hand: HandId = variable(
+        "The last one.",
+    )
+
+
+class Lamp(Specification[Room]):
+    grid: Grid = part(fuses=1)
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """Two hands."""
+        return {HandId: range(2)}
+
+    @property
+    def near(self) -> Domain[HandId]:
+        return self.domain_of(HandId)
+
+    @transition_invariant
+    def seen(self, before, step, after):
+        return True
+'''
+
+
+def test_lines_are_counted_by_what_they_are_for() -> None:
+    """With the words before them, their docstrings, and the comments above; an override is what it overrides."""
+    assert lines.counted(LAMP) == {
+        lines.IMPORTS: 4,
+        lines.DOMAINS: 3 + 4 + 5,
+        lines.CONSTANTS: 1 + 1 + 4 + 4,
+        lines.ACTIONS: 3 + 4 + 2,
+        lines.PROPERTIES: 6 + 1,
+        lines.VIEWS: 3,
+        lines.REST: 2 + 2 + 3 + 2 + 1,
+    }
+    assert lines.counted(TYPED) == {
+        lines.IMPORTS: 1,
+        lines.DOMAINS: 2 + 6 + 1 + 3 + 3,
+        lines.PROPERTIES: 3,
+        lines.REST: 1,
+    }
+
+
+@pytest.mark.parametrize("source", [LAMP, TYPED, "", "# nothing\n"])
+def test_no_line_is_left_out(source: str) -> None:
+    assert lines.counted(source).total() == sum(bool(line.strip()) for line in source.splitlines())
+
+
+def test_an_override_may_be_of_another_file() -> None:
+    """As the controller's life is of its election."""
+    known = lines.kinds_of_names([LAMP])
+    assert lines.counted("class Lamp(Old):\n  def light(self, s): return ''\n", known)[lines.VIEWS] == 1
+
+
+def test_what_was_counted_stands_side_by_side() -> None:
+    """A file that came or went has one line."""
+    before = {"old.py": Counter({lines.VIEWS: 3}), "both.py": Counter({lines.IMPORTS: 1})}
+    now = {"both.py": Counter({lines.IMPORTS: 2, lines.REST: 5}), "beside": Counter({lines.REST: 9})}
+    rows = [row.split() for row in lines.printed(before, now, "523640a").splitlines()[1:]]
+    assert rows == [
+        ["old.py", "523640a", "3", "3"],
+        ["both.py", "523640a", "1", "1"],
+        ["now", "2", "5", "7"],
+        ["beside", "now", "9"],
+        ["together", "523640a", "4"],
+        ["now", "16"],
+    ]
+
+
+def test_lines_of_all_systems_are_counted() -> None:
+    """As they are now; nothing of git is needed for that."""
+    now = lines.table(None)
+    assert all(
+        now[f"spec/systems/{name}.py"][kind] > 10
+        for name in ("controller", "replication")
+        for kind in (lines.IMPORTS, lines.DOMAINS, lines.CONSTANTS, lines.ACTIONS, lines.PROPERTIES)
+    )
+    assert {"spec/language", "statemachines"} <= now.keys()
