@@ -1,7 +1,7 @@
 """The engines of this project, a hand-written search and SPIN on one model, in one table.
 
-`python -m benchmarks.compare 3-2-2-2` is brokers, log size, records, highest leader epoch. Whoever counts otherwise
-than the others is reported, and the exit code is 1.
+`python -m benchmarks.compare 3-2-2-2` is brokers, log size, records, highest leader epoch. A program that counts
+otherwise than the others is reported, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ RUNS: Final[Mapping[str, Callable[[Bounds], Row]]] = {
 
 
 def alone(run: Callable[[Bounds], Row], bounds: Bounds) -> Row:
-    """In a process of its own, so that nobody pays for another's memory."""
+    """Run in a process of its own, so that no program is measured with another's memory."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
         return process.submit(run, bounds).result()
 

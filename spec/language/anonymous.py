@@ -1,8 +1,8 @@
-"""Values without a face: in place of interchangeable ones they show who tells these apart.
+"""Anonymous values: in place of interchangeable ones they find the action or property that tells these apart.
 
-They are equal or not, can be put into sets, stand as keys, and that is all. Whoever orders them, counts with them or
-compares one with a value of its own gets `ToldApart`. Only conversions are free, for real code writes ids into paths
-and reads them with `int`: `str` gives the name, and `int` a number that is equal to this value and no other. Who
+They are equal or not, can be put into sets, stand as keys, and that is all. Code that orders them, counts with them
+or compares one with a constant gets `ToldApart`. Only conversions are free, for real code writes ids into paths and
+reads them with `int`: `str` gives the name, and `int` a number that is equal to this value and no other. Code that
 then orders the names or the numbers is not found here.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 from spec.language.errors import SpecificationError
 
 NUMBERS: Final = 10**9
-"""From here on, integers stand for values without a face."""
+"""From here on, integers stand for anonymous values."""
 
 
 class ToldApart(SpecificationError):
@@ -23,7 +23,7 @@ class ToldApart(SpecificationError):
 
 
 class Anonymous:
-    """One of the interchangeable values of a sort, as little as can be of it."""
+    """One of the interchangeable values of a sort, of which only equality can be asked."""
 
     __slots__ = ("_values", "sort", "value")
 
@@ -70,13 +70,13 @@ _open = 0
 
 
 def values_are_anonymous() -> bool:
-    """Whether interchangeable values have no face just now."""
+    """Whether interchangeable values are anonymous just now."""
     return bool(_open)
 
 
 @contextmanager
 def anonymity() -> Iterator[None]:
-    """While it is open, `interchangeable` gives values without a face."""
+    """While it is open, `interchangeable` gives anonymous values."""
     global _open
     _open += 1
     try:

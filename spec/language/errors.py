@@ -1,4 +1,4 @@
-"""What can go wrong between a specification, its author and whoever checks it."""
+"""Errors of specifications, of arguments and of the environment; and how values are shown in messages."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class AssumptionViolated(Exception):
 
 
 class EnvironmentFailed(Exception):
-    """What an exploration stands on gave way while it went on: a disk that is full, a Java that died.
+    """The environment failed while an exploration went on: a disk is full, a Java has died.
 
-    One line says what it was; what is kept, and how to go on.
+    One line says what failed; another what is kept, and how to go on.
     """
 
     def __init__(self, wrong: str, kept: str):

@@ -1,4 +1,4 @@
-"""Listing: values that are gone through one by one, in their order, and never without end.
+"""Listing: values are iterated in their order, and never without end.
 
 Whatever an author hands over is counted before it is listed, so that a slip, `range(10**12)` or an endless
 iterator, costs a line and neither the memory nor the time.
@@ -48,10 +48,10 @@ def listed(values: Iterable[T]) -> tuple[T, ...]:
 
 
 def within(number: int, what: object, of: str, *, at_least: bool = False) -> None:
-    """Refuse to list what is more than can be listed.
+    """Require that so many values can be listed.
 
     Raises:
-        SpecificationError: it is.
+        SpecificationError: they are too many.
     """
     if number > LISTED:
         more = f"more than {LISTED:,}" if at_least else counted(number)

@@ -183,7 +183,7 @@ class Sizes:
 def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, Any]:
     """The types with which the fields of a class, or the parameters of a function, are annotated.
 
-    From then on they stand there instead of their names: who is sent a class does not know those.
+    From then on they stand there instead of their names, which a process to which the class is sent does not know.
 
     Raises:
         SpecificationError: a name that is not known where they are defined.

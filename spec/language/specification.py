@@ -1,10 +1,10 @@
-"""`Specification`: the class whose methods, marked by the words, are a system.
+"""`Specification`: the class that a system is written as, its rules as methods marked by the words of the language.
 
-In the order of a TLA+ module: constants and assumptions, variables, the initial state, actions, properties; and
+The order is that of a TLA+ module: constants and assumptions, variables, the initial state, actions, properties; and
 views, which say what a state means.
 An instance is the system under given constants. It holds nothing but them, and so refuses to be assigned to.
 
-Variants by difference: a subclass overrides what changed. It may fix constants in its head,
+A variant is a subclass that overrides what differs. It may fix constants in its head,
 `class Unfenced(Lease, fencing=False)`, and then `Lease.of(fencing=False)` finds it. Constants in its body are its
 own: `Lease.of` takes them where it finds this variant.
 """
@@ -29,11 +29,11 @@ class Specification(Part[S]):
     """
 
     name: ClassVar[str] = ""
-    """What the system is called, and its variants; without one, the class's name in small letters."""
+    """The name of the system and of its variants; by default the class's name in small letters."""
     leaves_out: ClassVar[str] = ""
     """In one line, what the model leaves out. It is printed beside every verdict."""
     deadlock: ClassVar[bool] = False
-    """Whether a state without an enabled action is an error here even if nobody asks."""
+    """Whether a state without an enabled action is an error even if a check is not asked to look for it."""
     releases: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Each release in order, oldest first, with the constants that it had. The last one is the default."""
 
@@ -111,18 +111,18 @@ class Specification(Part[S]):
 
     @classmethod
     def variants(cls) -> tuple[type[Self], ...]:
-        """Among whom `of` chooses: this class and all that vary it. Who fixes nothing else is nobody's variant."""
+        """The classes among which `of` chooses: this one and its variants. A subclass that fixes nothing is none."""
         varied = (subclass for subclass in cls.__subclasses__() if subclass._fixed != cls._fixed)
         return tuple(dict.fromkeys((cls, *(each for subclass in varied for each in subclass.variants()))))
 
     @classmethod
     def _default(cls) -> dict[str, Any]:
-        """The value of each constant where nobody says otherwise."""
+        """The default of each constant in this class."""
         return {name: cls._fixed.get(name, constant.default) for name, constant in cls.constants().items()}
 
     @classmethod
     def _fits(cls, wanted: Mapping[str, Any]) -> bool:
-        """Whether it fixes only what is wanted; a constant that nobody speaks of is wanted as it is declared."""
+        """Whether this class fixes only what is wanted; a constant without a wanted value is wanted as declared."""
         known = cls.constants()
         return all(wanted.get(name, known[name].default) == value for name, value in cls._fixed.items())
 
@@ -175,7 +175,7 @@ def _rebuild(cls: type[Specification], constants: dict[str, Any]) -> Specificati
 
 
 def title_of(cls: type[Specification]) -> str:
-    """What a class is called, and which variant it is: `lease with fencing = False`."""
+    """The name of a class, with the constants that it fixes: `lease with fencing = False`."""
     fixed = ", ".join(f"{name} = {value}" for name, value in cls._fixed.items())
     return f"{cls.name} with {fixed}" if fixed else cls.name
 
@@ -186,7 +186,7 @@ def unknown_constant(cls: type[Specification], name: str) -> UsageError:
 
 
 def _head_of(base: type) -> Mapping[str, Any]:
-    """What a class fixes in its own head."""
+    """The constants that a class fixes in its own head."""
     head: Mapping[str, Any] = vars(base).get("_head", {})
     return head
 

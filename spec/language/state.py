@@ -6,9 +6,9 @@ each key. `State` is a window on such a tuple. Assigning through it changes a wo
 
 A state is also a row of 64-bit words, and as such one integer: the slots of its cells, in order, from the most
 significant bit of the first word downwards. None lies across the border of two words; what that leaves free is
-0. Integers are ordered as the tuples of codes are, and words can be read slot by slot by who knows no Python.
+0. Integers are ordered as the tuples of codes are, and compiled code can read words slot by slot.
 
-Each cell remembers the values it has met, so that checking a value against its domain, and finding its
+Each cell remembers the values that it has seen, so that checking a value against its domain, and finding its
 canonical form and its bits, is one look into a dictionary but for the first time.
 """
 
@@ -53,23 +53,23 @@ class SlotPlace(NamedTuple):
     shift: int
     """Bits of the word that lie below it."""
     name: str
-    """The part of the state that it holds: `price[fig]`, `basket{pear}`."""
+    """The part of the state that the slot holds: `price[fig]`, `basket{pear}`."""
 
     @property
     def width(self) -> int:
-        """Bits that it takes."""
+        """Bits of the slot."""
         return self.slot.width
 
 
 class Cell:
-    """One place of the state."""
+    """One cell of the state: a plain variable, or a mapping's value for one key."""
 
     def __init__(self, name: str, domain: Domain[Any], places: Iterable[SlotPlace], words: int):
         if not domain.size:
             raise SpecificationError(f"variable {name}: its domain holds nothing")
         self.name, self.domain, self.width = name, domain, domain.width
         self.places = tuple(places)
-        """Where the slots of its domain lie."""
+        """The places of the slots of its domain."""
         # Where they lie in the integer: how far each is shifted, and the mask of its codes.
         self._slots = [
             ((words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in self.places
@@ -108,7 +108,7 @@ class Cell:
         return self._meet(value)[0]
 
     def pack(self, value: Any) -> int:
-        """What a value contributes to the packed state."""
+        """The bits of a value, as they lie in the packed state."""
         return self._meet(value)[1]
 
     def unpack(self, packed: int) -> Any:
@@ -136,7 +136,7 @@ class Layout:
 
     Args:
         domains: of each variable, with what it means.
-        states: the class of what actions and properties are given.
+        states: the class of the state that actions and properties are given.
     """
 
     def __init__(
@@ -158,9 +158,9 @@ class Layout:
                 cells.append((name, domain))
                 self.variables[name] = Variable(name, doc, at, partial=False)
         self.slots = tuple(_placed(cells))
-        """Those of all cells."""
+        """The slots of all cells."""
         self.words = self.slots[-1].word + 1 if self.slots else 1
-        """Of a packed state; at least one."""
+        """Words of a packed state; at least one."""
         self.first_slot: list[int] = []
         """By cell, the index of its first slot; of a cell without slots, that of the next one."""
         self.cells: list[Cell] = []
@@ -214,7 +214,7 @@ def key_in_brackets(key: object) -> str:
 class CellRow:
     """The working copy that a State and its mappings share: the values of the cells, and which were assigned.
 
-    An engine that has its own idea of where values come from gives `values` another form.
+    An engine that records what is read (symbolic execution) gives `values` a form of its own.
     """
 
     __slots__ = ("dirty", "looked_at", "values", "writer")
@@ -222,7 +222,7 @@ class CellRow:
     def __init__(self) -> None:
         self.values: Any = []
         self.dirty: list[int] = []
-        self.writer: str | None = None  # who may write just now
+        self.writer: str | None = None  # the action that may write just now
         self.looked_at: set[int] | None = None
 
     def write(self, at: int, value: Any, name: str) -> None:
@@ -237,14 +237,14 @@ class CellRow:
 class State:
     """The variables of a specification, as attributes of the `s` that actions and properties are given.
 
-    To be subclassed: each variable is a line, `holder: ClientId | None = variable("Who has it.")`. What is said of
+    To be subclassed: each variable is a line, `holder: ClientId | None = variable("Who has it.")`. What depends on
     several of them is a method.
     """
 
     _layout: Layout
     _row: CellRow
     _own: Mapping[str, Variable]
-    """Its variables; those of parts are theirs."""
+    """Its own variables, without those of parts."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -311,7 +311,7 @@ class State:
 
 
 class Window:
-    """What an engine holds of a State: it moves it from state to state, and takes what was assigned."""
+    """An engine's handle of a State: it moves the State from state to state, and takes what was assigned."""
 
     __slots__ = ("_base", "_row", "layout", "s")
 
@@ -322,7 +322,7 @@ class Window:
         self._base: Values = ()
 
     def load(self, values: Values) -> State:
-        """Look at this state; what was assigned before is gone."""
+        """Put the window on this state; what was assigned before is gone."""
         self._base = values
         self._row.values[:] = values
         self._row.dirty.clear()
@@ -336,7 +336,7 @@ class Window:
         row.dirty.clear()
 
     def writable(self, writer: str | None) -> None:
-        """Let it be assigned to, in the name of this action; None: by nobody."""
+        """Let this action assign to the state; with None nothing may."""
         self._row.writer = writer
 
     def changed(self) -> Values:
@@ -360,7 +360,7 @@ class Window:
         }
 
     def watch(self) -> set[int]:
-        """From now on, gather the cells that are looked at."""
+        """From now on, gather the cells that are read, and return the growing set of them."""
         self._row.looked_at = set()
         return self._row.looked_at
 
@@ -376,7 +376,7 @@ def _plain(name: str, at: int) -> property:
 
 
 def _missing(name: str) -> property:
-    """What is declared, and does not exist under these constants."""
+    """A variable that is declared, and does not exist under these constants."""
 
     def get(self: State) -> Any:
         raise SpecificationError(self._unknown(name))

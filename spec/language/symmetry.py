@@ -1,9 +1,10 @@
 """Interchangeable values: which domains have them, and where a permutation of them takes values and codes.
 
-A system whose servers all do the same goes on doing it when they exchange their names. What exchanges them is a
-*permutation*; it acts on a value through the domain, part by part. Of the leaves it moves those that are of the
-sort, or made from it: a session of server 0 becomes the session of server 1 with the same number, and a path with
-its name in it the path with the other's. All other leaves stay, so integers drawn from a plain range never move.
+A *sort* of interchangeable values is what Murphi calls a scalarset and TLC a symmetry set. A system whose servers
+all do the same goes on doing it when they exchange their names. What exchanges them is a *permutation*; it acts on a
+value through the domain, part by part. Of the leaves it moves those that are of the sort, or made from it: a session
+of server 0 becomes the session of server 1 with the same number, and a path with its name in it the path with the
+other's. All other leaves stay, so integers drawn from a plain range never move.
 
 In the flattened form a permutation takes the code of each slot, through a table, to a slot; so a state is
 permuted without being unpacked.

@@ -1,4 +1,4 @@
-"""The words a specification is written in: constants, variables, actions, properties, views, what is said in them.
+"""The words of the language: constants, variables, actions, properties, views, and what is called within them.
 
 A word only marks what it stands before; `Specification` collects the marks. An overriding method needs no
 second mark, so a variant overrides an action as it would any method, and `name = None` removes one.
@@ -31,8 +31,8 @@ def require(condition: object) -> None:
 
 
 def bound(condition: object) -> None:
-    """What only keeps the search finite. It disables like `require`, but a state that it closes is no deadlock,
-    and a replay runs without it.
+    """A guard that only keeps the search finite (a state constraint). It disables like `require`, but a state that it
+    closes is no deadlock, and a replay runs without it.
     """
     if not condition and bounds_are_on():
         raise Bounded
@@ -42,9 +42,9 @@ _narrators: list[Callable[[str], None]] = []
 
 
 def say(sentence: str) -> None:
-    """A word for whoever reads a trace, about what this step turned out to be. It changes nothing.
+    """A sentence for the reader of a trace, about what this step turned out to be. It changes nothing.
 
-    Sentences are heard only while a counterexample is told, so they must not be built from the state.
+    Sentences are heard only while a counterexample is printed, so they must not be built from the state.
     """
     if _narrators:
         _narrators[-1](sentence)
@@ -67,7 +67,7 @@ _unbounded = 0
 
 
 def bounds_are_on() -> bool:
-    """Whether `bound` forbids anything just now."""
+    """Whether `bound` disables actions just now."""
     return not _unbounded
 
 
@@ -87,7 +87,7 @@ class without_bounds:  # noqa: N801 - reads as the word it is
 
 
 class Step(NamedTuple):
-    """Who did what: an action and its parameters."""
+    """A step by name: an action and its parameters."""
 
     action: str
     parameters: Mapping[str, Any]
@@ -290,9 +290,9 @@ sometimes = _Word(
 )
 view = _Word(
     "view",
-    """A sentence about a state, `(self, s, **parameters) -> str`, for whoever reads a trace: there it stands where it
-    becomes another than it was; empty where there is nothing to be said. It is looked at only when a trace is
-    told, and whatever it does changes no figure and no verdict.""",
+    """A sentence about a state, `(self, s, **parameters) -> str`, for the reader of a trace: it is printed where it
+    becomes another than it was; it is empty where there is nothing to say. It is evaluated only when a trace is
+    printed, and changes no statistics and no verdict.""",
 )
 assumption = _Word(
     "assumption",
@@ -358,7 +358,7 @@ def plain(value: Any) -> Any:
 
 
 def constant(default: Any, doc: str, *, at_least: int | None = None, at_most: int | None = None) -> Any:
-    """A constant, with the default that the specification has when nobody says otherwise. Immutable."""
+    """A constant, with its default. Immutable."""
     return _constant(default, doc, False, None, at_least, at_most)
 
 

@@ -1,4 +1,4 @@
-"""The parts of the Spark engine, each by itself: what is known, what is sent, and what is too large to be learned."""
+"""The modules of the Spark engine, each by itself: visited buckets, what is sent, what is too large to be learned."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def new_to(visited_buckets: VisitedBuckets, states: list[bytes], action: int = 0
 ALL = [state for states in LEVELS for state in states]
 
 
-# What is known.
+# Visited buckets.
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
@@ -454,7 +454,7 @@ def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypat
 
 def test_a_level_of_one_state_is_one_share(run: RunDirectory) -> None:
     """Whoever else could do something does not."""
-    assert [[(piece.stop - piece.start) for piece in share] for share in shares(run, 1, 4)] == [[1]]
+    assert [[(each.stop - each.start) for each in share] for share in shares(run, 1, 4)] == [[1]]
 
 
 def test_a_specification_that_goes_along_keeps_its_order() -> None:

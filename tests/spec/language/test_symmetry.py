@@ -225,7 +225,7 @@ def test_what_is_not_there_stays_so() -> None:
     assert moved(PossiblyDomain(BROKERS), ABSENT, TURN) is ABSENT
 
 
-# Without a face.
+# Anonymous values.
 
 
 def test_values_without_a_face_are_equal_or_not() -> None:
