@@ -61,7 +61,7 @@ class Anomaly:
         """What each side comes out as, each explored when it is asked for; after an interruption comes none.
 
         Args:
-            ask: who explores; it is called as `spec.checking.check` is.
+            ask: the function that explores, called as `spec.checking.check` is.
             options: what else to give it: `engine`, `max_states`, `max_depth`, `on_progress`.
         """
         release = None if self.release is None else release_named(self.release, system_named(self.system).releases)

@@ -35,7 +35,7 @@ class _Count(click.IntRange):
 
 
 class _Text(click.types.StringParamType):
-    """What says nothing if it is empty."""
+    """A text that must not be empty."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value.strip():
@@ -75,7 +75,7 @@ COUNT, TEXT, PLACE = _Count(min=1), _Text(), _Place(path_type=Path)
 
 
 def _size(context: click.Context, option: click.Parameter, written: str | None) -> int | None:
-    """Bytes, as a person writes them."""
+    """Bytes of a size as a person writes it."""
     from spec.checking.memory import size_of
 
     if written is None:
@@ -112,7 +112,7 @@ DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothi
 
 
 def of_a_system(command: Command) -> Command:
-    """Let a command have what says which system is meant, under which constants."""
+    """Give a command the argument and options that name a system and its constants."""
     for option in reversed(
         [
             click.argument("system", type=TEXT),
@@ -246,7 +246,7 @@ def _explored(subject: Specification, **options: Any) -> Result:
 
 
 def _watched(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
-    """What is found, watched on stderr, where all goes that is printed meanwhile."""
+    """What is found. Progress is shown on stderr, to which everything goes that is printed meanwhile."""
     from spec.checking import EvaluationFailed
     from spec.failures import failure_in
     from spec.loading import answering_for

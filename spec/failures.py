@@ -26,7 +26,7 @@ ENVIRONMENT: Final = 74
 EVALUATION: Final = 75
 INTERRUPTED: Final = 130
 FAULT: Final = 1
-"""As Python has it for an exception that nobody catches."""
+"""As Python has it for an exception that is not caught."""
 
 
 class Failure(Exception):
@@ -73,7 +73,7 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 def failure_in(system: type[Specification], error: EvaluationFailed) -> Failure:
-    """What it means that an action or property of a system failed, with where that is and the way there."""
+    """What it means that an action or property of a system failed, with the state and the trace there."""
     from spec.checking.model import ExitAttempted
     from spec.loading import place_in
 

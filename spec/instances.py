@@ -1,4 +1,4 @@
-"""The named instances of `instances.toml`: systems under given constants, and the figures they are known to have."""
+"""Pinned instances, those of `instances.toml`: systems under given constants, and the figures they must have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spec.loading import system_named, under
 
 @dataclass(frozen=True)
 class PinnedInstance:
-    """One entry of the file."""
+    """One entry of the file: a named instance and its pinned figures."""
 
     name: str
     system: str
@@ -47,7 +47,7 @@ class PinnedInstance:
         )
 
     def figures(self) -> dict[str, Any]:
-        """What is claimed."""
+        """The figures that are claimed."""
         return {
             "verdict": self.verdict,
             "distinct_states": self.distinct_states,
@@ -58,7 +58,7 @@ class PinnedInstance:
 
 
 def figures_of(result: Result) -> dict[str, Any]:
-    """What was found, in the form in which it is claimed."""
+    """The figures of a result, in the form of `PinnedInstance.figures`."""
     return {
         "verdict": result.verdict,
         "distinct_states": result.distinct_states,

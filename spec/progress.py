@@ -1,6 +1,6 @@
 """How far an exploration or a simulation is, on stderr: a bar on a terminal, elsewhere a line every few seconds.
 
-Whoever is quick sees nothing of it; at the end of the others stands a line with what it came to.
+A quick command shows nothing of it; a slower one ends with a line that has its final statistics.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, TextIO
 
 from spec.checking.exploration import Statistics
-from spec.checking.memory import Seen
+from spec.checking.memory import MemoryGauge
 from spec.checking.simulation import SimulationStatistics
 
 BAR = 10
@@ -38,7 +38,7 @@ class Progress:
         self._last: Statistics | SimulationStatistics | None = None
         self._shown = False
         self._doing = ""
-        self._seen = Seen()
+        self._seen = MemoryGauge()
         self._lock = Lock()
 
     def __enter__(self) -> Progress:
@@ -72,7 +72,7 @@ class Progress:
                 self._print(statistics)
 
     def _say(self, doing: str) -> None:
-        """On a line of its own, at once: nobody should wait without knowing for what."""
+        """Print what is done on a line of its own, at once: a person should know what there is to wait for."""
         if self._console is not None:
             self._console.print(doing)
         else:
@@ -133,7 +133,7 @@ def line(statistics: Statistics | SimulationStatistics, taken: int, width: int =
 
 
 Phrase = tuple[int, str]
-"""A figure in words, and how soon it is left out: the highest number first."""
+"""How soon a figure is left out, the highest number first; and the figure in words."""
 
 
 def _told_of_walks(statistics: SimulationStatistics, taken: int) -> Iterator[Phrase]:

@@ -1,4 +1,4 @@
-"""Stdout and stderr of the command: a result reaches its reader, and what reads nothing more stops nothing.
+"""Stdout and stderr of the command: a result reaches its reader, and a reader that has gone stops nothing.
 
 Stdout is for the result alone. While a specification is loaded and explored, whatever prints (an action, a library, a
 child process) prints to stderr (`printing_to_stderr`). Then the result is told:
@@ -6,8 +6,8 @@ child process) prints to stderr (`printing_to_stderr`). Then the result is told:
 - A reader that has enough (`| head -1`) is no error: the rest is dropped, and the exit code is that of the result.
 - Where stdout cannot be written (full, closed), the result goes to stderr, and the command ends with `Unwritable`.
 
-Stderr is for a person who watches. If it is full or closed, nobody watches, and that changes nothing: the verdict is
-told on stdout all the same. A character that a stream cannot encode is written as its escape.
+Stderr is for a person who watches. If it is full or closed, no person watches, and that changes nothing: the verdict
+is printed to stdout all the same. A character that a stream cannot encode is written as its escape.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Stderr(io.FileIO):
 
 
 def take_over() -> None:
-    """Make the streams of this process behave as said above; those that somebody else has put there stay."""
+    """Make the streams of this process behave as said above; those that other code has put there stay."""
     for descriptor in range(3):
         _stand_in(descriptor)
     if sys.stdout is sys.__stdout__:
@@ -73,7 +73,7 @@ _showwarning = warnings.showwarning
 
 
 def _shown(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """What is told of the environment is told on a line; other warnings come with their line of source."""
+    """Warnings of the environment take one line; other warnings come with their line of source."""
     if issubclass(category, EnvironmentWarning):
         click.echo(f"Warning: {message}", err=True)
     else:
@@ -114,7 +114,7 @@ def tell(result: str) -> None:
 
 @contextmanager
 def printing_to_stderr() -> Iterator[None]:
-    """What is printed meanwhile goes to stderr, also by child processes and by what knows only descriptors."""
+    """What is printed while this is open goes to stderr, also from child processes and what writes to descriptors."""
     stdout = sys.stdout
     stdout.flush()
     with redirect_stdout(sys.stderr):

@@ -1,7 +1,7 @@
-"""Arguments: what a caller gives to the checkers, in the one form that they go on with, or refused in one line.
+"""Arguments of the checkers: each is converted to one form, or refused in one line.
 
-The command line gives what it has read already; a notebook gives what lies at hand: a class for an instance, one name
-for several, an integer of numpy's, a path as a string. What can mean only one thing is taken for that.
+The command line gives them in that form; a notebook may give a class for an instance, one name for several, an
+integer of numpy's, a path as a string. What can mean only one thing is taken for that.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from spec.language.specification import Specification
 Given = Specification | type[Specification]
 """A specification; a class is taken for an instance with its defaults."""
 Directory = str | os.PathLike[str]
-"""A directory."""
+"""The path of a directory."""
 MOST_WORKERS: Final = 1_024
-"""More threads or tasks than that are a slip of the pen: each of them takes memory of its own."""
+"""More threads or tasks than that are a mistake: each of them takes memory of its own."""
 
 
 def specification(given: object, release: object = None) -> Specification:
@@ -88,7 +88,7 @@ def bound(of: str, given: object) -> int | None:
 
 
 def workers(given: object) -> int | None:
-    """How many work at once; None for as many as there are cores.
+    """How many workers there are; None for as many as there are cores.
 
     Raises:
         UsageError: it is no such number.
@@ -97,7 +97,7 @@ def workers(given: object) -> int | None:
 
 
 def memory(given: object) -> int | None:
-    """Bytes, or a size as a person writes it; None for what the engine takes by itself.
+    """Bytes, or a size as a person writes it; None for the engine's default.
 
     Raises:
         UsageError: it is neither.

@@ -1,7 +1,7 @@
-"""The engine that is chosen where none is named: each as soon as it is worth its start, and as long as it can.
+"""The default engine: tiered execution by the other engines, each as soon as it is worth its start.
 
-This is tiered execution: the reference engine begins (`first_tier`), the local engine follows as long as memory
-lasts, then Spark with what memory there is. What they find is the same.
+The reference engine begins (`first_tier`), the local engine follows as long as memory lasts, then Spark with what
+memory there is. What they find is the same.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class AutoEngine:
                 return replace(found, kept=too_little + resuming)
             from spec.checking.spark.engine import MORE, SparkEngine
 
-            gc.collect()  # all that the local engine has
+            gc.collect()  # what the local engine had
             self.name = "spark"
             compile_seconds = found.compile_seconds
             spark = SparkEngine(path, resume=True, workers=self.workers, memory=self.memory)

@@ -18,7 +18,7 @@ from spec.language.errors import UsageError
 WHERE_TO_GO_ON: Final[Mapping[str, str]] = {
     "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory",
 }
-"""For bounds that another engine does not have."""
+"""By bound: another engine or option that goes further."""
 
 
 def silent(statistics: Statistics) -> None:
@@ -56,7 +56,7 @@ def check(
     Raises:
         UsageError: an unknown property, an engine that cannot be had, an action or property without the symmetry, an
             argument that is out of range or means nothing.
-        EvaluationFailed: an action or property raised, or did what it must not; with the shortest way there.
+        EvaluationFailed: an action or property raised, or did what it must not; with the shortest trace there.
         EnvironmentFailed: a disk is full, a Java has died, or the like.
         SpecificationError: the specification is not well made.
     """
@@ -73,7 +73,7 @@ def check(
 
 
 def _engine(given: Engine | type[Engine] | str) -> Engine:
-    """The engine that is meant; of a class, one as it comes."""
+    """The engine that is given, or made with its defaults from a class or a name."""
     if isinstance(given, str):
         return engine_named(given)
     if not callable(getattr(given, "explore", None)):

@@ -125,7 +125,7 @@ def path_to(
     sought = {0: PackedDiscovery(level, PathEnd(state))}
     ((packed, choices),) = packed_paths(sought, find_predecessors).values()
     states = [_unpacked(model, each) for each in packed]
-    return symmetry.way_through(states) if symmetry else (states[0], choices)
+    return symmetry.path_through(states) if symmetry else (states[0], choices)
 
 
 def _unpacked(model: Model, packed: bytes) -> Values:

@@ -1,4 +1,4 @@
-"""What is asked of an engine, and what it gives back: the contract that all engines keep.
+"""The contract of all engines: the options that an exploration is given, and what it gives back.
 
 An engine goes through the states breadth-first, in whole levels: level 1 is the initial states, and expanding
 level n whole gives level n + 1. A property is decided in the level in which its first discovery is complete, so
@@ -36,10 +36,10 @@ class Options:
 
 
 class Statistics(NamedTuple):
-    """How far an exploration has come."""
+    """Statistics of an exploration, at its end or so far."""
 
     depth: int
-    """Of the deepest level that is complete."""
+    """The deepest level that is complete; initial states are level 1."""
     generated: int
     """Initial states and successors, each time one is found."""
     distinct: int
@@ -47,23 +47,23 @@ class Statistics(NamedTuple):
     """States found and not yet expanded."""
     seconds: float
     bytes_per_state: float | None = None
-    """Allocated for the visited set by distinct states; None where an engine cannot tell."""
+    """Bytes allocated for the visited set by distinct states; None where an engine does not measure them."""
     in_python: float | None = None
     """The share of the time, 0 to 1, in which actions and properties were run; None where nothing else is done."""
     doing: str = ""
     """What is done before states are explored, or beside it: compiling."""
     evaluating: str = ""
-    """An evaluation that takes long: for how many seconds, which one, and in which state."""
+    """If one evaluation takes long: its seconds so far, what is evaluated, and in which state."""
 
 
 OnProgress = Callable[[Statistics], None]
-"""Told now and then how far it is; it decides itself what to show. Of an evaluation that takes long it is told from
-another thread."""
+"""Called with statistics now and then, and decides itself what to show. Of an evaluation that takes long it is told
+from another thread."""
 
 
 @dataclass
 class Coverage:
-    """How one action took part, see `ActionResult`."""
+    """Counts of one action, see `ActionResult`."""
 
     enabled: int = 0
     taken: int = 0
@@ -93,7 +93,7 @@ class Exploration:
     compile_seconds: float = 0.0
     """What compiling took, before or beside exploring, beyond the seconds of `statistics`; 0 if all was there."""
     kept: str = ""
-    """For a run that was interrupted or reached the memory: how one goes on with it; empty if nothing was kept."""
+    """For a run that was interrupted or out of memory: how to resume it; empty if nothing was kept."""
 
 
 class Engine(Protocol):
@@ -106,7 +106,7 @@ class Engine(Protocol):
 
 
 def split(model: Model, numbers: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The properties to look at in states, and those to look at in steps."""
+    """The numbers of properties of states, and those of properties of steps, without `type_ok` and deadlock."""
     plain = [n for n in numbers if model.properties[n].name not in {TYPE_OK, DEADLOCK}]
     return (
         tuple(n for n in plain if not model.properties[n].over_steps),

@@ -18,14 +18,14 @@ class Image(NamedTuple):
     source: int
     """The slot whose code is taken."""
     codes: tuple[int, ...]
-    """What becomes of it, by code."""
+    """By code, the code that takes its place."""
     guard: int
     """The slot that tells whether the source is in use, -1 if it always is; one not in use keeps its 0."""
     above: int
     """It is in use if the guard's code is greater."""
 
     def of(self, codes: Sequence[int]) -> int:
-        """The code, of a state with these codes."""
+        """The code that this puts into its slot, for a state with these codes."""
         code = codes[self.source]
         return self.codes[code] if self.guard < 0 or codes[self.guard] > self.above else code
 

@@ -1,4 +1,4 @@
-"""Interrupts: Ctrl-C waits while threads are led, and comes through where it can do no harm.
+"""Interrupts: signals are deferred while threads are started and awaited, and delivered where they do no harm.
 
 Python runs the handler of a signal in the main thread, between any two of its instructions, and that of Ctrl-C raises
 there. Locks of `threading` and `concurrent.futures` are taken by functions written in Python: one that is interrupted
@@ -19,29 +19,29 @@ Handler = Callable[[int, FrameType | None], Any]
 SIGNALS: Final = tuple(signal.valid_signals())
 
 
-def _nobody() -> None:
-    """Nobody is waiting."""
+def _not_waiting() -> None:
+    """There is no call to end."""
 
 
-class Held:
-    """While this is open, in a `with` statement, signals wait for their handlers. In other threads there are none.
+class DeferredSignals:
+    """While this is open, in a `with` statement, signals wait for their handlers. Only the main thread has signals.
 
     Args:
-        wake: called when one begins to wait, in the midst of whatever the main thread is at: to end a call in which
-            that waits itself. It must not take a lock.
+        wake: called when a signal begins to wait, between any two instructions of the main thread: it ends a call in
+            which that thread is waiting. It must not take a lock.
     """
 
-    def __init__(self, wake: Callable[[], None] = _nobody):
+    def __init__(self, wake: Callable[[], None] = _not_waiting):
         self.wake = wake
         self._handlers: dict[int, Handler] = {}
         self._waiting: list[tuple[int, FrameType | None]] = []
 
-    def __enter__(self) -> Held:
+    def __enter__(self) -> DeferredSignals:
         if current_thread() is main_thread():
             self._handlers = {each: found for each in SIGNALS if callable(found := signal.getsignal(each))}
             try:
                 self._hold()
-            except BaseException:  # of one that is not held yet
+            except BaseException:  # raised by the handler of a signal that is not deferred yet
                 self._let_go()
                 raise
         return self
@@ -54,14 +54,14 @@ class Held:
         self.deliver()
 
     def deliver(self) -> None:
-        """Let the handlers run of what waits; what they raise is raised here."""
+        """Run the handlers of the signals that wait; what they raise is raised here."""
         while self._waiting:
             number, frame = self._waiting.pop(0)
             self._handlers[number](number, frame)
 
     @contextmanager
     def through(self) -> Iterator[None]:
-        """Meanwhile nothing waits: for what may take for ever."""
+        """While this is open, signals are handled at once again: for what may take for ever."""
         try:
             self._let_go()
             self.deliver()

@@ -1,4 +1,4 @@
-"""The least of an orbit, for a group that is small enough to be listed.
+"""The least packed state of an orbit, for a group that is small enough to be listed.
 
 The permutations are not tried out one by one: they stand in a tree, in which those that put the same into the first
 slots share a branch, and slot by slot only the branches with the least code are followed. What names no broker, such
@@ -26,7 +26,7 @@ class PermutationNode:
 
     @cached_property
     def branches(self) -> tuple[tuple[Image, PermutationNode], ...]:
-        """What they put into this slot, and who does. None behind the last slot."""
+        """What these permutations put into this slot, each with those that do. None behind the last slot."""
         if self._slot == len(self._images[0]):
             return ()
         found: dict[Image, list[int]] = {}
@@ -53,7 +53,7 @@ class Least:
         return self._codes.pack(image.of(codes) for image in self.images[self._best(codes)])
 
     def _best(self, codes: Sequence[int]) -> int:
-        """A permutation that takes a state there."""
+        """A permutation that takes a state to the least of its orbit."""
         left = [self.tree]
         while len(left) > 1 or len(left[0].permutations) > 1:
             if len(left) == 1 and len(left[0].branches) == 1:  # nothing to compare

@@ -1,4 +1,4 @@
-"""The limits of what can be explored on decision tables: what of a model is too large to be packed and learned.
+"""Limits of decision tables: what makes a model too large to be packed and learned.
 
 They follow from how a node of a table is written (`local.tables`, `local.kernels`), and are asked for before
 anything is compiled. The reference engine has none of them.
@@ -15,22 +15,22 @@ from spec.language.listing import counted
 from spec.language.state import WORD
 
 WORDS: Final = 127
-"""Of a state, at most. A node names a register in 8 bits: a word of the state, of the one before, or the step."""
+"""Of a state at most. A node names a register in 8 bits: a word of the state, of the one before, or the step."""
 SLOT: Final = 16
 """Bits of a slot, at most. A node has an edge for each value."""
 INSTANCES: Final = (1 << 16) - 1
-"""Of an action, fewer than that. A step is told in two numbers of 16 bits, the action's and the instance's."""
+"""An action has fewer instances. A step is told in two numbers of 16 bits, the action's and the instance's."""
 ACTIONS: Final = INSTANCES
-"""Fewer than that."""
+"""A model has fewer actions."""
 NAMED: Final = 3
 """Variables that are named when a state is too wide."""
 
 
 def refuse_too_large(model: Model) -> None:
-    """See that the tables can hold a model.
+    """Require that decision tables can hold a model.
 
     Raises:
-        UsageError: they cannot.
+        UsageError: they cannot; it says what is too large.
     """
     if wrong := too_large(model):
         raise UsageError(f"{wrong}. Or ask for --engine reference, which has no such limit")
@@ -64,7 +64,7 @@ def too_large(model: Model) -> str:
 
 
 def _widest(model: Model) -> str:
-    """The variables that take most, and how much."""
+    """The widest variables and their bits, in words."""
     bits = Counter[str]()
     for name, variable in model.layout.variables.items():
         cells = [variable.at] if isinstance(variable.at, int) else variable.at.values()

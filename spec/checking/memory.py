@@ -1,7 +1,7 @@
-"""Memory: what this process and all that it started have taken of the machine, and how much they may.
+"""Memory: how much of the machine this process and its descendants have taken, and how much they may take.
 
-It is counted as the sum of PSS, in which a page that several processes share is divided among them: what would come
-free if all of them ended. A budget is a promise about that sum.
+It is counted as the sum of PSS, the proportional set size, in which a page that several processes share is divided
+among them: what would come free if all of them ended. A budget is a promise about that sum.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from spec.language.errors import UsageError
 
 MB: Final = 1 << 20
 LIBRARIES: Final = 640 * MB
-"""Address space, most of which nothing ever lies in: of numpy, LLVM and Arrow, and of the first states."""
+"""Address space, most of which is never used: of numpy, LLVM and Arrow, and of the first states."""
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 class OutOfMemory(Exception):
-    """More would be taken than may be."""
+    """More memory would be taken than the budget allows."""
 
 
 class Budget:
-    """What may be taken by this process, and by those that it starts as far as they keep to their parts.
+    """The memory that this process may take, with those that it starts if they keep to their quotas.
 
     Args:
         size: in bytes; by default what is taken already, and half of what is left of the machine.
@@ -44,25 +44,25 @@ class Budget:
                 f"--memory {written(size)}: more than there is, which is {written(there_is)}; leave some to others"
             )
         self.asked = size is not None
-        """Whether somebody asked for this size."""
+        """Whether this size was given, and is not the default."""
         self.size = size if size is not None else own() + _half(there_is - own())
 
     @property
     def left(self) -> int:
-        """Bytes that may be taken yet; below 0 if too many are."""
+        """Bytes that may still be taken; below 0 if too many are."""
         return self.size - own()
 
     def require(self, needed: int, whom: str) -> None:
-        """See that so many bytes may be taken yet.
+        """Require that so many bytes may still be taken.
 
         Raises:
-            UsageError: they may not; it says with which budget they might be.
+            UsageError: they may not; it says which budget would do.
         """
         if self.left < needed:
             raise self.too_little(rounded_up(self.size - self.left + needed), whom)
 
     def too_little(self, least: int, whom: str) -> UsageError:
-        """That the budget is below the least with which an engine runs."""
+        """The error that the budget is below the least with which an engine runs."""
         name = "--memory" if self.asked else "memory:"
         return UsageError(
             f"{name} {written(self.size)}: the least in which {whom} can explore this is {written(least)}"
@@ -70,18 +70,18 @@ class Budget:
 
 
 def rounded_up(size: int) -> int:
-    """Up to a number that a person might write; a little more than it is, for no process takes the same twice."""
+    """Rounded up to a number that a person might write, and a little more: no process takes the same twice."""
     step = 32 * MB
     return -(-size * 17 // (16 * step)) * step
 
 
 def _half(left: int) -> int:
-    """What of so many bytes is taken if nobody says how much; of address space less, as it is reserved in advance."""
+    """The default share of so many bytes; it is smaller of address space, which is reserved in advance."""
     addressable = address_space()
     return max(0, left // 2 if addressable is None else min(left // 2, addressable // 3))
 
 
-# What is taken.
+# Memory that is taken.
 
 
 def own() -> int:
@@ -95,7 +95,7 @@ def own() -> int:
 
 
 def private() -> int:
-    """Bytes of this process that come from no file: of these a process that was forked shares less and less."""
+    """Bytes of this process that come from no file: a forked process shares less and less of these."""
     try:
         with open("/proc/self/statm", "rb") as file:
             fields = file.read().split()
@@ -114,11 +114,11 @@ def of_tree(root: int | None = None) -> int:
     return sum(map(of_process, tree(os.getpid()))) or own()
 
 
-class Seen:
-    """What the tree of this process has taken, as it was seen last: it is looked at as often as that is cheap."""
+class MemoryGauge:
+    """Measures what the tree of this process has taken, as often as that is cheap."""
 
     SHARE: Final = 50
-    """One part of so many of the time may be spent in looking."""
+    """The reciprocal of the share of time that may be spent on measuring."""
 
     def __init__(self) -> None:
         self._last, self._again = 0, 0.0
@@ -162,11 +162,11 @@ def _listed(path: str) -> list[str]:
         return []
 
 
-# What there is.
+# Memory that there is.
 
 
 def total() -> int:
-    """Bytes that this process and what it starts can have: of the machine, or of the part that it is confined to."""
+    """Bytes that this process and its descendants can have: those of the machine, or of its control group."""
     machine = PAGE * os.sysconf("SC_PHYS_PAGES")
     return min([machine, *confined(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))])
 
@@ -218,7 +218,7 @@ def address_space() -> int | None:
 
 
 def require_address_space() -> None:
-    """See that compiled code can be loaded at all: its libraries do not fail in words if it cannot.
+    """Require the address space that compiled code needs: its libraries fail without a message if it is missing.
 
     Raises:
         UsageError: there is too little address space.
@@ -231,7 +231,7 @@ def require_address_space() -> None:
         )
 
 
-# As it is written.
+# Sizes as a person writes them.
 
 
 def size_of(text: str) -> int | None:

@@ -1,10 +1,10 @@
-"""What a notebook shows of an answer: the text that `print` gives, not the short name that stands in a list."""
+"""What a notebook shows of a result: the text that `print` gives, not the short name that stands in a list."""
 
 from __future__ import annotations
 
 
 class Shown:
-    """An answer to be read: `str` is all of it, `repr` its name on one line."""
+    """A result to be read: `str` is all of it, `repr` its name on one line."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """What Jupyter and IPython ask for, and heed before they ask for a `repr`."""

@@ -1,7 +1,7 @@
 """Packed states, many at once: an array with a row of words for each.
 
 A state is packed into as many 64-bit words as the layout has, each in big-endian bytes, so that the order of bytes
-is code order. One by one states are these bytes; many of them are rows of words, and never taken in hand.
+is code order. One state is these bytes; many of them are rows of words, and no code handles them one by one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The reference engine: breadth-first with a dict, one state after the other, nothing clever.
+"""The reference engine: breadth-first search with a dict, one state after the other, nothing clever.
 
-It stays for ever. Every other engine must give what it gives.
+It is the yardstick: every other engine must find what it finds.
 """
 
 from __future__ import annotations
@@ -180,25 +180,25 @@ class _Search:
         return states * (2 * 8 + 32 + self.model.layout.width // 7)
 
     def path_to(self, state: Values) -> Path:
-        states, choices = self.way_to(state)
+        states, choices = self.states_to(state)
         return self.symmetry.concrete(states) if self.symmetry else (states[0], choices)
 
     def failed_in(
         self, state: Values, failure: EvaluationFailed, number: int | None, looking_for: Sequence[int] = ()
     ) -> EvaluationFailed:
         """A failure in a state, with the way there; see `failing_along`."""
-        states, choices = self.way_to(state)
-        path = self.symmetry.way_through(states) if self.symmetry else (states[0], choices)
+        states, choices = self.states_to(state)
+        path = self.symmetry.path_through(states) if self.symmetry else (states[0], choices)
         return failing_along(self.model, path, failure, number, looking_for)
 
     def path_over(self, last: _Predecessor, number: int, end: int) -> Path:
         """The path whose last step is this one, where the property with this number is decided."""
-        states, choices = self.way_to(last.state)
+        states, choices = self.states_to(last.state)
         if self.symmetry:
             return self.symmetry.concrete(states, number, end)
         return states[0], [*choices, (last.action, last.instance)]
 
-    def way_to(self, state: Values) -> tuple[list[Values], list[tuple[int, int]]]:
+    def states_to(self, state: Values) -> tuple[list[Values], list[tuple[int, int]]]:
         """The states through which this one was reached, itself the last, and the steps between them."""
         states, choices = [state], list[tuple[int, int]]()
         while (predecessor := self.reached[state]) is not None:

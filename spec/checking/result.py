@@ -1,6 +1,6 @@
-"""What a question to a specification is answered with: a verdict, what it rests on, and a counterexample.
+"""Results of checks: a verdict, what it rests on, and a counterexample.
 
-`str` of an answer is the report that a person reads, `to_json` what the JSON contract has.
+`str` of a result is the report that a person reads, `to_json` what the JSON contract has.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXIT_CODES: Final[Mapping[str, int]] = {
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """What was found out about one property."""
+    """The verdict on one property."""
 
     name: str
     kind: str
@@ -47,12 +47,12 @@ class ActionResult:
     taken: int
     """Successors that it gave, those equal to their predecessor included."""
     new_states: int | None
-    """States first reached by it; this one figure depends on the order of the search. None if nobody can tell."""
+    """States first reached by it; of all counts only this one depends on the order of the search. None if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BaseResult(Shown, ABC):
-    """What the answers to all questions have."""
+    """What the results of checks and simulations have in common."""
 
     system: str
     constants: Mapping[str, Any]
@@ -65,14 +65,14 @@ class BaseResult(Shown, ABC):
     actions: tuple[ActionResult, ...]
     counterexample: Trace | None
     compile_seconds: float = 0.0
-    """How long compiling was waited for, which is done once on a machine and is no part of `seconds`."""
+    """Seconds spent waiting for a compilation, which is done once on a machine and is no part of `seconds`."""
     leaves_out: str = ""
     why: str = ""
     """Why it is no more than that, if no discovery is the reason: which bound was reached, what never happened."""
 
     @property
     def exit_code(self) -> int:
-        """What the command line exits with."""
+        """The exit code of the command line."""
         return EXIT_CODES[self.verdict]
 
     @property
@@ -97,7 +97,7 @@ class BaseResult(Shown, ABC):
 
     @abstractmethod
     def _figures(self) -> Iterator[str]:
-        """What the verdict rests on."""
+        """Lines with the statistics that the verdict rests on."""
 
     def _compiled(self) -> Iterator[str]:
         if self.compile_seconds:
@@ -135,7 +135,7 @@ def _valuation(values: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Result(BaseResult):
-    """The answer to a check."""
+    """The result of a check."""
 
     engine: str
     distinct_states: int

@@ -4,10 +4,10 @@
     level=0007/bucket=0003/states.parquet    the states of level 7 that hash to bucket 3, in code order
     _commits/0007.json                       level 7 is complete: its files, and all figures up to it
 
-A level comes to be in four steps. Each bucket's states are written to an attempt, a file with a name of its own
+A level is committed in four steps. Each bucket's states are written to an attempt, a file with a name of its own
 that begins with `_`. When all are there, the attempts that count get their final names and others are removed.
-Then the commit is written beside its place and moved there, which is what makes the level exist. Whoever dies
-in between leaves files that no commit names: nobody reads them, and `resume` removes them.
+Then the commit is written beside its place and moved there, which is what makes the level exist. A process that dies
+in between leaves files that no commit names: no engine reads them, and `resume` removes them.
 
 States are packed (see `packed`), and their bucket is that of `packed.bucket_of`.
 Names that begin with `_` are passed over by what reads Parquet, so a run that is complete is also a table with
@@ -32,27 +32,27 @@ from typing import Any, Final
 
 import numpy as np
 
-from spec.checking.interrupts import Held
+from spec.checking.interrupts import DeferredSignals
 from spec.checking.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
 from spec.language.errors import UsageError
 
 FORMAT: Final = 2
-"""Of the directory. A run of another format is refused."""
+"""Version of the directory's format. A run of another one is refused."""
 BUCKETS: Final = 16
-"""As many tasks can settle a level at once."""
+"""Buckets of a run; as many tasks can settle a level at once."""
 
 GROUP: Final = 16_384
-"""States that are read at once, at least, by who wants only some of a file."""
+"""States of a row group, the least that is read of a file at once."""
 
 ParallelMap = Callable[[Callable[[int], Any], Iterable[int]], Iterable[Any]]
-"""Calls a function with each of some numbers, as `map` does; maybe with several at once."""
+"""Calls a function with each of some numbers, as `map` does, or with several of them at once."""
 
 Identity = Mapping[str, Mapping[str, Any]]
 """What a run explores, part by part (system, constants, source, ...), each part by name; plain JSON."""
 
 
 def reached(point: str) -> None:
-    """The run has come to a point at which it may die and be resumed; tests let it die here.
+    """Mark a point at which a run may die and be resumed; tests let it die here.
 
     The points of a level are `before files`, `after files`, `before commit`, `after commit`.
     """
@@ -103,7 +103,7 @@ class Commit:
 
 
 def _arrow() -> Any:
-    """What writes and reads the files. It is loaded when there is a run to keep, as loading it takes a while."""
+    """The library of the files. It is loaded when there is a run to keep, as loading it takes a while."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -147,7 +147,7 @@ class RunDirectory:
 
     @classmethod
     def resume(cls, path: Path, identity: Identity, *, durable: bool = True) -> tuple[RunDirectory, list[Commit]]:
-        """Go on with a run: its levels, once all of them proved whole and what was never committed is removed.
+        """Resume a run: its commits, once all files proved complete and what was never committed is removed.
 
         Raises:
             UsageError: there is no run, it is of something else, or a file is not what was committed. Then the
@@ -193,9 +193,9 @@ class RunDirectory:
     def write_parts(
         self, level: int, parts: Sequence[Words], each: ParallelMap = map, at_once: int = BUCKETS
     ) -> list[LevelFile]:
-        """Write states of a level, given in parts, see `write`; `each` may see to so many buckets at once.
+        """Write states of a level, given in parts, see `write`; `each` may write so many buckets at once.
 
-        What it takes of memory beside the states is told by `writing`.
+        `writing` gives the memory that this takes beside the states.
         """
         buckets_in = [buckets_of(part, self.buckets).astype(np.uint16) for part in parts]
 
@@ -226,7 +226,7 @@ class RunDirectory:
         try:
             (folder / attempt).write_bytes(content)
         except OSError:
-            with suppress(OSError):  # a disk that is full is not to be full of what nobody reads
+            with suppress(OSError):  # a full disk should not be full of what will never be read
                 (folder / attempt).unlink(missing_ok=True)
             raise
         return LevelFile(bucket, len(states), content.size, hashlib.sha256(content).hexdigest(), attempt)
@@ -255,7 +255,7 @@ class RunDirectory:
         """The files of a level that is committed.
 
         Raises:
-            FileNotFoundError: somebody has removed the run.
+            FileNotFoundError: the run was removed.
         """
         if not self._place(level).exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
@@ -264,7 +264,7 @@ class RunDirectory:
     # Commits.
 
     def commit(self, commit: Commit) -> None:
-        """Let a level exist, whose attempts are written."""
+        """Commit a level whose attempts are written."""
         reached("after files")
         self._publish(commit)
         reached("before commit")
@@ -272,7 +272,7 @@ class RunDirectory:
         reached("after commit")
 
     def _publish(self, commit: Commit) -> None:
-        """Give the attempts that count their final names; the others were of tasks that somebody else did again."""
+        """Give the attempts that count their final names; the others are of tasks that another worker repeated."""
         level, final = self._level(commit.level), [self.file(commit.level, file.bucket) for file in commit.files]
         for file, place in zip(commit.files, final, strict=True):
             place.with_name(file.attempt).replace(place)
@@ -338,9 +338,9 @@ class RunDirectory:
         self._sync(path.parent)
 
     def _sync(self, *paths: Path) -> None:
-        """See that these files and directories survive the machine; at once, for the disk takes them together."""
+        """Flush these files and directories to disk, all together, so that they survive the machine."""
         if self.durable:
-            with Held(), ThreadPoolExecutor(len(paths)) as pool:
+            with DeferredSignals(), ThreadPoolExecutor(len(paths)) as pool:
                 list(pool.map(_sync, paths))
 
 
@@ -354,10 +354,10 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def held(path: Path, *, make: bool) -> Iterator[None]:
-    """Hold a directory, so that no other process explores in it; make it if it is not there and that is asked.
+    """Lock a directory, so that no other process explores in it; with `make`, create it if it is not there.
 
     Raises:
-        UsageError: another one does, or it is no directory.
+        UsageError: another process has locked it, or it is no directory.
     """
     try:
         if make:
@@ -383,12 +383,12 @@ def writing(states: int, words: int, buckets: int = BUCKETS) -> tuple[int, int]:
 
 
 def digest(identity: Identity) -> str:
-    """One line that stands for all that a run explores."""
+    """A digest of all that a run explores."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def difference(earlier: Identity, now: Identity) -> str:
-    """What differs first between what a run explored and what is asked now, in words; empty if nothing does."""
+    """The first difference between what a run explored and what is to be explored, in words; empty without one."""
     for part, given in now.items():
         before = earlier[part]
         for name in [*before, *(name for name in given if name not in before)]:

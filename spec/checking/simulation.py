@@ -1,6 +1,6 @@
 """`simulate`: random walks through a specification, for what is too large to be explored, or to see what happens.
 
-It proves nothing. What it finds is shrunk, and can be had again from its seed and the number of the run.
+A simulation proves nothing. What it finds is shrunk, and can be repeated from its seed and the number of the run.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from spec.checking.watchdog import Watchdog
 
 RUNS: Final = 100_000
 STEPS: Final = 100
-"""As TLC has it; most of what is known to break does so within 30."""
+"""Steps of a run by default, as in TLC; most of what is known to break does so within 30."""
 LONGEST: Final = 1_000_000
 """Steps of a run, at most."""
 MOST_RUNS: Final = 1 << 62
 """Numbers of runs are counted in 64 bits."""
 AT_FIRST: Final = 20_000
-"""Steps that are done before anybody looks at them; more and more later on."""
+"""Steps of the first batch of runs; later batches are larger."""
 QUICK: Final = 0.5
 """Seconds within which a batch of runs should be done."""
 PLAINLY, COMPILED = 20_000, 1_000_000
-"""States among which a shorter way is looked for, about a second's work each."""
+"""States among which the two engines look for a shorter path, about a second's work each."""
 
 
 class SimulationStatistics(NamedTuple):
@@ -66,23 +66,23 @@ OnSimulationProgress = Callable[[SimulationStatistics], None]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Simulation(BaseResult):
-    """What came of a simulation. It never holds, and its counterexample is shrunk."""
+    """The result of a simulation. Its verdict is never `holds`, and its counterexample is shrunk."""
 
     seed: int
     runs_asked: int
     steps_asked: int
-    """At most, for each run."""
+    """Steps of each run, at most."""
     tally: Tally
     witnessed: Mapping[str, int]
     """By witness, the runs that saw it."""
     example: Trace | None = None
     """What happens in the one run that was asked for, if nothing breaks in it."""
     repeat: str = ""
-    """The command that does the run again that failed."""
+    """The command that repeats the run that failed."""
 
     @property
     def failing_run(self) -> int | None:
-        """The number of the run that ended badly."""
+        """The number of the run that ended with a discovery; None if none did."""
         return None if self.tally.discovery is None else self.tally.discovery.run
 
     @property
@@ -162,7 +162,7 @@ def _runs(number: int) -> str:
 
 
 def silent(progress: SimulationStatistics) -> None:
-    """Shows nothing."""
+    """An `OnSimulationProgress` that shows nothing."""
 
 
 def simulate(
@@ -181,9 +181,9 @@ def simulate(
     on_progress: OnSimulationProgress = silent,
     release: str | None = None,
 ) -> Simulation:
-    """Let chance walk through a specification, and say what breaks.
+    """Walk through a specification at random, and say what breaks.
 
-    What comes of it depends on the specification, the seed, the policy and the bounds, and on nothing else.
+    The result depends on the specification, the seed, the policy and the bounds, and on nothing else.
 
     Args:
         specification: the system, under its constants, or its class, as in `check`.
@@ -273,7 +273,7 @@ def _why(verdict: str, done: int, of: int, steps: int) -> str:
 
 
 def _chosen(walks: Walks, pool: ThreadPoolExecutor, workers: int, plain: bool) -> tuple[Walker, Engine, int]:
-    """What walks; and what looks for a shorter way, among how many states."""
+    """The walker, the engine that looks for shorter paths, and the bound on its states."""
     if plain:
         return PlainWalker(walks), ReferenceEngine(), PLAINLY
     require_address_space()
@@ -292,7 +292,7 @@ def _compiled(model: Model, tell: Callable[[str], None]) -> float:
 
 
 class _Batches:
-    """Runs, some at a time. How many makes no difference to what comes of them."""
+    """Runs in batches. The size of a batch makes no difference to the result."""
 
     def __init__(self, walker: Walker, on_progress: OnSimulationProgress):
         self.walker, self.on_progress = walker, on_progress
@@ -303,11 +303,11 @@ class _Batches:
 
     @property
     def seconds(self) -> float:
-        """So far."""
+        """Seconds that the runs have taken so far."""
         return self.ended_at - self.began
 
     def walk(self, first: int, last: int) -> str:
-        """Do these runs, up to one that ends badly; what becomes of it if none does."""
+        """Do these runs, up to one that ends with a discovery; the verdict if none does."""
         self.asked = last - first
         try:
             self._walk(first, last)
@@ -331,7 +331,7 @@ class _Batches:
         self.on_progress(self.so_far(runs, steps))
 
     def so_far(self, runs: int = 0, steps: int = 0) -> SimulationStatistics:
-        """How far it is, with these runs and steps that are not counted yet."""
+        """The statistics, with these runs and steps that are not counted in the tally yet."""
         tally, seconds = self.tally, time.perf_counter() - self.began
         share = self.walker.seconds_in_python / seconds if seconds else 0.0
         return SimulationStatistics(tally.runs + runs, self.asked, tally.steps + steps, seconds, share)

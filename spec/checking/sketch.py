@@ -1,7 +1,7 @@
-"""A sketch: how many different states were met, without keeping any.
+"""A sketch (HyperLogLog): how many different states were visited, without keeping any.
 
 A state is hashed. Of the hashes that fall into one register only the greatest number of zeros at an end is kept:
-the more states, the more zeros (HyperLogLog). The estimate is Otmar Ertl's, which is as good for few states as for
+the more states, the more zeros. The estimate is Otmar Ertl's, which is as good for few states as for
 many [New cardinality estimation algorithms for HyperLogLog sketches, 2017, algorithm 6].
 """
 
@@ -18,11 +18,11 @@ REGISTERS: Final = 1 << BITS
 ZEROS: Final = 64 - BITS
 """Bits of a hash in which zeros are counted."""
 ERROR: Final = 2 * 1.04 / math.sqrt(REGISTERS)
-"""By so much, as a share, an estimate is off at most; in 19 cases of 20."""
+"""The error of an estimate as a share of it, not exceeded in 19 cases of 20."""
 
 
 class Sketch:
-    """What is known of the states that were met."""
+    """The registers of the states that were visited."""
 
     def __init__(self, registers: bytes = bytes(REGISTERS)):
         self.registers = registers
@@ -38,7 +38,7 @@ class Sketch:
 
     @property
     def estimate(self) -> int:
-        """How many different ones there were, or so."""
+        """About how many different states there were."""
         many = [0] * (ZEROS + 2)
         for register in self.registers:
             many[register] += 1

@@ -1,4 +1,4 @@
-"""What a specification is written in: the modules that its author answers for.
+"""The source of a specification: the modules that its author answers for.
 
 They are the modules of its classes, and what these import that is neither installed nor part of the language
 and the checkers. A run directory remembers them by their digests. Those that other processes would not find by
@@ -26,7 +26,7 @@ HOME = Path(spec.__file__).resolve().parents[1]
 """The directory from which our own packages are imported."""
 
 PACKAGES = ("election", "statemachines", "spec")
-"""What every process has of ours, or is sent."""
+"""Our packages, which every process has, or is sent."""
 
 _INSTALLED = tuple(
     Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))
@@ -80,7 +80,7 @@ def digests(specification: Specification) -> dict[str, str]:
 
 
 def pickled(specification: Specification) -> bytes:
-    """A specification such that another process can have it: what that would not find by name goes along.
+    """A specification as bytes for another process: what that process would not find by name goes along.
 
     A class that goes along comes out with its names sorted, and the order in which they were declared has a meaning:
     actions are numbered by it, and states are laid out by it. So that goes along too.
@@ -130,13 +130,13 @@ def _file(module: ModuleType) -> Path | None:
 
 
 def _is_installed(module: ModuleType) -> bool:
-    """Whether it came with Python or by an installer; what has no file did."""
+    """Whether a module came with Python or by an installer; one without a file did."""
     file = _file(module)
     return file is None or any(file.is_relative_to(home) for home in _INSTALLED)
 
 
 def _is_here_only(module: ModuleType) -> bool:
-    """Whether it lies beside our packages, and so is found by this process, but not by those that were sent them."""
+    """Whether a module lies beside our packages: this process finds it, one that was sent our packages does not."""
     return module.__name__ != "__main__" and not _is_installed(module) and _root(module) not in PACKAGES
 
 
@@ -145,9 +145,9 @@ def _root(module: ModuleType) -> str:
 
 
 def _found_by_name(module: ModuleType) -> bool:
-    """Whether a process that has our packages and what is installed finds it."""
+    """Whether a process with our packages, and with what is installed, finds a module by its name."""
     if module.__name__ == "__main__":
-        return True  # nobody does, but it goes along without being asked
+        return True  # no process finds it by name, but pickle sends it along anyway
     file = _file(module)
     if file is None or _is_installed(module):
         return file is not None

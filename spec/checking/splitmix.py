@@ -1,6 +1,6 @@
 """SplitMix64: words of 64 bits in which each bit depends on each bit of another [Steele, Lea and Flood 2014].
 
-Whoever mixes by it, in plain integers, in arrays or compiled, comes to the same words, in every process and run.
+Plain integers, arrays and compiled code mix to the same words, in every process and run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 
 MASK: Final = (1 << 64) - 1
 STRIDE: Final = 0x9E3779B97F4A7C15
-"""What neighbours are apart before they are mixed."""
+"""The distance between successive numbers before they are mixed."""
 FIRST: Final = 0xBF58476D1CE4E5B9
 SECOND: Final = 0x94D049BB133111EB
 

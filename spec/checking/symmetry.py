@@ -167,9 +167,9 @@ class Symmetry:
         """
         for orbit in orbits:
             self.examine_state(orbit)
-        return self.way_through(orbits, number, end)
+        return self.path_through(orbits, number, end)
 
-    def way_through(self, orbits: Sequence[Values], number: int | None = None, end: int = 0) -> Path:
+    def path_through(self, orbits: Sequence[Values], number: int | None = None, end: int = 0) -> Path:
         """The path of `concrete`, its states not tested: where an evaluation fails, the test would fail, too."""
         state, choices = orbits[0], list[tuple[int, int]]()
         for following in map(self.model.layout.pack, orbits[1:]):
@@ -292,7 +292,7 @@ class Symmetry:
 
     @cached_property
     def anonymous(self) -> Model:
-        """The same model with interchangeable values that have no face; to be made and used under `anonymity`."""
+        """The same model with anonymous values for interchangeable ones; to be made and used under `anonymity`."""
         specification = self.model.specification
         return Model(type(specification)(**specification.valuation))
 

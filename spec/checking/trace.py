@@ -24,7 +24,7 @@ class TraceStep:
     said: tuple[str, ...]
     changes: Mapping[str, tuple[Any, Any]]
     views: tuple[str, ...] = ()
-    """What the views say of the state that it leads to, and did not say of the one before; nothing where that lies
+    """What the views say of its successor, and did not say of the state before; nothing where the successor lies
     outside the domains."""
 
     def to_json(self) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class TraceStep:
 
 @dataclass(frozen=True, repr=False)
 class Trace(Shown):
-    """How a property comes to be broken, or witnessed; or, without a property, what happens in a run."""
+    """How a property is broken or witnessed; or, without a property, what happens in a run."""
 
     broken: str
     """The name of the property; empty for a run."""
@@ -49,14 +49,14 @@ class Trace(Shown):
     """With which parameters it fails, and what is wrong if it is a domain that is left; may be empty. Without a
     property: the evaluation that fails at the end, if one does."""
     looked_at: Mapping[str, Any]
-    """What it looked at in the last state, and found there."""
+    """The cells that the property looked at in the last state, with their values."""
     initial: Mapping[str, Any]
     """The initial state, variable by variable."""
     initial_views: tuple[str, ...]
     """What the views say of it."""
     steps: tuple[TraceStep, ...]
     witness: bool = False
-    """Whether it is good news: a `sometimes` that was seen."""
+    """Whether the property is a `sometimes` that was witnessed."""
 
     @property
     def length(self) -> int:
@@ -97,7 +97,7 @@ class Trace(Shown):
             yield from _step(number, width, step, mark if number == self.length else "")
 
     def _mark(self) -> str:
-        """What stands at the last step."""
+        """What is printed at the last step."""
         if not self.broken:
             return f"{self.failing} fails here" if self.failing else ""
         if self.broken == DEADLOCK:
@@ -105,7 +105,7 @@ class Trace(Shown):
         return f"{self.broken} is witnessed here" if self.witness else f"{self.broken} breaks here"
 
     def _why(self) -> Iterator[str]:
-        """What it was that broke, below an empty line."""
+        """The property that is broken, below an empty line."""
         if self.witness:
             return
         yield ""
@@ -121,7 +121,7 @@ class Trace(Shown):
 
 
 def _remarks(width: int, views: Iterable[str], mark: str) -> Iterator[str]:
-    """What a reader may hold on to: what is so from now on, and that this is where it hurts."""
+    """The lines that a reader looks for: what the views say from this state on, and that the property breaks here."""
     for sentence in views:
         yield f"  {'':{width}}  * {sentence}"
     if mark:

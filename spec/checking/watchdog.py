@@ -11,7 +11,7 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any, Final
 
-from spec.checking.interrupts import Held
+from spec.checking.interrupts import DeferredSignals
 from spec.checking.model import Model
 
 LONG: Final = 10.0
@@ -36,7 +36,7 @@ class Watchdog:
 
     def __enter__(self) -> Watchdog:
         try:
-            with Held():
+            with DeferredSignals():
                 self._thread.start()
         except BaseException:  # Ctrl-C, as it has begun
             self.__exit__()
@@ -44,7 +44,7 @@ class Watchdog:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with Held():
+        with DeferredSignals():
             self._over.set()
 
     def __call__(self, statistics: Any) -> None:

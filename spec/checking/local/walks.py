@@ -19,7 +19,7 @@ from numba import uint64
 
 from spec.checking import chance, splitmix
 from spec.checking.exploration import is_violation
-from spec.checking.interrupts import Held
+from spec.checking.interrupts import DeferredSignals
 from spec.checking.local.compiling import Wide
 from spec.checking.local.intrinsics import trailing_zeros
 from spec.checking.local.jit import Array, compiled, mixed
@@ -465,7 +465,7 @@ class CompiledWalker:
             if len(busy) == 1:
                 go_on(busy[0])
             else:
-                with Held():  # a quota takes moments
+                with DeferredSignals():  # a quota takes moments
                     list(self.threads.map(go_on, busy))
             on_progress(*(int(sum(output.figures[at] for output in every)) for at in (0, 1)))
             busy = [part for part in busy if _unfinished(part[0])]

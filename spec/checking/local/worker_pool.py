@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from spec.checking.interrupts import Held
+from spec.checking.interrupts import DeferredSignals
 from spec.checking.local import kernels
 from spec.checking.local.jit import Array
 from spec.checking.local.kernels import AT_ONCE, PARTITIONS, MarkedRanges, Outbox, Program, Scratch, WorkerOutput
@@ -177,7 +177,7 @@ class WorkerPool:
         self.at_work.clear()
         self.caller, self.errands = get_ident(), SimpleQueue()
         wake = partial(self.errands.put, None)
-        with Held(wake) as held:
+        with DeferredSignals(wake) as held:
             try:
                 for part in parts:
                     self.at_work.append(self.threads.submit(work, part))
@@ -350,7 +350,7 @@ class WorkerPool:
             self.each(deliver, range(parts))
 
 
-def _run(work: Callable[[], None], done: Future[None], held: Held) -> None:
+def _run(work: Callable[[], None], done: Future[None], held: DeferredSignals) -> None:
     """Do what a worker wants; what goes wrong is for the worker, but for Ctrl-C."""
     try:
         with held.through():

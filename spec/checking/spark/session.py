@@ -24,7 +24,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spec.checking.interrupts import Held
+from spec.checking.interrupts import DeferredSignals
 from spec.checking.memory import MB, OutOfMemory
 from spec.checking.source import HOME, PACKAGES
 from spec.checking.spark.allotment import Allotment
@@ -123,7 +123,7 @@ class Cluster:
             ended.put(None)
 
         try:
-            with Held(partial(ended.put, None)) as held:
+            with DeferredSignals(partial(ended.put, None)) as held:
                 Thread(target=run, name="a Spark job", daemon=True).start()
                 while not outcome.done():
                     with suppress(Empty):

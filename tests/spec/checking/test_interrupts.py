@@ -12,7 +12,7 @@ from types import FrameType
 
 import pytest
 
-from spec.checking.interrupts import Held
+from spec.checking.interrupts import DeferredSignals
 from spec.language import Domain, Specification, State, action, initial, integers, require, variable
 
 
@@ -46,7 +46,7 @@ def come(*numbers: int) -> list[int]:
 def test_what_comes_waits_until_it_is_let_go() -> None:
     """Then it is raised, once; and signals come through again."""
     done = []
-    with pytest.raises(Rang), Held():
+    with pytest.raises(Rang), DeferredSignals():
         done += come(ONE)
     assert done == [ONE]
     with pytest.raises(Rang):
@@ -57,7 +57,7 @@ def test_several_wait_and_are_told_apart() -> None:
     """Each has its own handler, in the order in which they came."""
     told = []
     signal.signal(OTHER, lambda number, frame: told.append(number))
-    with pytest.raises(Rang, match=str(int(ONE))), Held():
+    with pytest.raises(Rang, match=str(int(ONE))), DeferredSignals():
         come(OTHER, ONE)
     assert told == [OTHER]
 
@@ -65,7 +65,7 @@ def test_several_wait_and_are_told_apart() -> None:
 def test_whoever_waits_is_woken() -> None:
     """At once, and finds what came when it asks."""
     woken = []
-    with Held(lambda: woken.append("awake")) as held:
+    with DeferredSignals(lambda: woken.append("awake")) as held:
         held.deliver()
         come(ONE)
         assert woken == ["awake"]
@@ -77,7 +77,7 @@ def test_whoever_waits_is_woken() -> None:
 def test_what_may_take_for_ever_is_interrupted() -> None:
     """And what comes behind it waits again."""
     done = []
-    with Held() as held:
+    with DeferredSignals() as held:
         with pytest.raises(Rang), held.through():
             done += come(ONE)
         done += come(OTHER)
@@ -88,7 +88,7 @@ def test_what_may_take_for_ever_is_interrupted() -> None:
 
 def test_what_waited_comes_through_first() -> None:
     """Nothing is begun that may take for ever."""
-    with Held() as held:
+    with DeferredSignals() as held:
         come(ONE)
         with pytest.raises(Rang), held.through():
             pytest.fail("it was begun")
@@ -97,13 +97,13 @@ def test_what_waited_comes_through_first() -> None:
 def test_one_in_another() -> None:
     """The outer one has the last word."""
     done = []
-    with pytest.raises(Rang), Held():
+    with pytest.raises(Rang), DeferredSignals():
         done += come_within()
     assert done == [ONE]
 
 
 def come_within() -> list[int]:
-    with Held():
+    with DeferredSignals():
         return come(ONE)
 
 
@@ -112,7 +112,7 @@ def test_in_another_thread_nothing_is_held() -> None:
     done = []
 
     def work() -> None:
-        with Held() as held, held.through():
+        with DeferredSignals() as held, held.through():
             done.append(signal.getsignal(ONE))
 
     thread = Thread(target=work)
