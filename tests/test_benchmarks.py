@@ -1,12 +1,13 @@
-"""The ports that engines are measured against go through the very states of the specification; lines are counted."""
+"""The ports that engines are measured against go through the states of the specification, and what is counted."""
 
 from __future__ import annotations
 
+import doctest
 from collections import Counter
 
 import pytest
 
-from benchmarks import kip320, lines, spin
+from benchmarks import kip320, lines, rounds, spin
 from spec.instances import PinnedInstance, instances
 
 BOUNDS = ("brokers", "log_size", "max_records", "max_leader_epoch")
@@ -208,3 +209,17 @@ def test_lines_of_all_systems_are_counted() -> None:
         for kind in (lines.IMPORTS, lines.DOMAINS, lines.CONSTANTS, lines.ACTIONS, lines.PROPERTIES)
     )
     assert {"spec/language", "statemachines"} <= now.keys()
+
+
+def test_an_instance_is_asked_for_as_it_is_pinned() -> None:
+    """With its release, constants and properties; and what is compared by default is pinned."""
+    asked = " ".join(rounds.command(PINNED["controller-election, 1.1 to the end"]))
+    assert asked == "check controller-election --json --release 1.1 --set brokers=2 --set waiting=2 --continue"
+    assert "--set crashes=false" in " ".join(rounds.command(PINNED["controller, connections are lost"]))
+    assert set(rounds.NAMES) <= PINNED.keys()
+
+
+def test_rounds_are_compared_by_their_medians() -> None:
+    """The ratio is that of a round, not of medians."""
+    assert doctest.testmod(rounds) == (0, 1)
+    assert rounds.compared([(1.0, 2.0), (9.0, 9.0), (3.0, 1.0)]) == (3.0, 2.0, 1.0)
