@@ -6,6 +6,7 @@ They allocate next to nothing, hold no lock of Python's, and know neither action
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numba import uint64
 
 from spec.checking.local.intrinsics import gathered, prefetch, trailing_zeros
 from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.outcomes import CLOSED, EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import NONE, Orbits, OrbitScratch, represent_in
 
 
@@ -34,12 +36,71 @@ class Program(NamedTuple):
     """By effect: the tables that look at something it writes."""
     off: Array
     pieces: Array
-    """See `masks.Masks`."""
+    """How masks are looked up, with the columns of `LookupPiece`; see `masks.Masks`."""
+    lookups: int
+    """How many lookups these are."""
     step_of: Array
     """Of each instance of an action: the action, and the instance << 16. Behind them: what stands for no step."""
-    bounds: Array
-    """Tables below bounds[0] are actions; below bounds[1] properties of states; below bounds[2] of steps."""
+    actions: int
+    judging: int
+    tables: int
+    """Tables below `actions` are of actions, below `judging` of properties of states, below `tables` of steps."""
     orbits: Orbits
+
+
+class LookupPiece(IntEnum):
+    """The columns of `Program.pieces`: a group of bits, and what its value does for the row that is looked up."""
+
+    WORD = 0
+    SHIFT = 1
+    MASK = 2
+    AT = 3
+    """How far left its value stands in the number of the row."""
+    FIRST = 4
+    """Of the last group of a lookup: the row in which its values begin."""
+    LAST = 5
+    """Whether it is the last group of a lookup."""
+
+
+class CopiedSlot(IntEnum):
+    """The columns of `Program.copies`."""
+
+    FROM = 0
+    FROM_SHIFT = 1
+    TO = 2
+    TO_SHIFT = 3
+    MASK = 4
+
+
+class StateRange(IntEnum):
+    """The columns of ranges of states."""
+
+    FIRST = 0
+    BEHIND = 1
+    """The one behind the last."""
+    MARKS = 2
+    """By how much the marks of these states lie before them; only where there are any."""
+
+
+class Cursor(IntEnum):
+    """The places of `WorkerOutput.cursor`."""
+
+    RANGE = 0
+    STATE = 1
+    """The next state, and the range that it is of."""
+    MISSING = 2
+    PUT_OFF = 3
+    """How many paths are missing, and how many states are put off."""
+    STOP = 4
+    """Not 0: the worker is to return."""
+
+
+class PutOff(IntEnum):
+    """The columns of `WorkerOutput.put_off`."""
+
+    STATE = 0
+    MARKS = 1
+    """As in `StateRange`."""
 
 
 class StateRanges(NamedTuple):
@@ -48,7 +109,7 @@ class StateRanges(NamedTuple):
     words: Array
     """Word after word."""
     ranges: Array
-    """The first state, and the one behind the last."""
+    """With the first two columns of `StateRange`."""
 
     @classmethod
     def of(cls, states: Array) -> StateRanges:
@@ -58,7 +119,7 @@ class StateRanges(NamedTuple):
     @property
     def size(self) -> int:
         """How many states there are."""
-        return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
+        return int((self.ranges[:, StateRange.BEHIND] - self.ranges[:, StateRange.FIRST]).sum())
 
 
 class MarkedRanges(NamedTuple):
@@ -69,7 +130,7 @@ class MarkedRanges(NamedTuple):
     marks: Array
     """Of each state, see `Storage`; 0 where nothing is known of it."""
     ranges: Array
-    """The first state, the one behind the last, and by how much the marks of these states lie before them."""
+    """With the columns of `StateRange`."""
 
     @classmethod
     def of(cls, states: Array, marks: Array) -> MarkedRanges:
@@ -79,7 +140,7 @@ class MarkedRanges(NamedTuple):
     @property
     def unmarked(self) -> StateRanges:
         """The states by themselves."""
-        return StateRanges(self.words, np.ascontiguousarray(self.ranges[:, :2]))
+        return StateRanges(self.words, np.ascontiguousarray(self.ranges[:, : StateRange.MARKS]))
 
 
 class Storage(NamedTuple):
@@ -96,9 +157,12 @@ class Storage(NamedTuple):
     """Of the index."""
     level: Array
     """Where the newest level begins in each partition."""
-    room: Array
+    room: int
+    index_room: int
     """States that a partition can take; entries that its index can take."""
     begin: Array
+    index_begin: Array
+    marks_begin: Array
     """Where each partition begins: its states, its index, its marks."""
 
 
@@ -114,10 +178,8 @@ class Outbox(NamedTuple):
 class WorkerOutput(NamedTuple):
     """What came of the states that a worker expanded, and how far it is."""
 
-    live: Array
-    """The tables that it walks."""
     flags: Array
-    """By table: an outcome other than the usual one was met. Behind them: a state without steps, a failure."""
+    """By table, what was met: 0, `MET` or `RAISED`. Behind them, of states without steps."""
     enabled: Array
     """By action: states in which some instance is enabled."""
     taken: Array
@@ -125,9 +187,9 @@ class WorkerOutput(NamedTuple):
     missing: Array
     """Paths that are not learned yet: the table, and the registers; 1 + 2 * words + 1 each."""
     put_off: Array
-    """States that have to wait for that, and where their marks are; 2 each."""
+    """States that have to wait for that, with the columns of `PutOff`."""
     cursor: Array
-    """Range, state, missing paths, states put off; and whether to stop."""
+    """See `Cursor`."""
 
 
 class Scratch(NamedTuple):
@@ -197,9 +259,10 @@ DONE, FULL, ASKS, STOPPED = range(4)
 ACTION_BITS = 16
 INHERITED = 64 - ACTION_BITS
 """Tables whose outcome is handed on from state to state: the last ones of actions and properties of states."""
-EFFECTS = 4
-"""Outcomes from here on are effects."""
-_UNKNOWN, _LEFT, _FAILED = -1, 2, 3
+MET, RAISED = 1, 2
+"""Flags: a table had an outcome other than the usual one; an evaluation raised."""
+_COPIED = len(CopiedSlot)
+_PUT_OFF = len(PutOff)
 
 
 @inlined
@@ -243,10 +306,12 @@ def mask(program: Program, registers: Array, live: Array) -> None:
     pieces, off = program.pieces, program.off
     row = uint64(0)
     for p in range(uint64(pieces.shape[0])):
-        value = (registers[uint64(pieces[p, 0])] >> uint64(pieces[p, 1])) & uint64(pieces[p, 2])
-        row |= value << uint64(pieces[p, 3])
-        if pieces[p, 5] != 0:
-            row += uint64(pieces[p, 4])
+        value = (registers[uint64(pieces[p, LookupPiece.WORD])] >> uint64(pieces[p, LookupPiece.SHIFT])) & uint64(
+            pieces[p, LookupPiece.MASK]
+        )
+        row |= value << uint64(pieces[p, LookupPiece.AT])
+        if pieces[p, LookupPiece.LAST] != 0:
+            row += uint64(pieces[p, LookupPiece.FIRST])
             for m in range(uint64(off.shape[1])):
                 live[m] &= off[row, m]
             row = uint64(0)
@@ -257,11 +322,13 @@ def _look_up(program: Program, states: Array, at: int, rows: Array, first: int) 
     """The rows of the masks for the state that begins here."""
     pieces, number, row = program.pieces, uint64(first), uint64(0)
     for p in range(uint64(pieces.shape[0])):
-        value = (states[uint64(at) + uint64(pieces[p, 0])] >> uint64(pieces[p, 1])) & uint64(pieces[p, 2])
-        row |= value << uint64(pieces[p, 3])
-        rows[number] = row + uint64(pieces[p, 4])
-        number += uint64(pieces[p, 5])
-        row &= uint64(pieces[p, 5]) - uint64(1)
+        value = (
+            states[uint64(at) + uint64(pieces[p, LookupPiece.WORD])] >> uint64(pieces[p, LookupPiece.SHIFT])
+        ) & uint64(pieces[p, LookupPiece.MASK])
+        row |= value << uint64(pieces[p, LookupPiece.AT])
+        rows[number] = row + uint64(pieces[p, LookupPiece.FIRST])
+        number += uint64(pieces[p, LookupPiece.LAST])
+        row &= uint64(pieces[p, LookupPiece.LAST]) - uint64(1)
 
 
 @inlined
@@ -272,8 +339,10 @@ def apply(program: Program, outcome: int, registers: Array, base: int, after: Ar
         kept = registers[base + k] & ~effects[2 * words * outcome + k]
         after[at + k] = kept | effects[2 * words * outcome + words + k]
     for c in range(spans[2 * outcome], spans[2 * outcome + 1]):
-        moved = (registers[base + copies[5 * c]] >> uint64(copies[5 * c + 1])) & uint64(copies[5 * c + 4])
-        after[at + copies[5 * c + 2]] |= moved << uint64(copies[5 * c + 3])
+        copy = _COPIED * c
+        word, shift = registers[base + copies[copy + CopiedSlot.FROM]], uint64(copies[copy + CopiedSlot.FROM_SHIFT])
+        moved = (word >> shift) & uint64(copies[copy + CopiedSlot.MASK])
+        after[at + copies[copy + CopiedSlot.TO]] |= moved << uint64(copies[copy + CopiedSlot.TO_SHIFT])
 
 
 @inlined
@@ -355,198 +424,253 @@ def _bits_from(bits: Array, at: int, words: int, word: int, low: Any) -> Any:
     return found
 
 
+# The stages in which a batch of states is expanded.
+
+
+@inlined
+def _look_up_masks(words: int, level: MarkedRanges, at: int, some: int, program: Program, scratch: Scratch) -> None:
+    """Which rows of the masks these states have; memory is asked for them."""
+    rows, lookups, n_masks = scratch.rows, program.lookups, program.off.shape[1]
+    off = program.off.reshape(program.off.size)
+    for i in range(some):
+        _look_up(program, level.words, (at + i) * words, rows, i * (lookups + 1))
+        for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
+            prefetch(off, rows[k] * uint64(n_masks))
+
+
+@inlined
+def _inherited(judging: int) -> Any:
+    """The tables whose outcome is handed on, one bit for each; and in which word and bit the first of them is."""
+    number = min(INHERITED, judging)
+    return (uint64(1) << uint64(number)) - uint64(1), (judging - number) >> 6, uint64((judging - number) & 63)
+
+
+@inlined
+def _list_walks(
+    words: int, level: MarkedRanges, at: int, some: int, marks: int, live: Array, program: Program, scratch: Scratch
+) -> int:
+    """Load the states, and list the tables whose outcome neither masks nor the step before tell; how many walks."""
+    registers, rows, left, steady = scratch.registers, scratch.rows, scratch.live, scratch.steady
+    reach, lookups, n_masks = 2 * words + 1, program.lookups, program.off.shape[1]
+    off = program.off.reshape(program.off.size)
+    _, low_word, low_bit = _inherited(program.judging)
+    number = 0
+    for i in range(some):
+        for k in range(words):
+            registers[i * reach + k] = level.words[(at + i) * words + k]
+            registers[i * reach + words + k] = level.words[(at + i) * words + k]
+        registers[i * reach + 2 * words] = program.step_of[program.actions]
+        for m in range(n_masks):
+            bits = live[m]
+            for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
+                bits &= off[rows[k] * uint64(n_masks) + uint64(m)]
+            left[i * n_masks + m] = bits
+        clean = level.marks[at + i - marks] >> uint64(ACTION_BITS)
+        left[i * n_masks + low_word] &= ~(clean << low_bit)
+        if low_bit != uint64(0) and low_word + 1 < n_masks:
+            left[i * n_masks + low_word + 1] &= ~(clean >> (uint64(64) - low_bit))
+        for m in range(i * n_masks, (i + 1) * n_masks):
+            steady[m] = ~left[m]
+        first = number
+        number = listed(left, i * n_masks, 0, program.tables, scratch.tables, number)
+        for w in range(first, number):
+            scratch.bases[w] = i * reach
+        scratch.ends[2 * i] = number
+    return number
+
+
+@inlined
+def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, scratch: Scratch) -> int:
+    """What is the case in these states, and where do they lead? How many successors there are."""
+    registers, after, steady, ends = scratch.registers, scratch.after, scratch.steady, scratch.ends
+    flags, cursor = output.flags, output.cursor
+    reach, n_masks = 2 * words + 1, program.off.shape[1]
+    taken = walk = 0
+    for i in range(some):
+        first = taken
+        closed = asks = False
+        for w in range(walk, ends[2 * i]):
+            outcome, table = scratch.outcomes[w], scratch.tables[w]
+            if outcome == USUAL:
+                steady[i * n_masks + (table >> 6)] |= uint64(1) << uint64(table & 63)
+            elif outcome == UNKNOWN:
+                asks = True
+                cursor[Cursor.MISSING] = ask(
+                    output.missing, cursor[Cursor.MISSING], table, registers, i * reach, reach
+                )
+            elif table >= program.judging:
+                continue
+            elif outcome == FAILED:
+                flags[table] = RAISED
+                closed = True
+            elif table >= program.actions:
+                flags[table] = MET
+            elif outcome == CLOSED:
+                closed = True
+            else:
+                if outcome == LEFT:
+                    flags[table] = MET
+                else:
+                    apply(program, outcome, registers, i * reach, after, taken * reach, words)
+                scratch.effect[taken] = outcome
+                scratch.by[taken] = table
+                taken += 1
+        if taken == first and not closed and not asks:
+            flags[program.tables] = MET
+        walk = ends[2 * i]
+        ends[2 * i + 1] = taken
+        scratch.lacking[i] = asks
+    return taken
+
+
+@inlined
+def _judge_steps(
+    words: int, taken: int, live: Array, program: Program, output: WorkerOutput, scratch: Scratch
+) -> None:
+    """What is the case about these steps? Those that nothing can be the case about are not walked."""
+    registers, after, left, steady = scratch.registers, scratch.after, scratch.live, scratch.steady
+    tables, bases, ends, effect = scratch.tables, scratch.bases, scratch.ends, scratch.effect
+    step_of, affects, cursor = program.step_of, program.affects, output.cursor
+    reach, n_masks = 2 * words + 1, program.off.shape[1]
+    successor = state = 0
+    while program.judging < program.tables and successor < taken:
+        number = 0
+        while successor < taken and number < WALKS:
+            while ends[2 * state + 1] <= successor:
+                state += 1
+            if effect[successor] != LEFT:
+                base, first = successor * reach, number
+                for m in range(program.judging >> 6, n_masks):
+                    shaken = affects[effect[successor], m]
+                    left[state * n_masks + m] = live[m] & ~(steady[state * n_masks + m] & ~shaken)
+                number = listed(left, state * n_masks, program.judging, program.tables, tables, number)
+                for w in range(first, number):
+                    bases[w] = base
+                if first < number:
+                    for k in range(words):
+                        after[base + words + k] = registers[state * reach + k]
+                    after[base + 2 * words] = step_of[scratch.by[successor]]
+            successor += 1
+        follow(program, after, number, tables, bases, scratch.outcomes)
+        for w in range(number):
+            outcome, table = scratch.outcomes[w], tables[w]
+            if outcome == UNKNOWN:
+                cursor[Cursor.MISSING] = ask(output.missing, cursor[Cursor.MISSING], table, after, bases[w], reach)
+                owner = 0
+                while ends[2 * owner + 1] * reach <= bases[w]:
+                    owner += 1
+                scratch.lacking[owner] = True
+            elif outcome != USUAL:
+                output.flags[table] = MET if outcome == FOUND else RAISED
+
+
+@inlined
+def _send_off(
+    shape: Any,
+    at: int,
+    some: int,
+    marks: int,
+    program: Program,
+    outbox: Outbox,
+    output: WorkerOutput,
+    scratch: Scratch,
+    patience: int,
+) -> Any:
+    """Put successors into the outbox, and put off the states that lack something; why it ends, after how many."""
+    words, reach, n_masks = len(shape), 2 * len(shape) + 1, program.off.shape[1]
+    room, most_put_off = outbox.marks.shape[0] // PARTITIONS, output.put_off.shape[0] // _PUT_OFF
+    after, effect, steady, cursor = scratch.after, scratch.effect, scratch.steady, output.cursor
+    affects = program.affects.reshape(program.affects.size)
+    handed_on, low_word, low_bit = _inherited(program.judging)
+    successor, status, done = 0, DONE, 0
+    for i in range(some):
+        last = scratch.ends[2 * i + 1]
+        if scratch.lacking[i]:
+            number = cursor[Cursor.PUT_OFF]
+            if number == most_put_off:
+                status = ASKS
+                break
+            output.put_off[_PUT_OFF * number + PutOff.STATE] = at + i
+            output.put_off[_PUT_OFF * number + PutOff.MARKS] = marks
+            cursor[Cursor.PUT_OFF] = number + 1
+            done += 1
+            successor = last
+            if cursor[Cursor.MISSING] >= patience or number + 1 == most_put_off:
+                status = ASKS
+                break
+            continue
+        action = np.int64(-1)
+        full = False
+        holding = _bits_from(steady, i * n_masks, n_masks, low_word, low_bit) & handed_on
+        while successor < last:
+            its = np.int64(program.step_of[scratch.by[successor]] & uint64(0xFFFF))
+            if its != action:
+                action = its
+                output.enabled[action] += 1
+            output.taken[action] += 1
+            if effect[successor] != LEFT:
+                base = successor * reach
+                shaken = _bits_from(affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
+                if program.orbits.permutations > 0 and represent(shape, program.orbits, after, base, scratch):
+                    shaken = handed_on
+                partition = np.int64(hash_of(after, base, words) >> uint64(64 - PARTITION_BITS))
+                place = partition * room + outbox.count[partition]
+                for k in range(words):
+                    outbox.states[place * words + k] = after[base + k]
+                outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
+                prefetch(outbox.states, (place + 4) * words)
+                prefetch(outbox.marks, place + 8)
+                outbox.count[partition] += 1
+                full |= outbox.count[partition] >= room - program.actions
+            successor += 1
+        done += 1
+        if full or cursor[Cursor.STOP] != 0:
+            status = FULL if full else STOPPED
+            break
+    return status, done
+
+
 @compiled
 def expand(
     shape: Any,
-    states: Array,
-    marks: Array,
-    ranges: Array,
+    level: MarkedRanges,
+    live: Array,
     program: Program,
     outbox: Outbox,
     output: WorkerOutput,
     scratch: Scratch,
     patience: int,
 ) -> int:
-    """Judge the states in these ranges, from where the cursor is, and send their successors off.
+    """Judge the states in these ranges by the tables that are live, and send their successors off.
 
-    A range is the first state, the one behind the last, and by how much the mark of a state lies before it. A state
-    of which something is not learned yet is put off as a whole.
+    It begins where the cursor is, and returns why it ends. A state of which something is not learned yet is put off
+    as a whole.
 
     States are worked at in batches, stage by stage: memory is asked early for what is looked up, and walks of several
     states are done together.
     """
-    words, reach = len(shape), 2 * len(shape) + 1
-    step_of, affects, off = program.step_of, program.affects, program.off
-    n_actions, n_judging, n_tables = program.bounds[0], program.bounds[1], program.bounds[2]
-    n_masks, lookups = output.live.shape[0], 0
-    for p in range(program.pieces.shape[0]):
-        lookups += program.pieces[p, 5]
-    flat_off, flat_affects = off.reshape(off.size), affects.reshape(affects.size)
-    room = outbox.marks.shape[0] // PARTITIONS
-    limit = room - n_actions
-    flags, missing, cursor = output.flags, output.missing, output.cursor
-    most_put_off = output.put_off.shape[0] // 2
-    inherited = min(INHERITED, n_judging)
-    handed_on = (uint64(1) << uint64(inherited)) - uint64(1)
-    low_word, low_bit = (n_judging - inherited) >> 6, uint64((n_judging - inherited) & 63)
-    by_orbits = program.orbits.permutations > 0
-
-    registers, after, by, effect = scratch.registers, scratch.after, scratch.by, scratch.effect
-    live, steady, rows = scratch.live, scratch.steady, scratch.rows
-    tables, bases, outcomes = scratch.tables, scratch.bases, scratch.outcomes
-    ends, lacking = scratch.ends, scratch.lacking
-    at_range, at, n_missing, n_put_off = cursor[0], cursor[1], cursor[2], cursor[3]
+    words, ranges, cursor = len(shape), level.ranges, output.cursor
+    at_range, at = cursor[Cursor.RANGE], cursor[Cursor.STATE]
     status = DONE
     while at_range < ranges.shape[0]:
-        at = max(at, ranges[at_range, 0])
-        while at < ranges[at_range, 1]:
-            some = min(BATCH, ranges[at_range, 1] - at)
-            for i in range(some):
-                _look_up(program, states, (at + i) * words, rows, i * (lookups + 1))
-                for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
-                    prefetch(flat_off, rows[k] * uint64(n_masks))
-
-            # What is the case in these states, and where do they lead?
-            number = 0
-            for i in range(some):
-                for k in range(words):
-                    registers[i * reach + k] = states[(at + i) * words + k]
-                    registers[i * reach + words + k] = states[(at + i) * words + k]
-                registers[i * reach + 2 * words] = step_of[n_actions]
-                for m in range(n_masks):
-                    left = output.live[m]
-                    for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
-                        left &= flat_off[rows[k] * uint64(n_masks) + uint64(m)]
-                    live[i * n_masks + m] = left
-                clean = marks[at + i - ranges[at_range, 2]] >> uint64(ACTION_BITS)
-                live[i * n_masks + low_word] &= ~(clean << low_bit)
-                if low_bit != uint64(0) and low_word + 1 < n_masks:
-                    live[i * n_masks + low_word + 1] &= ~(clean >> (uint64(64) - low_bit))
-                for m in range(i * n_masks, (i + 1) * n_masks):
-                    steady[m] = ~live[m]
-                first = number
-                number = listed(live, i * n_masks, 0, n_tables, tables, number)
-                for w in range(first, number):
-                    bases[w] = i * reach
-                ends[2 * i] = number
-            follow(program, registers, number, tables, bases, outcomes)
-            taken = walk = 0
-            for i in range(some):
-                first = taken
-                closed = asks = False
-                for w in range(walk, ends[2 * i]):
-                    outcome, table = outcomes[w], tables[w]
-                    if outcome == 0:
-                        steady[i * n_masks + (table >> 6)] |= uint64(1) << uint64(table & 63)
-                    elif outcome == _UNKNOWN:
-                        asks = True
-                        n_missing = ask(missing, n_missing, table, registers, i * reach, reach)
-                    elif table >= n_judging:
-                        continue
-                    elif outcome == _FAILED:
-                        flags[table] = 2
-                        closed = True
-                    elif table >= n_actions:
-                        flags[table] = 1
-                    elif outcome == 1:
-                        closed = True
-                    else:
-                        if outcome == _LEFT:
-                            flags[table] = 1
-                        else:
-                            apply(program, outcome, registers, i * reach, after, taken * reach, words)
-                        effect[taken] = outcome
-                        by[taken] = table
-                        taken += 1
-                if taken == first and not closed and not asks:
-                    flags[n_tables] = 1
-                walk = ends[2 * i]
-                ends[2 * i + 1] = taken
-                lacking[i] = asks
-
-            # What is the case about these steps?
-            successor = state = 0
-            while n_judging < n_tables and successor < taken:
-                number = 0
-                while successor < taken and number < WALKS:
-                    while ends[2 * state + 1] <= successor:
-                        state += 1
-                    if effect[successor] != _LEFT:
-                        base, first = successor * reach, number
-                        for m in range(n_judging >> 6, n_masks):
-                            shaken = affects[effect[successor], m]
-                            live[state * n_masks + m] = output.live[m] & ~(steady[state * n_masks + m] & ~shaken)
-                        number = listed(live, state * n_masks, n_judging, n_tables, tables, number)
-                        for w in range(first, number):
-                            bases[w] = base
-                        if first < number:
-                            for k in range(words):
-                                after[base + words + k] = registers[state * reach + k]
-                            after[base + 2 * words] = step_of[by[successor]]
-                    successor += 1
-                follow(program, after, number, tables, bases, outcomes)
-                for w in range(number):
-                    outcome, table = outcomes[w], tables[w]
-                    if outcome == _UNKNOWN:
-                        n_missing = ask(missing, n_missing, table, after, bases[w], reach)
-                        owner = 0
-                        while ends[2 * owner + 1] * reach <= bases[w]:
-                            owner += 1
-                        lacking[owner] = True
-                    elif outcome != 0:
-                        flags[table] = 1 if outcome == 1 else 2
-
-            successor = 0
-            for i in range(some):
-                last = ends[2 * i + 1]
-                if lacking[i]:
-                    if n_put_off == most_put_off:
-                        status = ASKS
-                        break
-                    output.put_off[2 * n_put_off] = at
-                    output.put_off[2 * n_put_off + 1] = ranges[at_range, 2]
-                    n_put_off += 1
-                    at += 1
-                    successor = last
-                    if n_missing >= patience or n_put_off == most_put_off:
-                        status = ASKS
-                        break
-                    continue
-                action = np.int64(-1)
-                full = False
-                holding = _bits_from(steady, i * n_masks, n_masks, low_word, low_bit) & handed_on
-                while successor < last:
-                    its = np.int64(step_of[by[successor]] & uint64(0xFFFF))
-                    if its != action:
-                        action = its
-                        output.enabled[action] += 1
-                    output.taken[action] += 1
-                    if effect[successor] != _LEFT:
-                        base = successor * reach
-                        shaken = _bits_from(flat_affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
-                        if by_orbits and represent(shape, program.orbits, after, base, scratch):
-                            shaken = handed_on
-                        partition = np.int64(hash_of(after, base, words) >> uint64(64 - PARTITION_BITS))
-                        place = partition * room + outbox.count[partition]
-                        for k in range(words):
-                            outbox.states[place * words + k] = after[base + k]
-                        outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
-                        prefetch(outbox.states, (place + 4) * words)
-                        prefetch(outbox.marks, place + 8)
-                        outbox.count[partition] += 1
-                        full |= outbox.count[partition] >= limit
-                    successor += 1
-                at += 1
-                if full or cursor[4] != 0:
-                    status = FULL if full else STOPPED
-                    break
+        at = max(at, ranges[at_range, StateRange.FIRST])
+        while at < ranges[at_range, StateRange.BEHIND]:
+            some = min(BATCH, ranges[at_range, StateRange.BEHIND] - at)
+            marks = ranges[at_range, StateRange.MARKS]
+            _look_up_masks(words, level, at, some, program, scratch)
+            walks = _list_walks(words, level, at, some, marks, live, program, scratch)
+            follow(program, scratch.registers, walks, scratch.tables, scratch.bases, scratch.outcomes)
+            successors = _take_steps(words, some, program, output, scratch)
+            _judge_steps(words, successors, live, program, output, scratch)
+            status, done = _send_off(shape, at, some, marks, program, outbox, output, scratch, patience)
+            at += done
             if status != DONE:
                 break
         if status != DONE:
             break
         at_range += 1
         at = 0
-    cursor[0], cursor[1], cursor[2], cursor[3] = at_range, at, n_missing, n_put_off
+    cursor[Cursor.RANGE], cursor[Cursor.STATE] = at_range, at
     return status
 
 
@@ -592,7 +716,7 @@ def tag_of(mixed: Any) -> Any:
 def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> None:
     """Build the index of a partition from its states."""
     words = len(shape)
-    base, first = storage.begin[0, partition], storage.begin[1, partition]
+    base, first = storage.begin[partition], storage.index_begin[partition]
     index = storage.index
     for place in range(first, first + capacity):
         index[place] = 0
@@ -620,14 +744,14 @@ def insert(
     states, marks, count = sent.states, sent.marks, sent.count
     workers = count.shape[0] // PARTITIONS
     room = marks.shape[0] // (workers * PARTITIONS)
-    most = storage.room[0]
+    most = storage.room
     index, visited, newest = storage.index, storage.states, storage.marks
     mixes, places = scratch.mixes, scratch.places
     actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
     for partition in range(first_partition, last_partition):
-        base, first = storage.begin[0, partition], storage.begin[1, partition]
+        base, first = storage.begin[partition], storage.index_begin[partition]
         capacity, size, level = storage.capacity[partition], storage.size[partition], storage.level[partition]
-        mark = storage.begin[2, partition] - level
+        mark = storage.marks_begin[partition] - level
         for worker in range(workers):
             start = (worker * PARTITIONS + partition) * room
             stop = start + count[worker * PARTITIONS + partition]
@@ -638,7 +762,7 @@ def insert(
                     return partition
                 if 4 * (size + AT_ONCE) >= 3 * capacity:
                     storage.size[partition] = size
-                    capacity = min(storage.room[1], max(np.int64(128), capacity + capacity // 2))
+                    capacity = min(storage.index_room, max(np.int64(128), capacity + capacity // 2))
                     _index_anew(shape, storage, partition, capacity)
                 for i in range(begin, end):
                     mixed = hash_of(states, i * words, words)
@@ -691,7 +815,7 @@ def credit(storage: Storage, new_states: Array) -> None:
     """Count the states of the newest level by the lowest action that led there."""
     actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
     for partition in range(PARTITIONS):
-        first = storage.begin[2, partition]
+        first = storage.marks_begin[partition]
         for i in range(first, first + storage.size[partition] - storage.level[partition]):
             new_states[storage.marks[i] & actions] += 1
 
@@ -703,7 +827,7 @@ def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: 
     The groups are given for each field.
     """
     words = len(shape)
-    code, root, fields, n_judging = program.compact, program.compact_root, program.fields, program.bounds[1]
+    code, root, fields, n_judging = program.compact, program.compact_root, program.fields, program.judging
     leaves = root[root.shape[0] - 1]
     registers, live, tables = scratch.registers, scratch.live, scratch.tables
     number, n_masks = 0, program.off.shape[1]
@@ -786,7 +910,7 @@ def seek(
     """
     words, reach = len(shape), 2 * len(shape) + 1
     code, root, step_of = program.code, program.root, program.step_of
-    n_actions, n_targets = program.bounds[0], targets.shape[0] // words
+    n_actions, n_targets = program.actions, targets.shape[0] // words
     registers, live, after = scratch.registers, scratch.live, scratch.after
     by_orbits = program.orbits.permutations > 0
     room = missing.shape[0] // (reach + 1)
@@ -795,14 +919,14 @@ def seek(
         hashes |= uint64(1) << (hash_of(targets, t * words, words) & uint64(63))
     n_missing = done = 0
     first_range = first_at = np.int64(-1)
-    r, at = cursor[0], cursor[1]
+    r, at = cursor[Cursor.RANGE], cursor[Cursor.STATE]
     while r < ranges.shape[0]:
-        at = max(at, ranges[r, 0])
-        while at < ranges[r, 1]:
+        at = max(at, ranges[r, StateRange.FIRST])
+        while at < ranges[r, StateRange.BEHIND]:
             if done == AT_A_TIME or (n_missing > 0 and (n_missing == room or done >= BEYOND)):
-                cursor[0], cursor[1] = r, at
+                cursor[Cursor.RANGE], cursor[Cursor.STATE] = r, at
                 if n_missing > 0:
-                    cursor[0], cursor[1] = first_range, first_at
+                    cursor[Cursor.RANGE], cursor[Cursor.STATE] = first_range, first_at
                 return n_missing
             asked = n_missing
             for k in range(words):
@@ -812,7 +936,7 @@ def seek(
             if what == IN_STATE:
                 for t in range(tables.shape[0]):
                     outcome = _outcome(code, root[tables[t]], registers)
-                    if outcome == _UNKNOWN:
+                    if outcome == UNKNOWN:
                         n_missing = ask(missing, n_missing, tables[t], registers, 0, reach)
                     elif outcome == wanted:
                         for k in range(words):
@@ -831,13 +955,13 @@ def seek(
                         if table >= n_actions:
                             break
                         outcome = _outcome(code, root[uint64(table)], registers)
-                        if outcome == 0:
+                        if outcome == USUAL:
                             continue
                         any_step = True
-                        if outcome == _UNKNOWN:
+                        if outcome == UNKNOWN:
                             n_missing = ask(missing, n_missing, table, registers, 0, reach)
-                        elif outcome in (_FAILED, _LEFT):
-                            if what == (FAILS if outcome == _FAILED else OUTSIDE):
+                        elif outcome in (FAILED, LEFT):
+                            if what == (FAILS if outcome == FAILED else OUTSIDE):
                                 for k in range(words):
                                     after[k] = uint64(0)
                                 _lowest(found, best, 0, after, registers, words, table, words)
@@ -857,7 +981,7 @@ def seek(
                                 hit = False
                                 for t in range(tables.shape[0]):
                                     outcome = _outcome(code, root[tables[t]], registers)
-                                    if outcome == _UNKNOWN:
+                                    if outcome == UNKNOWN:
                                         n_missing = ask(missing, n_missing, tables[t], registers, 0, reach)
                                     hit |= outcome == wanted
                                 for k in range(words):
@@ -880,7 +1004,7 @@ def seek(
             done += 1
         r += 1
         at = 0
-    cursor[0], cursor[1] = r, 0
+    cursor[Cursor.RANGE], cursor[Cursor.STATE] = r, 0
     if n_missing > 0:
-        cursor[0], cursor[1] = first_range, first_at
+        cursor[Cursor.RANGE], cursor[Cursor.STATE] = first_range, first_at
     return n_missing

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spec.checking.local.kernels import LOOKUPS, clear
+from spec.checking.local.kernels import LOOKUPS, LookupPiece, clear
 from spec.language.state import SlotPlace
 
 GROUP = 9
@@ -76,9 +76,8 @@ class Masks:
         self.off = np.empty((rows + (LOOKUPS << LOOKUP), self.words), np.uint64)
         """Room for all lookups that there can be; memory is taken as they are written."""
         self._used = 0
-        self.pieces = np.zeros((0, 6), np.int64)
-        """How compiled code looks up: of each group word, shift, mask and where its value begins in the row; and of
-        the last group of a lookup the first row, and 1."""
+        self.pieces = np.zeros((0, len(LookupPiece)), np.int64)
+        """How compiled code looks up, see `kernels.LookupPiece`."""
         self._cubes: list[tuple[int, int, Cube]] = []
         """Those of several groups that fit into a lookup."""
         self._fits: dict[int, bool] = {}
@@ -149,15 +148,21 @@ class Masks:
         """Look up what was joined, and the groups that are in none of these lookups."""
         joined = self.lookups[len(self.groups) :]
         covered = {group for lookup in joined for group in lookup.groups}
-        pieces = []
+        pieces: list[dict[LookupPiece, int]] = []
         for lookup in joined + [self.lookups[group] for group in range(len(self.groups)) if group not in covered]:
             at = 0
             for number in lookup.groups:
                 group = self.groups[number]
-                pieces.append((group.word, group.shift, (1 << group.width) - 1, at, 0, 0))
+                pieces.append(dict.fromkeys(LookupPiece, 0))
+                pieces[-1] |= {
+                    LookupPiece.WORD: group.word,
+                    LookupPiece.SHIFT: group.shift,
+                    LookupPiece.MASK: (1 << group.width) - 1,
+                }
+                pieces[-1] |= {LookupPiece.AT: at}
                 at += group.width
-            pieces[-1] = (*pieces[-1][:4], lookup.first, 1)
-        self.pieces = np.array(pieces, np.int64).reshape(-1, 6)
+            pieces[-1] |= {LookupPiece.FIRST: lookup.first, LookupPiece.LAST: 1}
+        self.pieces = np.array([[*piece.values()] for piece in pieces], np.int64).reshape(-1, len(LookupPiece))
 
     def tune(self, vain: np.ndarray[Any, Any], states: int) -> None:
         """Add lookups for walks in vain, seen in so many states, each given by the groups that it looks at."""

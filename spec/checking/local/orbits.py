@@ -16,7 +16,7 @@ import numpy as np
 from spec.checking.facts import Facts
 from spec.checking.images import Image
 from spec.checking.least import Least
-from spec.checking.local.representing import NONE, SIDE_BY_SIDE, Orbits, Relations
+from spec.checking.local.representing import NONE, SIDE_BY_SIDE, FactKind, ImageWindow, MovedSlot, Orbits, Relations
 from spec.checking.symmetry import Symmetry
 from spec.language.state import Layout, SlotPlace
 
@@ -52,14 +52,14 @@ def relations(layout: Layout, facts: Facts) -> Relations:
     slots, stays = [], np.full(layout.words, 0xFFFFFFFFFFFFFFFF, np.uint64)
     for slot, first, guard, above in facts.slots:
         slots.append((*_where(places[slot]), first, *(_where(places[guard]) if guard >= 0 else (0, 0, 0)), above))
-        stays[places[slot].word] &= ~np.uint64(slots[-1][2] << slots[-1][1])
+        stays[places[slot].word] &= ~np.uint64(slots[-1][MovedSlot.MASK] << slots[-1][MovedSlot.SHIFT])
     kinds = np.column_stack([facts.offset, facts.arity, np.where(facts.tells, facts.arity, 0), facts.stride])
     return Relations(
         begins=np.array(facts.sort_begins, np.int64),
-        slots=np.array(slots, np.int64).reshape(-1, 8),
+        slots=np.array(slots, np.int64).reshape(-1, len(MovedSlot)),
         facts=np.column_stack([facts.kind_of, words[facts.slot_of], facts.arguments]).astype(np.int64),
         bits=facts.code_of.astype(np.uint64) << shifts[facts.slot_of],
-        kinds=kinds.astype(np.int64).reshape(-1, 3 + most),
+        kinds=kinds.astype(np.int64).reshape(-1, FactKind.STRIDES + most),
         salts=np.column_stack([facts.salt, facts.role_salt]),
         table=facts.table,
         stays=stays,
@@ -86,7 +86,7 @@ def listed(layout: Layout, least: Least) -> Orbits:
                 tables.append(table.ravel())
                 used += table.size
     return NONE._replace(
-        windows=np.array([row for its in rows for row in its], np.int64).reshape(-1, 8),
+        windows=np.array([row for its in rows for row in its], np.int64).reshape(-1, len(ImageWindow)),
         spans=np.cumsum([0, *map(len, rows)], dtype=np.int64),
         images=np.concatenate(tables),
         permutations=len(moves),

@@ -6,6 +6,7 @@ is sought as in `spec.checking.canonical`, whose steps these are, one for one: w
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,20 +18,74 @@ SIDE_BY_SIDE = 8
 """Permutations whose images are made together."""
 
 
+class MovedSlot(IntEnum):
+    """The columns of `Relations.slots`."""
+
+    WORD = 0
+    SHIFT = 1
+    MASK = 2
+    FIRST = 3
+    """The fact that its code 0 is."""
+    GUARD_WORD = 4
+    GUARD_SHIFT = 5
+    GUARD_MASK = 6
+    """Of the slot that tells whether this one is in use; the mask is 0 if there is none."""
+    ABOVE = 7
+    """It is in use if the guard's code is greater."""
+
+
+class Fact(IntEnum):
+    """The columns of `Relations.facts`."""
+
+    KIND = 0
+    """-1 of a fact that says nothing."""
+    WORD = 1
+    ARGUMENTS = 2
+    """The first of them; the others follow."""
+
+
+class FactKind(IntEnum):
+    """The columns of `Relations.kinds`."""
+
+    OFFSET = 0
+    """Where its part of the table begins."""
+    ARITY = 1
+    """How many arguments it has."""
+    TOLD_APART = 2
+    """As many, or 0 if they cannot be told from other values."""
+    STRIDES = 3
+    """How far the table goes with the first argument; those of the others follow."""
+
+
+class ImageWindow(IntEnum):
+    """The columns of `Orbits.windows`."""
+
+    WORD = 0
+    SHIFT = 1
+    MASK = 2
+    GUARD_WORD = 3
+    GUARD_SHIFT = 4
+    GUARD_MASK = 5
+    """Of the slot that tells whether slots of the window are in use; the mask is 0 if there is none."""
+    GUARD_AT = 6
+    """How far left the guard stands of what is in the window."""
+    IMAGES = 7
+    """Where its images begin."""
+
+
 class Relations(NamedTuple):
     """What states say about interchangeable values: `spec.checking.facts` in arrays."""
 
     begins: Array
     """By value, the first one of its sort. Empty where the group is listed."""
     slots: Array
-    """Word, shift, mask, and the fact that its code 0 is; a guard, likewise, its mask 0 if there is none, and above
-    which code the slot is in use."""
+    """Those that permutations move, with the columns of `MovedSlot`."""
     facts: Array
-    """Its kind, or -1; its word; its arguments."""
+    """With the columns of `Fact`."""
     bits: Array
     """Of a fact, in its word."""
     kinds: Array
-    """Where the table begins; how many arguments there are, and how many that can be told apart; the strides."""
+    """With the columns of `FactKind`."""
     salts: Array
     """Of a kind, then of each argument."""
     table: Array
@@ -43,7 +98,7 @@ class Orbits(NamedTuple):
     """What permutations make of states; see `orbits`."""
 
     windows: Array
-    """Parts of a state: word, shift, mask; a guard, likewise, and how far left it stands; where its images begin."""
+    """Parts of a state, with the columns of `ImageWindow`."""
     spans: Array
     """Where the windows begin that have a share in each word."""
     images: Array
@@ -54,22 +109,36 @@ class Orbits(NamedTuple):
 
 
 NONE = Orbits(
-    windows=np.zeros((0, 8), np.int64),
+    windows=np.zeros((0, len(ImageWindow)), np.int64),
     spans=np.zeros(0, np.int64),
     images=np.zeros(0, np.uint64),
     permutations=0,
     relations=Relations(
         begins=np.zeros(0, np.int64),
-        slots=np.zeros((0, 8), np.int64),
-        facts=np.zeros((0, 2), np.int64),
+        slots=np.zeros((0, len(MovedSlot)), np.int64),
+        facts=np.zeros((0, Fact.ARGUMENTS), np.int64),
         bits=np.zeros(0, np.uint64),
-        kinds=np.zeros((0, 3), np.int64),
+        kinds=np.zeros((0, FactKind.STRIDES), np.int64),
         salts=np.zeros((0, 1), np.uint64),
         table=np.zeros(0, np.int32),
         stays=np.zeros(0, np.uint64),
     ),
 )
 """Of a search that does not go by orbits."""
+
+
+class SearchNode(IntEnum):
+    """What a node of the search has behind the three numbers for each value."""
+
+    CELLS = 0
+    """How many cells there are."""
+    BEGIN = 1
+    END = 2
+    """The cell whose values are tried in turn."""
+    NEXT = 3
+    """The place of the one that is tried next."""
+    CHOSEN = 4
+    """The value that was tried last."""
 
 
 class OrbitScratch(NamedTuple):
@@ -85,7 +154,7 @@ class OrbitScratch(NamedTuple):
     """By fact, the number of the state that has it. Behind them, the number of the state at hand."""
     numbers: Array
     """For each level of the search a node: the values in their order, their colours, which of them lead to the same;
-    and see `_CELLS`. Behind them: the best order and path, and the places of values."""
+    and see `SearchNode`. Behind them: the best order and path, and the places of values."""
     words: Array
     """By value what it is told apart by; the trace, the traces of the best path, the best image."""
 
@@ -100,14 +169,12 @@ class OrbitScratch(NamedTuple):
             image=np.zeros(words, np.uint64),
             facts=np.zeros(2 * slots, np.int64),
             marks=np.zeros(len(orbits.relations.facts) + 1, np.int64),
-            numbers=np.zeros((values + 1) * (3 * values + _OF_NODE) + 3 * values, np.int64),
+            numbers=np.zeros((values + 1) * (3 * values + _NODE) + 3 * values, np.int64),
             words=np.zeros(2 * values + 1 + words, np.uint64),
         )
 
 
-_CELLS, _BEGIN, _END, _NEXT, _CHOSEN, _OF_NODE = range(6)
-"""Of a node: how many cells there are; the cell whose values are tried in turn; the place of the next one; the value
-that was tried last."""
+_NODE = len(SearchNode)
 
 
 @compiled
@@ -124,9 +191,12 @@ def represent_in(shape: Any, orbits: Orbits, states: Array, at: int, scratch: Or
 @inlined
 def _looked_at(windows: Array, window: int, states: Array, at: int, permutations: int) -> Any:
     """Where the images stand of what is in a window."""
-    found = (states[at + windows[window, 0]] >> uint64(windows[window, 1])) & uint64(windows[window, 2])
-    guard = (states[at + windows[window, 3]] >> uint64(windows[window, 4])) & uint64(windows[window, 5])
-    return uint64(windows[window, 7]) + (found | guard << uint64(windows[window, 6])) * uint64(permutations)
+    found = states[at + windows[window, ImageWindow.WORD]] >> uint64(windows[window, ImageWindow.SHIFT])
+    found &= uint64(windows[window, ImageWindow.MASK])
+    guard = states[at + windows[window, ImageWindow.GUARD_WORD]] >> uint64(windows[window, ImageWindow.GUARD_SHIFT])
+    guard &= uint64(windows[window, ImageWindow.GUARD_MASK])
+    row = found | guard << uint64(windows[window, ImageWindow.GUARD_AT])
+    return uint64(windows[window, ImageWindow.IMAGES]) + row * uint64(permutations)
 
 
 @compiled
@@ -214,19 +284,21 @@ def _refined(
 ) -> int:
     """Tell apart what occurs with what is told apart, until that is all; the number of cells. The trace begins."""
     values = relations.begins.shape[0]
-    colour, cells = node + values, numbers[node + 3 * values + _CELLS]
+    colour, cells = node + values, numbers[node + 3 * values + SearchNode.CELLS]
     words[values] = uint64(0)
     while last > first and cells < values:
         for value in range(values):
             words[value] = uint64(0)
         for i in range(first, last):
             fact = facts[i]
-            kind = relations.facts[fact, 0]
-            arity, key = relations.kinds[kind, 2], relations.salts[kind, 0]
+            kind = relations.facts[fact, Fact.KIND]
+            arity, key = relations.kinds[kind, FactKind.TOLD_APART], relations.salts[kind, 0]
             for j in range(arity):
-                key += mixed(relations.salts[kind, j + 1] ^ uint64(numbers[colour + relations.facts[fact, j + 2]]))
+                key += mixed(
+                    relations.salts[kind, j + 1] ^ uint64(numbers[colour + relations.facts[fact, Fact.ARGUMENTS + j]])
+                )
             for j in range(arity):
-                words[relations.facts[fact, j + 2]] += mixed(key ^ relations.salts[kind, j + 1])
+                words[relations.facts[fact, Fact.ARGUMENTS + j]] += mixed(key ^ relations.salts[kind, j + 1])
         before = cells
         cells = _split(numbers, node, values, words)
         if cells == before:
@@ -240,15 +312,15 @@ def _are_twins(relations: Relations, facts: Array, number: int, marks: Array, on
     here = marks[marks.shape[0] - 1]
     for i in range(number):
         fact = facts[i]
-        kind, moves = relations.facts[fact, 0], False
-        place = relations.kinds[kind, 0]
-        for j in range(relations.kinds[kind, 1]):
-            value = relations.facts[fact, j + 2]
+        kind, moves = relations.facts[fact, Fact.KIND], False
+        place = relations.kinds[kind, FactKind.OFFSET]
+        for j in range(relations.kinds[kind, FactKind.ARITY]):
+            value = relations.facts[fact, Fact.ARGUMENTS + j]
             if value == one:
                 value, moves = other, True
             elif value == other:
                 value, moves = one, True
-            place += (value - relations.begins[value]) * relations.kinds[kind, j + 3]
+            place += (value - relations.begins[value]) * relations.kinds[kind, FactKind.STRIDES + j]
         if moves and marks[relations.table[place]] != here:
             return False
     return True
@@ -267,7 +339,11 @@ def _aim(relations: Relations, facts: Array, number: int, marks: Array, numbers:
                 twins = _are_twins(relations, facts, number, marks, first, numbers[order + end])
             end += 1
         if not twins:
-            numbers[about + _BEGIN], numbers[about + _END], numbers[about + _NEXT] = place, end, place
+            numbers[about + SearchNode.BEGIN], numbers[about + SearchNode.END], numbers[about + SearchNode.NEXT] = (
+                place,
+                end,
+                place,
+            )
             for value in range(values):
                 numbers[alike + value] = value
             for i in range(place, end):
@@ -303,13 +379,13 @@ def _rename(
         image[word] = uint64(0)
     for i in range(number):
         fact = facts[i]
-        kind = relations.facts[fact, 0]
-        place = relations.kinds[kind, 0]
-        for j in range(relations.kinds[kind, 1]):
-            value = relations.facts[fact, j + 2]
-            place += (numbers[name + value] - relations.begins[value]) * relations.kinds[kind, j + 3]
+        kind = relations.facts[fact, Fact.KIND]
+        place = relations.kinds[kind, FactKind.OFFSET]
+        for j in range(relations.kinds[kind, FactKind.ARITY]):
+            value = relations.facts[fact, Fact.ARGUMENTS + j]
+            place += (numbers[name + value] - relations.begins[value]) * relations.kinds[kind, FactKind.STRIDES + j]
         renamed = relations.table[place]
-        image[relations.facts[renamed, 1]] |= relations.bits[renamed]
+        image[relations.facts[renamed, Fact.WORD]] |= relations.bits[renamed]
 
 
 @compiled
@@ -317,7 +393,7 @@ def _search(relations: Relations, number: int, last: int, scratch: OrbitScratch)
     """Go through the tree of orders below the node of level 0; the best image is left in the scratch."""
     facts, marks, numbers, words, image = scratch.facts, scratch.marks, scratch.numbers, scratch.words, scratch.image
     values, first, width = relations.begins.shape[0], facts.shape[0] // 2, image.shape[0]
-    size = 3 * values + _OF_NODE
+    size = 3 * values + _NODE
     best_order = (values + 1) * size
     best_path, name = best_order + values, best_order + 2 * values
     traces, best_image = values + 1, 2 * values + 1
@@ -326,7 +402,11 @@ def _search(relations: Relations, number: int, last: int, scratch: OrbitScratch)
     while level >= 0:
         node, child = level * size, (level + 1) * size
         about = node + 3 * values
-        begin, end, place = numbers[about + _BEGIN], numbers[about + _END], numbers[about + _NEXT]
+        begin, end, place = (
+            numbers[about + SearchNode.BEGIN],
+            numbers[about + SearchNode.END],
+            numbers[about + SearchNode.NEXT],
+        )
         chosen = -1
         while place < end and chosen < 0:
             chosen = numbers[node + place]
@@ -335,11 +415,11 @@ def _search(relations: Relations, number: int, last: int, scratch: OrbitScratch)
                     chosen = -1
                     break
             place += 1
-        numbers[about + _NEXT] = place
+        numbers[about + SearchNode.NEXT] = place
         if chosen < 0:
             level -= 1
             continue
-        numbers[about + _CHOSEN] = chosen
+        numbers[about + SearchNode.CHOSEN] = chosen
 
         for i in range(2 * values):
             numbers[child + i] = numbers[node + i]
@@ -351,8 +431,10 @@ def _search(relations: Relations, number: int, last: int, scratch: OrbitScratch)
                 numbers[child + values + value] = begin + 1
                 to += 1
         numbers[child + begin] = chosen
-        numbers[child + 3 * values + _CELLS] = numbers[about + _CELLS] + 1
-        numbers[child + 3 * values + _CELLS] = _refined(relations, facts, first, last, numbers, child, words)
+        numbers[child + 3 * values + SearchNode.CELLS] = numbers[about + SearchNode.CELLS] + 1
+        numbers[child + 3 * values + SearchNode.CELLS] = _refined(
+            relations, facts, first, last, numbers, child, words
+        )
         goes_on = _aim(relations, facts, number, marks, numbers, child)
 
         trace = words[values] << uint64(1) | uint64(goes_on)
@@ -384,10 +466,10 @@ def _search(relations: Relations, number: int, last: int, scratch: OrbitScratch)
             for i in range(values):
                 numbers[best_order + i] = numbers[child + i]
             for each in range(level + 1):
-                numbers[best_path + each] = numbers[each * size + 3 * values + _CHOSEN]
+                numbers[best_path + each] = numbers[each * size + 3 * values + SearchNode.CHOSEN]
         elif order == 0:
             common = 0
-            while numbers[common * size + 3 * values + _CHOSEN] == numbers[best_path + common]:
+            while numbers[common * size + 3 * values + SearchNode.CHOSEN] == numbers[best_path + common]:
                 common += 1
             for each in range(common + 1):
                 for i in range(values):
@@ -414,29 +496,30 @@ def _canonical(relations: Relations, states: Array, at: int, scratch: OrbitScrat
     number: Any = np.int64(0)
     last: Any = np.int64(slots.shape[0])
     for slot in range(slots.shape[0]):
-        code = np.int64((states[at + slots[slot, 0]] >> uint64(slots[slot, 1])) & uint64(slots[slot, 2]))
-        fact = slots[slot, 3] + code
-        kind = relations.facts[fact, 0]
+        word, shift = states[at + slots[slot, MovedSlot.WORD]], uint64(slots[slot, MovedSlot.SHIFT])
+        fact = slots[slot, MovedSlot.FIRST] + np.int64((word >> shift) & uint64(slots[slot, MovedSlot.MASK]))
+        kind = relations.facts[fact, Fact.KIND]
         if kind < 0:
             continue
-        if slots[slot, 6] != 0:
-            guard = (states[at + slots[slot, 4]] >> uint64(slots[slot, 5])) & uint64(slots[slot, 6])
-            if np.int64(guard) <= slots[slot, 7]:
+        if slots[slot, MovedSlot.GUARD_MASK] != 0:
+            word, shift = states[at + slots[slot, MovedSlot.GUARD_WORD]], uint64(slots[slot, MovedSlot.GUARD_SHIFT])
+            guard = (word >> shift) & uint64(slots[slot, MovedSlot.GUARD_MASK])
+            if np.int64(guard) <= slots[slot, MovedSlot.ABOVE]:
                 continue
         facts[number], marks[fact] = fact, here
         number += 1
-        telling = relations.kinds[kind, 2]
+        telling = relations.kinds[kind, FactKind.TOLD_APART]
         if telling == 1:
-            words[relations.facts[fact, 2]] += relations.salts[kind, 1]
+            words[relations.facts[fact, Fact.ARGUMENTS]] += relations.salts[kind, 1]
         elif telling > 1:
             facts[last] = fact
             last += 1
-    numbers[3 * values + _CELLS] = _split(numbers, root, values, words)
-    numbers[3 * values + _CELLS] = _refined(relations, facts, slots.shape[0], last, numbers, root, words)
+    numbers[3 * values + SearchNode.CELLS] = _split(numbers, root, values, words)
+    numbers[3 * values + SearchNode.CELLS] = _refined(relations, facts, slots.shape[0], last, numbers, root, words)
     if _aim(relations, facts, number, marks, numbers, root):
         _search(relations, number, last, scratch)
     else:
-        name = (values + 1) * (3 * values + _OF_NODE) + 2 * values
+        name = (values + 1) * (3 * values + _NODE) + 2 * values
         _rename(relations, facts, number, numbers, root, name, image)
     changed = False
     for word in range(image.shape[0]):

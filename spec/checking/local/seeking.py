@@ -19,8 +19,8 @@ from spec.checking.discoveries import PathEnd, Predecessor
 from spec.checking.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
 from spec.checking.local import kernels
 from spec.checking.local.jit import Array
-from spec.checking.local.kernels import Scratch, StateRanges
-from spec.checking.local.recording import FAILED, FOUND
+from spec.checking.local.kernels import Cursor, Scratch, StateRanges
+from spec.checking.local.outcomes import FAILED, FOUND
 from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
@@ -59,7 +59,8 @@ class Seeker:
         """Properties of states, in states that were judged."""
         for number, tables in self._flagged("state", flags):
             found = self._lowest(where, kernels.IN_STATE, tables, FOUND)
-            failed = self._lowest(where, kernels.IN_STATE, tables, FAILED) if 2 in flags[tables] else None
+            raised = kernels.RAISED in flags[tables]
+            failed = self._lowest(where, kernels.IN_STATE, tables, FAILED) if raised else None
             if found is not None:
                 discoveries.discover(number, PathEnd(found.end))
             if failed is not None and (found is None or failed.end < found.end):
@@ -74,12 +75,12 @@ class Seeker:
         actions = self.tables.actions
         steps = dict(self._flagged("step", flags))
         every = [table for tables in steps.values() for table in tables]
-        if 2 in flags[:actions] or 2 in flags[every]:
+        if kernels.RAISED in flags[:actions] or kernels.RAISED in flags[every]:
             failed = self._known(where, kernels.FAILS, every, FAILED)
             discoveries.failures.append(LocatedFailure(failed.before, STEP, self._failure_in_steps(failed, decided)))
             return
         sought = {number: (kernels.BY_STEP, tables) for number, tables in steps.items()}
-        if 1 in flags[:actions]:
+        if kernels.MET in flags[:actions]:
             sought[self.type_ok] = kernels.OUTSIDE, []
         for number, (what, tables) in sought.items():
             if number not in decided:
@@ -120,8 +121,8 @@ class Seeker:
         wanted = np.frombuffer(b"".join(targets), ">u8").astype(np.uint64)
         found = np.full(max(1, len(targets)), -1, np.int64)
         best = np.zeros((len(found), 2 * self.words), np.uint64)
-        cursor = np.zeros(2, np.int64)
-        while cursor[0] < len(where.ranges):
+        cursor = np.zeros(len(Cursor), np.int64)
+        while cursor[Cursor.RANGE] < len(where.ranges):
             missing = kernels.seek(
                 shape_of(self.words),
                 where.words,

@@ -17,11 +17,12 @@ import numpy as np
 
 from spec.checking.exploration import split
 from spec.checking.local.compact import compact
-from spec.checking.local.kernels import EFFECTS, Program, Scratch, survey
+from spec.checking.local.kernels import CopiedSlot, LookupPiece, Program, Scratch, survey
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
-from spec.checking.local.recording import CLOSED, USUAL, Recorded, Recorder
+from spec.checking.local.outcomes import CLOSED, EFFECTS, USUAL
+from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
@@ -108,7 +109,7 @@ class DecisionTables:
         self.root = GrowingArray(np.int32, used=len(self.all))
         self.effects = GrowingArray(np.uint64, 2 * self.words, used=EFFECTS)
         self.spans = GrowingArray(np.int32, 2, used=EFFECTS)
-        self.copies = GrowingArray(np.int32, 5)
+        self.copies = GrowingArray(np.int32, len(CopiedSlot))
         self._effects: dict[tuple[Any, ...], int] = {}
         self._written: list[int] = [0] * EFFECTS
         self._looked_at = [0] * len(self.all)
@@ -122,7 +123,6 @@ class DecisionTables:
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
             np.uint64,
         )
-        self.bounds = np.array([self.actions, self.judging, len(self.all)], np.int64)
         self.orbits = orbits(symmetry) if symmetry else NONE
         self._compacted, self._compact = 0, compact(self.code.array, 1, self.root.array[: len(self.all)], EFFECTS)
         self.learned = 0
@@ -156,20 +156,23 @@ class DecisionTables:
             self._compacted, roots = self.learned, self.root.array[: len(self.all)]
             self._compact = compact(self.code.array, self.code.used, roots, len(self._written))
         return Program(
-            self.code.array,
-            self.root.array,
-            self._compact.code,
-            self._compact.root,
-            self._compact.fields,
-            self.effects.array,
-            self.spans.array,
-            self.copies.array,
-            self.affects.array.reshape(-1, self.masks.words),
-            self.masks.off,
-            self.masks.pieces,
-            self.step_of,
-            self.bounds,
-            self.orbits,
+            code=self.code.array,
+            root=self.root.array,
+            compact=self._compact.code,
+            compact_root=self._compact.root,
+            fields=self._compact.fields,
+            effects=self.effects.array,
+            spans=self.spans.array,
+            copies=self.copies.array,
+            affects=self.affects.array.reshape(-1, self.masks.words),
+            off=self.masks.off,
+            pieces=self.masks.pieces,
+            lookups=int(self.masks.pieces[:, LookupPiece.LAST].sum()),
+            step_of=self.step_of,
+            actions=self.actions,
+            judging=self.judging,
+            tables=len(self.all),
+            orbits=self.orbits,
         )
 
     # Learning.

@@ -25,6 +25,7 @@ from spec.checking.local.kernels import (
     MarkedRanges,
     Outbox,
     Scratch,
+    StateRange,
     StateRanges,
     Storage,
     credit,
@@ -84,8 +85,11 @@ class Visited:
             size=np.zeros(PARTITIONS, np.int64),
             capacity=np.zeros(PARTITIONS, np.int64),
             level=np.zeros(PARTITIONS, np.int64),
-            room=np.array([most, most * 4 // 3 + 256], np.int64),
-            begin=np.stack([states.begin // words, index.begin, marks.begin]),
+            room=most,
+            index_room=most * 4 // 3 + 256,
+            begin=states.begin // words,
+            index_begin=index.begin,
+            marks_begin=marks.begin,
         )
         self._marks = others.items
         """Those of the newest level that is complete; those of the next are gathered in the storage."""
@@ -141,9 +145,9 @@ class Visited:
 
     def _taken(self, more: Array | int = 0) -> Array:
         """Bytes that each partition has taken, or will have when so many more states were sent there."""
-        size, capacity = self.storage.size + more, self.storage.capacity.copy()
-        while np.any(few := (4 * (size + AT_ONCE) >= 3 * capacity) & (capacity < self.storage.room[1]) & (size > 0)):
-            grown = np.minimum(self.storage.room[1], np.maximum(128, capacity + capacity // 2))
+        size, capacity, most = self.storage.size + more, self.storage.capacity.copy(), self.storage.index_room
+        while np.any(few := (4 * (size + AT_ONCE) >= 3 * capacity) & (capacity < most) & (size > 0)):
+            grown = np.minimum(most, np.maximum(128, capacity + capacity // 2))
             capacity = np.where(few, grown, capacity)
         marked = np.maximum(self._marked, size - self.storage.level)
         taken: Array = _paged(8 * self.words * size) + _paged(4 * capacity)
@@ -156,11 +160,12 @@ class Visited:
         self._marked, marked = self._marked_before, np.maximum(self._marked, self.storage.size - level)
         self.storage, self._marks, self._marked_before = self.storage._replace(marks=self._marks), done, marked
         some = self.storage.size > level
-        lies = (begin[0] + level, begin[0] + self.storage.size, begin[0] + level - begin[2])
-        ranges = np.stack(lies, axis=1)[some]
+        lies = {StateRange.FIRST: begin + level, StateRange.BEHIND: begin + self.storage.size}
+        lies[StateRange.MARKS] = begin + level - self.storage.marks_begin
+        ranges = np.stack([*lies.values()], axis=1)[some]
         self.levels.append(ranges)
         level[:] = self.storage.size
-        number = int((ranges[:, 1] - ranges[:, 0]).sum())
+        number = int((ranges[:, StateRange.BEHIND] - ranges[:, StateRange.FIRST]).sum())
         self._largest = max(self._largest, number)
         if 8 * self.words * int(level.max()) > SMALL // 4:
             for region in self._regions:
@@ -182,7 +187,7 @@ class Visited:
 
     def ranges_of(self, number: int) -> StateRanges:
         """The states of a level, the first being 1, where they lie."""
-        return StateRanges(self.states, np.ascontiguousarray(self.levels[number - 1][:, :2]))
+        return StateRanges(self.states, np.ascontiguousarray(self.levels[number - 1][:, : StateRange.MARKS]))
 
     def level(self, number: int) -> Array:
         """The states of a level, brought together: an array of (states, words)."""
@@ -194,7 +199,7 @@ class Visited:
         rows = self.states[: len(self.states) // self.words * self.words].reshape(-1, self.words)
         ranges = self.levels[number - 1]
         parts = [rows[first:last] for first, last, _ in ranges]
-        few = int((ranges[:, 1] - ranges[:, 0]).sum()) <= FEW
+        few = int((ranges[:, StateRange.BEHIND] - ranges[:, StateRange.FIRST]).sum()) <= FEW
         return [np.concatenate(parts)] if few and parts else parts
 
     def some(self, number: int, most: int) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -22,8 +23,10 @@ from spec.checking.exploration import is_violation
 from spec.checking.interrupts import DeferredSignals
 from spec.checking.local.compiling import Wide
 from spec.checking.local.intrinsics import trailing_zeros
-from spec.checking.local.jit import Array, compiled, mixed
+from spec.checking.local.jit import Array, compiled, inlined, mixed
 from spec.checking.local.kernels import Program, apply, ask, clear, follow, listed, mask
+from spec.checking.local.outcomes import CLOSED, LEFT, UNKNOWN, USUAL
+from spec.checking.local.outcomes import FAILED as RAISED
 from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
@@ -53,8 +56,58 @@ class Plan(NamedTuple):
     """By table, the number of a witness; -1 of anything else."""
     seed: Array
     """One number: the seed, mixed."""
-    asked: Array
-    """Steps, levels, bits, whether by instance, the property `deadlock` or NOTHING."""
+    steps: int
+    """Of a run, at most."""
+    levels: int
+    bits: int
+    by_instance: int
+    """The policy, see `chance.Policy`."""
+    deadlock: int
+    """The property, or NOTHING if it is not asked for."""
+
+
+class WalkStatistics(IntEnum):
+    """The places of `WalkerOutput.statistics`."""
+
+    RUNS = 0
+    STEPS = 1
+    EARLY = 2
+    """Runs that ended early."""
+    LONGEST = 3
+    """States of the longest."""
+
+
+class BadEnd(IntEnum):
+    """The places of `WalkerOutput.end`: the run that ended badly, the lowest of several."""
+
+    RUN = 0
+    STEPS = 1
+    PROPERTY = 2
+    """The one that is broken, or FAILED."""
+
+
+class Waiting(IntEnum):
+    """The columns of `WalkerOutput.waiting`. Behind them are the state, and the witnesses that were seen."""
+
+    RUN = 0
+    STEP = 1
+    FOUND = 2
+    """What was found on the last step: the property, less FAILED."""
+    CHANCE = 3
+
+
+class WalkCursor(IntEnum):
+    """The places of `WalkerOutput.cursor`."""
+
+    NEXT = 0
+    BEHIND = 1
+    """The next run, and the one behind the last."""
+    WAITING = 2
+    MISSING = 3
+    """How many walks were put aside, and how many paths are missing."""
+    RESUMED = 4
+    TO_RESUME = 5
+    """Of the walks that were put aside before: how many go on already, and how many they are."""
 
 
 class WalkerOutput(NamedTuple):
@@ -67,17 +120,16 @@ class WalkerOutput(NamedTuple):
     earliest: Array
     """By witness."""
     sketch: Array
-    figures: Array
-    """Runs, steps, runs that ended early, states of the longest."""
+    statistics: Array
+    """See `WalkStatistics`."""
     end: Array
-    """The run that ended badly, the lowest of several; its steps; the property that is broken, or FAILED."""
+    """See `BadEnd`."""
     waiting: Array
-    """Walks that were put aside: run, steps, what was found on the last one, chance, state, witnesses seen."""
+    """Walks that were put aside, with the columns of `Waiting`."""
     missing: Array
     """Paths that are not learned yet: the table, and the registers."""
     cursor: Array
-    """The next run and the one behind the last; walks put aside; missing paths; of the walks that were put aside
-    before, those that go on already, and how many they are."""
+    """See `WalkCursor`."""
 
 
 class WalkerScratch(NamedTuple):
@@ -103,15 +155,24 @@ class WalkerScratch(NamedTuple):
 
 NOTHING = 1 << 30
 """No property."""
+_WAITING = len(Waiting)
 _NO_HISTORY = np.zeros(0, np.int32)
-_CLOSED, _LEFT, _FAILED, _UNKNOWN = 1, 2, 3, -1
 _STRIDE, _WEIGHTS = splitmix.STRIDE, chance.WEIGHTS
+
+
+@inlined
+def _goes_on(cursor: Array) -> Any:
+    """Whether there is a walk to go on with, or a run to begin."""
+    return (
+        cursor[WalkCursor.RESUMED] < cursor[WalkCursor.TO_RESUME]
+        or cursor[WalkCursor.NEXT] < cursor[WalkCursor.BEHIND]
+    )
 
 
 @compiled
 def _draw_weights(plan: Plan, key: Any, weights: Array) -> None:
     """See `chance.Chance.weight`."""
-    levels, bits = uint64(plan.asked[1]), uint64(plan.asked[2])
+    levels, bits = uint64(plan.levels), uint64(plan.bits)
     for action in range(weights.shape[0]):
         level = mixed((key ^ uint64(_WEIGHTS)) + uint64(action + 1) * uint64(_STRIDE)) % levels
         weights[action] = uint64(1) << (bits * level)
@@ -132,7 +193,7 @@ def _sketched(output: WalkerOutput, state: Array, words: int) -> None:
 @compiled
 def _judged(plan: Plan, output: WalkerOutput, seen: Array, table: Any, outcome: int, length: Any, found: Any) -> Any:
     """What is broken so far, when a property has an outcome that is not the usual one. Witnesses are noted."""
-    if outcome == _FAILED:
+    if outcome == RAISED:
         return FAILED
     witness = plan.witness_of[table]
     if witness < 0:
@@ -152,7 +213,7 @@ def _chosen(plan: Plan, program: Program, scratch: WalkerScratch, total: Any, on
     left, action = one % total, 0
     while True:
         weight = scratch.weights[action] if enabled[action] > 0 else uint64(0)
-        if plan.asked[3] != 0:
+        if plan.by_instance != 0:
             weight *= uint64(enabled[action])
         if left < weight:
             break
@@ -164,7 +225,7 @@ def _chosen(plan: Plan, program: Program, scratch: WalkerScratch, total: Any, on
         while word != uint64(0):
             table = np.int64(trailing_zeros(word)) + (m << 6)
             word &= word - uint64(1)
-            if np.int64(step_of[table] & uint64(0xFFFF)) == action and scratch.outcome_of[table] >= _LEFT:
+            if np.int64(step_of[table] & uint64(0xFFFF)) == action and scratch.outcome_of[table] >= LEFT:
                 if rank == 0:
                     return int(table)
                 rank -= 1
@@ -181,33 +242,35 @@ def walk(
     """
     words = len(shape)
     initial, step_of, affects = plan.initial, program.step_of, program.affects
-    steps, by_instance = plan.asked[0], plan.asked[3] != 0
-    n_actions, n_judging, n_tables = program.bounds[0], program.bounds[1], program.bounds[2]
+    steps, by_instance = plan.steps, plan.by_instance != 0
+    n_actions, n_judging, n_tables = program.actions, program.judging, program.tables
     registers, live, active, outcome_of = scratch.registers, scratch.live, scratch.active, scratch.outcome_of
     tables, outcomes, state, after = scratch.tables, scratch.outcomes, scratch.state, scratch.after
     seen, enabled, weights = scratch.seen, scratch.enabled, scratch.weights
     masks, n_seen, all_actions = live.shape[0], seen.shape[0], weights.shape[0]
-    cursor, waiting, missing, end, figures = output.cursor, output.waiting, output.missing, output.end, output.figures
-    row = 4 + words + n_seen
+    cursor, waiting, missing = output.cursor, output.waiting, output.missing
+    end, statistics = output.end, output.statistics
+    row = _WAITING + words + n_seen
     done = 0
-    while done < quota and (cursor[4] < cursor[5] or cursor[0] < cursor[1]):
-        if (cursor[2] + 1) * row > waiting.shape[0]:
+    while done < quota and _goes_on(cursor):
+        if (cursor[WalkCursor.WAITING] + 1) * row > waiting.shape[0]:
             break
         step: Any = np.int64(0)
         found: Any = np.int64(NOTHING)
-        if cursor[4] < cursor[5]:
-            at = cursor[4] * row
-            cursor[4] += 1
-            run, step, found = np.int64(waiting[at]), np.int64(waiting[at + 1]), np.int64(waiting[at + 2]) + FAILED
+        if cursor[WalkCursor.RESUMED] < cursor[WalkCursor.TO_RESUME]:
+            at = cursor[WalkCursor.RESUMED] * row
+            cursor[WalkCursor.RESUMED] += 1
+            run, step = np.int64(waiting[at + Waiting.RUN]), np.int64(waiting[at + Waiting.STEP])
+            found = np.int64(waiting[at + Waiting.FOUND]) + FAILED
             key = mixed(plan.seed[0] + uint64(run) * uint64(_STRIDE))
-            drawn = waiting[at + 3]
+            drawn = waiting[at + Waiting.CHANCE]
             for k in range(words):
-                state[k] = waiting[at + 4 + k]
+                state[k] = waiting[at + _WAITING + k]
             for k in range(n_seen):
-                seen[k] = waiting[at + 4 + words + k]
+                seen[k] = waiting[at + _WAITING + words + k]
         else:
-            run = cursor[0]
-            cursor[0] += 1
+            run = cursor[WalkCursor.NEXT]
+            cursor[WalkCursor.NEXT] += 1
             key = mixed(plan.seed[0] + uint64(run) * uint64(_STRIDE))
             drawn = key + uint64(_STRIDE)
             at = np.int64(mixed(drawn) % uint64(initial.shape[0] // words)) * words
@@ -215,7 +278,7 @@ def walk(
                 state[k] = initial[at + k]
             for k in range(n_seen):
                 seen[k] = uint64(0)
-        if run > end[0]:
+        if run > end[BadEnd.RUN]:
             continue
         _draw_weights(plan, key, weights)
         for m in range(masks):
@@ -233,11 +296,13 @@ def walk(
             follow(program, registers, number, tables, scratch.bases, outcomes)
             for i in range(number):
                 outcome, table = outcomes[i], tables[i]
-                if outcome == 0:
+                if outcome == USUAL:
                     continue
-                if outcome == _UNKNOWN:
+                if outcome == UNKNOWN:
                     put_aside = True
-                    cursor[3] = ask(missing, cursor[3], table, registers, 0, 2 * words + 1)
+                    cursor[WalkCursor.MISSING] = ask(
+                        missing, cursor[WalkCursor.MISSING], table, registers, 0, 2 * words + 1
+                    )
                 active[table >> 6] |= uint64(1) << uint64(table & 63)
                 outcome_of[table] = outcome
             if put_aside:
@@ -256,9 +321,9 @@ def walk(
                         break
                     if table >= n_actions:
                         found = _judged(plan, output, seen, table, outcome, step + 1, found)
-                    elif outcome == _FAILED:
+                    elif outcome == RAISED:
                         raises = True
-                    elif outcome == _CLOSED:
+                    elif outcome == CLOSED:
                         closed = True
                     else:
                         enabled[np.int64(step_of[table] & uint64(0xFFFF))] += 1
@@ -272,16 +337,16 @@ def walk(
                 if enabled[a] > 0:
                     total += weights[a] * uint64(enabled[a]) if by_instance else weights[a]
             if total == uint64(0):
-                figures[2] += 1
+                statistics[WalkStatistics.EARLY] += 1
                 if not closed:
-                    found = plan.asked[4]
+                    found = np.int64(plan.deadlock)
                 break
 
             # Which step is taken, and what is the case about it?
             one, other = drawn + uint64(_STRIDE), drawn + uint64(2) * uint64(_STRIDE)
             table = _chosen(plan, program, scratch, total, mixed(one), mixed(other))
             outcome = outcome_of[table]
-            if outcome == _LEFT:
+            if outcome == LEFT:
                 found = 0
             else:
                 apply(program, outcome, registers, 0, after, 0, words)
@@ -294,23 +359,25 @@ def walk(
                     registers[2 * words] = step_of[table]
                     follow(program, registers, number, tables, scratch.bases, outcomes)
                     for i in range(number):
-                        if outcomes[i] == _UNKNOWN:
+                        if outcomes[i] == UNKNOWN:
                             put_aside = True
-                            cursor[3] = ask(missing, cursor[3], tables[i], registers, 0, 2 * words + 1)
+                            cursor[WalkCursor.MISSING] = ask(
+                                missing, cursor[WalkCursor.MISSING], tables[i], registers, 0, 2 * words + 1
+                            )
                     if put_aside:
                         break
                     for i in range(number):
-                        if outcomes[i] != 0:
+                        if outcomes[i] != USUAL:
                             found = _judged(plan, output, seen, tables[i], outcomes[i], step + 2, found)
             for a in range(all_actions):
                 output.enabled[a] += enabled[a] > 0
             output.taken[np.int64(step_of[table] & uint64(0xFFFF))] += 1
-            figures[1] += 1
+            statistics[WalkStatistics.STEPS] += 1
             if step < history.shape[0]:
                 history[step] = table
             step += 1
             done += 1
-            if outcome == _LEFT:
+            if outcome == LEFT:
                 break
             drawn = other
             for k in range(words):
@@ -324,19 +391,19 @@ def walk(
                 put_aside = True
                 break
         if put_aside:
-            at = cursor[2] * row
-            cursor[2] += 1
-            waiting[at], waiting[at + 1], waiting[at + 2] = uint64(run), uint64(step), uint64(found - FAILED)
-            waiting[at + 3] = drawn
+            at = cursor[WalkCursor.WAITING] * row
+            cursor[WalkCursor.WAITING] += 1
+            waiting[at + Waiting.RUN], waiting[at + Waiting.STEP] = uint64(run), uint64(step)
+            waiting[at + Waiting.FOUND], waiting[at + Waiting.CHANCE] = uint64(found - FAILED), drawn
             for k in range(words):
-                waiting[at + 4 + k] = state[k]
+                waiting[at + _WAITING + k] = state[k]
             for k in range(n_seen):
-                waiting[at + 4 + words + k] = seen[k]
+                waiting[at + _WAITING + words + k] = seen[k]
             continue
-        figures[0] += 1
-        figures[3] = max(figures[3], step + 1)
+        statistics[WalkStatistics.RUNS] += 1
+        statistics[WalkStatistics.LONGEST] = max(statistics[WalkStatistics.LONGEST], step + 1)
         if found != NOTHING:
-            end[0], end[1], end[2] = run, step, found
+            end[BadEnd.RUN], end[BadEnd.STEPS], end[BadEnd.PROPERTY] = run, step, found
     return done
 
 
@@ -374,7 +441,11 @@ class CompiledWalker:
             property_of=np.array(judging, np.int64),
             witness_of=np.array([self.witnesses.index(n) if n in self.witnesses else -1 for n in judging], np.int64),
             seed=np.array([splitmix.mixed(asked.seed & splitmix.MASK)], np.uint64),
-            asked=np.array([asked.steps, *asked.policy, dead if dead in asked.properties else NOTHING], np.int64),
+            steps=asked.steps,
+            levels=asked.policy.levels,
+            bits=asked.policy.bits,
+            by_instance=int(asked.policy.by_instance),
+            deadlock=dead if dead in asked.properties else NOTHING,
         )
         self.workers = [self._scratch() for _ in range(workers)]
         self._together([(0, 0)], _untold)  # have the compiled code there, before the clock runs
@@ -407,17 +478,17 @@ class CompiledWalker:
 
     def _output(self, first: int, last: int) -> WalkerOutput:
         words, actions, witnesses = len(self.shape), len(self.model.actions), len(self.witnesses)
-        cursor = np.zeros(6, np.int64)
-        cursor[:2] = first, last
+        cursor = np.zeros(len(WalkCursor), np.int64)
+        cursor[WalkCursor.NEXT], cursor[WalkCursor.BEHIND] = first, last
         return WalkerOutput(
             enabled=np.zeros(actions, np.int64),
             taken=np.zeros(actions, np.int64),
             witnessed=np.zeros(witnesses, np.int64),
             earliest=np.full(witnesses, np.iinfo(np.int64).max, np.int64),
             sketch=np.zeros(REGISTERS, np.uint8),
-            figures=np.zeros(4, np.int64),
+            statistics=np.zeros(len(WalkStatistics), np.int64),
             end=np.array([np.iinfo(np.int64).max, 0, NOTHING], np.int64),
-            waiting=np.zeros(WAITING * (4 + words + self._words_of_witnesses), np.uint64),
+            waiting=np.zeros(WAITING * (_WAITING + words + self._words_of_witnesses), np.uint64),
             missing=np.zeros((WAITING + len(self.tables.all)) * (2 * words + 2), np.uint64),
             cursor=cursor,
         )
@@ -444,7 +515,7 @@ class CompiledWalker:
         """The way that a run takes, for so many steps, or to its end."""
         history = np.zeros(self.asked.steps if steps is None else steps, np.int32)
         output = self._together([(run, run + 1)], _untold, history)[0]
-        done = min(len(history), int(output.figures[1]))
+        done = min(len(history), int(output.statistics[WalkStatistics.STEPS]))
         choices = [self.tables.all[table] for table in history[:done].tolist()]
         return self._first_of(run), [(table.number, table.index) for table in choices]
 
@@ -467,7 +538,8 @@ class CompiledWalker:
             else:
                 with DeferredSignals():  # a quota takes moments
                     list(self.threads.map(go_on, busy))
-            on_progress(*(int(sum(output.figures[at] for output in every)) for at in (0, 1)))
+            so_far = sum(output.statistics for output in every)
+            on_progress(int(so_far[WalkStatistics.RUNS]), int(so_far[WalkStatistics.STEPS]))
             busy = [part for part in busy if _unfinished(part[0])]
             if not busy:
                 return every
@@ -481,13 +553,15 @@ class CompiledWalker:
         """Learn what a worker missed, and let it go on with what it put aside; how many paths it missed."""
         began = time.perf_counter()
         cursor, reach = output.cursor, 2 * len(self.shape) + 2
-        missing = int(cursor[3])
+        missing = int(cursor[WalkCursor.MISSING])
         for row in output.missing[: missing * reach].reshape(-1, reach).tolist():
             self.tables.learn(row[0], row[1:])
         waiting = output.waiting.reshape(WAITING, -1)
-        left = np.concatenate([waiting[: cursor[2]], waiting[cursor[4] : cursor[5]]])
+        not_resumed = waiting[cursor[WalkCursor.RESUMED] : cursor[WalkCursor.TO_RESUME]]
+        left = np.concatenate([waiting[: cursor[WalkCursor.WAITING]], not_resumed])
         waiting[: len(left)] = left
-        cursor[2:] = 0, 0, 0, len(left)
+        cursor[WalkCursor.WAITING :] = 0
+        cursor[WalkCursor.TO_RESUME] = len(left)
         self.seconds_in_python += time.perf_counter() - began
         return missing
 
@@ -496,14 +570,14 @@ class CompiledWalker:
             counts: list[int] = sum(getattr(output, name) for output in every).tolist()
             return counts
 
-        runs, steps, early, _ = total("figures")
+        runs, steps, early, _ = total("statistics")
         witnessed = dict(zip(self.witnesses, total("witnessed"), strict=True))
         earliest = np.min([output.earliest for output in every], axis=0).tolist()
         return Tally(
             runs,
             steps,
             early,
-            max(int(output.figures[3]) for output in every),
+            max(int(output.statistics[WalkStatistics.LONGEST]) for output in every),
             total("enabled"),
             total("taken"),
             {number: runs for number, runs in witnessed.items() if runs},
@@ -523,4 +597,8 @@ def _untold(runs: int, steps: int) -> None:
 
 def _unfinished(output: WalkerOutput) -> bool:
     cursor = output.cursor
-    return bool(cursor[0] < cursor[1] or cursor[2] or cursor[4] < cursor[5])
+    return bool(
+        cursor[WalkCursor.NEXT] < cursor[WalkCursor.BEHIND]
+        or cursor[WalkCursor.WAITING]
+        or cursor[WalkCursor.RESUMED] < cursor[WalkCursor.TO_RESUME]
+    )

@@ -26,7 +26,18 @@ import numpy as np
 from spec.checking.interrupts import DeferredSignals
 from spec.checking.local import kernels
 from spec.checking.local.jit import Array
-from spec.checking.local.kernels import AT_ONCE, PARTITIONS, MarkedRanges, Outbox, Program, Scratch, WorkerOutput
+from spec.checking.local.kernels import (
+    AT_ONCE,
+    PARTITIONS,
+    Cursor,
+    MarkedRanges,
+    Outbox,
+    Program,
+    PutOff,
+    Scratch,
+    StateRange,
+    WorkerOutput,
+)
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 
@@ -101,13 +112,12 @@ class WorkerPool:
                     self.sent.count[number * PARTITIONS : (number + 1) * PARTITIONS],
                 ),
                 WorkerOutput(
-                    live=tables.live(),
                     flags=np.zeros(len(tables.all) + 1, np.uint8),
                     enabled=np.zeros(actions, np.int64),
                     taken=np.zeros(actions, np.int64),
                     missing=np.zeros((ENDURANCE * PATIENCE + len(tables.all)) * self.reach, np.uint64),
-                    put_off=np.zeros(2 * ENDURANCE * PATIENCE, np.int64),
-                    cursor=np.zeros(5, np.int64),
+                    put_off=np.zeros(len(PutOff) * ENDURANCE * PATIENCE, np.int64),
+                    cursor=np.zeros(len(Cursor), np.int64),
                 ),
                 Scratch.of(words, len(tables.all), tables.orbits),
                 tables.program(),
@@ -117,6 +127,8 @@ class WorkerPool:
         self.work_items: deque[Array] = deque()
         self.level = MarkedRanges.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64))
         """What the work_items are of."""
+        self.live = tables.live()
+        """The tables that are walked."""
         self.at_work: list[Future[Any]] = []
         self.caller, self.errands = get_ident(), SimpleQueue[Errand | None]()
         self.learning, self.stopped = Lock(), False
@@ -144,7 +156,7 @@ class WorkerPool:
 
     def load(self) -> None:
         """Have the compiled code there, before the clock runs."""
-        worker, nothing = self.workers[0], np.zeros((0, 3), np.int64)
+        worker, nothing = self.workers[0], np.zeros((0, len(StateRange)), np.int64)
         worker.ranges = nothing
         self._expand(worker)
         self.take_in(np.zeros(0, np.uint64))
@@ -231,9 +243,8 @@ class WorkerPool:
         return flags
 
     def _begin(self, level: MarkedRanges, live: Array) -> None:
-        self.level = level
+        self.level, self.live = level, live
         for worker in self.workers:
-            worker.output.live[:] = live
             worker.output.flags[:] = 0
             worker.program, worker.known = self.tables.program(), self.tables.learned
         self.work_items.extend(_work_items(level.ranges))
@@ -246,7 +257,7 @@ class WorkerPool:
         """Let all workers work; or one, if there is not enough to do."""
         self.caller = get_ident()
         for worker in self.workers:
-            worker.output.cursor[4] = self.stopped
+            worker.output.cursor[Cursor.STOP] = self.stopped
         busy = [worker for worker in self.workers if worker.ranges is not None]
         idle = [worker for worker in self.workers if worker.ranges is None]
         busy += idle[: len(self.work_items)]
@@ -264,9 +275,8 @@ class WorkerPool:
                     continue
                 status = kernels.expand(
                     self.shape,
-                    self.level.words,
-                    self.level.marks,
-                    worker.ranges,
+                    self.level._replace(ranges=worker.ranges),
+                    self.live,
                     worker.program,
                     worker.outbox,
                     worker.output,
@@ -274,7 +284,7 @@ class WorkerPool:
                     patience,
                 )
                 if status == kernels.ASKS:
-                    missing, waiting = worker.output.cursor[2:4].tolist()
+                    missing, waiting = worker.output.cursor[[Cursor.MISSING, Cursor.PUT_OFF]].tolist()
                     learned = self._learn(worker, wait=waiting == ENDURANCE * PATIENCE)
                     patience = PATIENCE if learned else missing + PATIENCE
                 elif status != kernels.DONE:
@@ -292,7 +302,7 @@ class WorkerPool:
             worker.ranges = self.work_items.popleft()
         except IndexError:
             return False
-        worker.output.cursor[:2] = 0
+        worker.output.cursor[[Cursor.RANGE, Cursor.STATE]] = 0
         if worker.known != self.tables.learned and self.learning.acquire(blocking=False):
             try:
                 worker.program, worker.known = self.tables.program(), self.tables.learned
@@ -302,7 +312,7 @@ class WorkerPool:
 
     def _halt(self) -> None:
         for worker in self.workers:
-            worker.output.cursor[4] = 1
+            worker.output.cursor[Cursor.STOP] = 1
 
     def _learn(self, worker: Worker, wait: bool = True) -> bool:
         """Learn what a worker did not know, and hand back the states that wait for it.
@@ -310,7 +320,7 @@ class WorkerPool:
         False if there was nothing; or another one is learning, and this one does not want to wait.
         """
         cursor, output = worker.output.cursor, worker.output
-        missing, waiting = int(cursor[2]), int(cursor[3])
+        missing, waiting = int(cursor[Cursor.MISSING]), int(cursor[Cursor.PUT_OFF])
         if not waiting:
             return False
         if not self.learning.acquire(blocking=wait):
@@ -321,9 +331,10 @@ class WorkerPool:
             worker.program, worker.known = self.tables.program(), self.tables.learned
         finally:
             self.learning.release()
-        put_off = output.put_off[: 2 * waiting].reshape(-1, 2)
-        self.work_items.append(np.stack([put_off[:, 0], put_off[:, 0] + 1, put_off[:, 1]], axis=1))
-        cursor[2:4] = 0
+        put_off = output.put_off.reshape(-1, len(PutOff))[:waiting]
+        states, marks = put_off[:, PutOff.STATE], put_off[:, PutOff.MARKS]
+        self.work_items.append(np.stack([states, states + 1, marks], axis=1))  # with the columns of `StateRange`
+        cursor[[Cursor.MISSING, Cursor.PUT_OFF]] = 0
         return True
 
     def _learn_paths(self, rows: list[list[int]]) -> None:
@@ -362,7 +373,7 @@ def _run(work: Callable[[], None], done: Future[None], held: DeferredSignals) ->
 
 
 def _states_in(ranges: Array) -> int:
-    return int((ranges[:, 1] - ranges[:, 0]).sum())
+    return int((ranges[:, StateRange.BEHIND] - ranges[:, StateRange.FIRST]).sum())
 
 
 def _work_items(ranges: Array) -> list[Array]:

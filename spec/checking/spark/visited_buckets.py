@@ -220,8 +220,8 @@ def strike(shape: Any, storage: Storage, states: Array) -> None:
         capacity = storage.capacity[partition]
         if capacity == 0:
             continue
-        base, first = storage.begin[0, partition], storage.begin[1, partition]
-        mark = storage.begin[2, partition] - storage.level[partition]
+        base, first = storage.begin[partition], storage.index_begin[partition]
+        mark = storage.marks_begin[partition] - storage.level[partition]
         tag, place = tag_of(mixed), place_of(mixed, capacity)
         while index[first + place] != 0:
             entry = index[first + place]

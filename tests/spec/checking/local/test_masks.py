@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from spec.checking.local import masks
+from spec.checking.local.kernels import LookupPiece
 from spec.checking.local.masks import Lookup, Masks
 from spec.language import integers, mapping
 from spec.language.state import Layout
@@ -60,9 +61,10 @@ def is_right(masks: Masks, learned: list[Path]) -> None:
         bits = masks.off[lookup.first : lookup.first + (1 << width)].view(np.uint8)
         found = np.unpackbits(bits, axis=1, bitorder="little")[:, :TABLES].astype(bool)
         assert found.tolist() == rows(masks, lookup, learned), lookup
-    assert {tuple(piece) for piece in masks.pieces[:, :2].tolist()} == {(g.word, g.shift) for g in masks.groups}
+    looked_up = {tuple(piece) for piece in masks.pieces[:, [LookupPiece.WORD, LookupPiece.SHIFT]].tolist()}
+    assert looked_up == {(group.word, group.shift) for group in masks.groups}
     firsts = {lookup.first for lookup in masks.lookups}
-    assert set(masks.pieces[masks.pieces[:, 5] == 1, 4].tolist()) <= firsts
+    assert set(masks.pieces[masks.pieces[:, LookupPiece.LAST] == 1, LookupPiece.FIRST].tolist()) <= firsts
 
 
 @pytest.mark.parametrize("seed", range(3))

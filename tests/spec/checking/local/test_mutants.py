@@ -428,33 +428,41 @@ DEAR: dict[str, tuple[str, Fault]] = {
     ),
     "the last successor of each state is lost": (
         "walkers",
-        in_kernel("expand", "outbox.count[partition] += 1", "outbox.count[partition] += successor + 1 < last"),
+        in_kernel(
+            "expand",
+            "outbox.count[partition] += 1",
+            "outbox.count[partition] += successor + 1 < last",
+            within="_send_off",
+        ),
     ),
     "a step is judged as if it were another": (
         "a transition invariant broken",
         in_kernel(
-            "expand", "after[base + 2 * words] = step_of[by[successor]]", "after[base + 2 * words] = step_of[0]"
+            "expand",
+            "after[base + 2 * words] = step_of[scratch.by[successor]]",
+            "after[base + 2 * words] = step_of[0]",
+            within="_judge_steps",
         ),
     ),
     "a step that is not known is not judged": (
         "a transition invariant broken",
-        in_kernel("expand", "lacking[owner] = True", "lacking[owner] = False"),
+        in_kernel("expand", "scratch.lacking[owner] = True", "scratch.lacking[owner] = False", within="_judge_steps"),
     ),
     "a bound is taken for a deadlock": (
         "a bound that is no deadlock",
-        in_kernel("expand", "not closed and not asks", "not asks"),
+        in_kernel("expand", "not closed and not asks", "not asks", within="_take_steps"),
     ),
     "what is inherited moves by one": (
         "several broken",
-        in_kernel("expand", "(clean << low_bit)", "(clean << low_bit << uint64(1))"),
+        in_kernel("expand", "(clean << low_bit)", "(clean << low_bit << uint64(1))", within="_list_walks"),
     ),
     "what is beyond a word is inherited from another": (
         "a chain of three words",
-        in_kernel("expand", "(clean >> (uint64(64) - low_bit))", "clean"),
+        in_kernel("expand", "(clean >> (uint64(64) - low_bit))", "clean", within="_list_walks"),
     ),
     "a representative inherits what holds of another state": (
         "couriers",
-        in_kernel("expand", "shaken = handed_on", "shaken &= handed_on"),
+        in_kernel("expand", "shaken = handed_on", "shaken &= handed_on", within="_send_off"),
     ),
 }
 """What takes longest to compile."""

@@ -10,7 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import pytest
 
 from spec.checking.local.lazy import Copy, lazy_record
-from spec.checking.local.recording import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL, Recorded, Recorder
+from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
+from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.model import EvaluationFailed, Model
 from spec.language import (
     Domain,
