@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from spec.checking.exploration import Discovery
 from spec.checking.model import Model
+from spec.checking.packed_state import PackedState
 from spec.checking.paths import Path
 from spec.checking.symmetry import Symmetry
 from spec.language.state import Values
@@ -111,7 +112,7 @@ def with_paths(
         if symmetry is None:
             path = states[0], choices
         elif end.is_step:
-            path = symmetry.concrete(states, number, int.from_bytes(end.state, "big"))
+            path = symmetry.concrete(states, number, PackedState.of_bytes(model.layout, end.state).number)
         else:
             path = symmetry.concrete(states)
         found[number] = Discovery(length, path)
@@ -129,7 +130,7 @@ def path_to(
 
 
 def _unpacked(model: Model, packed: bytes) -> Values:
-    return model.layout.unpack(int.from_bytes(packed, "big"))
+    return PackedState.of_bytes(model.layout, packed).values
 
 
 def packed_paths(

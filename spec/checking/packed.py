@@ -1,7 +1,6 @@
 """Packed states, many at once: an array with a row of words for each.
 
-A state is packed into as many 64-bit words as the layout has, each in big-endian bytes, so that the order of bytes
-is code order. One state is these bytes; many of them are rows of words, and no code handles them one by one.
+One state is bytes (`packed_state`); many of them are rows of words, and no code handles them one by one.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ Words = npt.NDArray[np.uint64]
 
 def words_of(states: Iterable[bytes], width: int) -> Words:
     """States of so many bytes each, as words."""
-    import pyarrow as pa
-
-    return from_column(pa.array(list(states), pa.binary(width)))
+    return np.frombuffer(b"".join(states), ">u8").astype(np.uint64).reshape(-1, width // 8)
 
 
 def bytes_of(states: Words) -> list[bytes]:

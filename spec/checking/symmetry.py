@@ -25,6 +25,7 @@ from spec.checking.group import described, every_permutation, generators, order,
 from spec.checking.images import Codes, Image, NotSymmetric, images
 from spec.checking.least import Least
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Taken
+from spec.checking.packed_state import PackedState
 from spec.checking.paths import Path
 from spec.language.anonymous import ToldApart, anonymity
 from spec.language.domains import Domain
@@ -212,7 +213,7 @@ class Symmetry:
     def spot_check(self, states: Iterable[bytes]) -> None:
         """Examine a few states of a level, packed: see `packed.sample`."""
         for packed in sorted(states):
-            self.examine_state(self.model.layout.unpack(int.from_bytes(packed, "big")))
+            self.examine_state(PackedState.of_bytes(self.model.layout, packed).values)
 
     def examine_state(self, state: Values) -> None:
         """Examine one state.

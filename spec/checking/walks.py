@@ -15,9 +15,9 @@ from typing import Final, NamedTuple, Protocol
 from spec.checking.chance import SWARM, Chance, Policy
 from spec.checking.exploration import is_violation, split
 from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Taken
+from spec.checking.packed_state import PackedState
 from spec.checking.paths import Path
 from spec.checking.sketch import Sketch, note
-from spec.language.state import WORD
 
 
 @dataclass(frozen=True)
@@ -186,8 +186,7 @@ class _Run:
 
     def words(self) -> Iterable[int]:
         """The state, packed."""
-        packed, words = self.model.layout.pack(self.state), self.model.layout.words
-        return [packed >> WORD * at & (1 << WORD) - 1 for at in reversed(range(words))]
+        return PackedState.of_values(self.model.layout, self.state).words
 
     def goes_on(self) -> bool:
         """Do the next step, and judge the state to which it leads; False if the run is over."""

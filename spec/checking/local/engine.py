@@ -40,6 +40,7 @@ from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.model import Model
 from spec.checking.packed import sample_of
+from spec.checking.packed_state import PackedState
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
 from spec.checking.symmetry import SPOT_CHECKS, Symmetry
 from spec.language.errors import UsageError
@@ -134,7 +135,8 @@ class LocalEngine:
 def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, Any]:
     """Packed, one after the other; each by the representative of its orbit."""
     states = map(symmetry.representative if symmetry else lambda state: state, model.first_states())
-    return np.concatenate([_words(model.layout.pack(state), model.layout.words) for state in states])
+    words = [PackedState.of_values(model.layout, state).words for state in states]
+    return np.array(words, np.uint64).reshape(-1)
 
 
 def _interrupted_before(model: Model) -> Exploration:
@@ -421,7 +423,3 @@ class _Search:
 def _spare(budget: Budget, words: int, keeps: bool) -> Callable[[int], int]:
     """What states may still take: all that is left, but for what it takes to write down the largest level."""
     return lambda states: budget.left - (sum(writing(states, words)) if keeps else 0)
-
-
-def _words(packed: int, words: int) -> np.ndarray[Any, Any]:
-    return np.frombuffer(packed.to_bytes(8 * words, "big"), ">u8").astype(np.uint64)

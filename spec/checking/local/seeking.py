@@ -24,6 +24,8 @@ from spec.checking.local.outcomes import FAILED, FOUND
 from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
+from spec.checking.packed import bytes_of, words_of
+from spec.checking.packed_state import BYTES, PackedState
 from spec.language.state import Values
 
 PATIENCE = 64
@@ -118,7 +120,7 @@ class Seeker:
         targets: Sequence[bytes] = (),
     ) -> list[Match]:
         """The lowest of what is sought; of steps to targets, for each that is reached."""
-        wanted = np.frombuffer(b"".join(targets), ">u8").astype(np.uint64)
+        wanted = words_of(targets, BYTES * self.words).reshape(-1)
         found = np.full(max(1, len(targets)), -1, np.int64)
         best = np.zeros((len(found), 2 * self.words), np.uint64)
         cursor = np.zeros(len(Cursor), np.int64)
@@ -140,13 +142,8 @@ class Seeker:
             )
             for row in self._missing.reshape(-1, 2 * self.words + 2)[:missing].tolist():
                 self.tables.learn(row[0], row[1:])
-        width = 8 * self.words
-        ends = (row.astype(">u8").tobytes() for row in best)
-        return [
-            Match(packed[:width], packed[width:], table)
-            for packed, table in zip(ends, found.tolist(), strict=True)
-            if table >= 0
-        ]
+        ends, befores = bytes_of(best[:, : self.words]), bytes_of(best[:, self.words :])
+        return [Match(*each) for each in zip(ends, befores, found.tolist(), strict=True) if each[-1] >= 0]
 
     # Failures.
 
@@ -172,4 +169,4 @@ class Seeker:
         return EvaluationFailed(what, again, self.model.show(state))
 
     def _unpacked(self, packed: bytes) -> Values:
-        return self.model.layout.unpack(int.from_bytes(packed, "big"))
+        return PackedState.of_bytes(self.model.layout, packed).values

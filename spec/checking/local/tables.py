@@ -26,6 +26,7 @@ from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
+from spec.checking.packed_state import PackedState
 from spec.checking.symmetry import Symmetry
 from spec.language.part import Instance
 
@@ -273,11 +274,9 @@ class DecisionTables:
             what = str(self.model.actions[table.number].step(table.index))
         else:
             what = self.model.properties[table.number].name
-        packed = 0
-        for word in registers[: self.words]:
-            packed = packed << 64 | word
+        state = PackedState.of_words(layout, registers[: self.words])
         cause = "it is not deterministic: done twice with the same values, it did not do the same"
-        return EvaluationFailed(what, cause, self.model.show(layout.unpack(packed)))
+        return EvaluationFailed(what, cause, self.model.show(state.values))
 
     # Masks.
 

@@ -30,6 +30,7 @@ from spec.checking.local.outcomes import FAILED as RAISED
 from spec.checking.local.shape import shape_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
+from spec.checking.packed_state import PackedState
 from spec.checking.paths import Path
 from spec.checking.sketch import REGISTERS, ZEROS, Sketch
 from spec.checking.walks import FAILED, OnWalkProgress, PlainWalker, Tally, WalkDiscovery, Walks
@@ -434,8 +435,9 @@ class CompiledWalker:
         self.witnesses = sorted({n for n in judging if n >= 0 and not is_violation(asked.model, n)})
         dead = asked.model.numbers([DEADLOCK])[0]
         live = tables.live()
+        first = [PackedState.of_values(asked.model.layout, state) for state in asked.model.first_states()]
         self.plan = Plan(
-            initial=np.concatenate([self._words(state) for state in asked.model.first_states()]),
+            initial=np.array([state.words for state in first], np.uint64).reshape(-1),
             live=live,
             of_steps=live & ~tables.live([n for n in range(len(properties)) if properties[n].over_steps]),
             property_of=np.array(judging, np.int64),
@@ -449,10 +451,6 @@ class CompiledWalker:
         )
         self.workers = [self._scratch() for _ in range(workers)]
         self._together([(0, 0)], _untold)  # have the compiled code there, before the clock runs
-
-    def _words(self, state: Any) -> Array:
-        packed = self.model.layout.pack(state)
-        return np.frombuffer(packed.to_bytes(8 * len(self.shape), "big"), ">u8").astype(np.uint64)
 
     def _scratch(self) -> WalkerScratch:
         words, tables, actions = len(self.shape), len(self.tables.all), len(self.model.actions)
@@ -522,7 +520,7 @@ class CompiledWalker:
     def _first_of(self, run: int) -> Values:
         initial = self.plan.initial.reshape(-1, len(self.shape))
         chosen = initial[chance.Chance(self.asked.seed, run).below(len(initial))]
-        return self.model.layout.unpack(int.from_bytes(chosen.astype(">u8").tobytes(), "big"))
+        return PackedState.of_words(self.model.layout, chosen).values
 
     def _together(
         self, ranges: Sequence[tuple[int, int]], on_progress: OnWalkProgress, history: Array = _NO_HISTORY

@@ -14,6 +14,7 @@ from spec.checking.local.kernels import MarkedRanges
 from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.packed import Words
+from spec.checking.packed_state import PackedState
 from spec.checking.spark.report import Report
 from spec.checking.symmetry import Symmetry
 from spec.language.state import Values
@@ -45,12 +46,12 @@ class Work(ABC):
 
     def pack(self, state: Values) -> bytes:
         """A state, or the one that stands for its orbit, as bytes that are ordered as codes are."""
-        packed = self.model.layout.pack(state)
-        return (self.symmetry.represent(packed) if self.symmetry else packed).to_bytes(self.width, "big")
+        state = self.symmetry.representative(state) if self.symmetry else state
+        return PackedState.of_values(self.model.layout, state).bytes
 
     def unpack(self, packed: bytes) -> Values:
         """The state that was packed."""
-        return self.model.layout.unpack(int.from_bytes(packed, "big"))
+        return PackedState.of_bytes(self.model.layout, packed).values
 
     @abstractmethod
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:

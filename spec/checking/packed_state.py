@@ -1,0 +1,76 @@
+"""A packed state: one number, in whichever form it is wanted.
+
+A layout packs the values of a state, slot by slot, into 64-bit words. Put together the words are a number, or bytes,
+the most significant first; all of these are ordered alike, which is code order. Loops that need one form only take it
+from the layout itself. Many states at once are arrays, see `packed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spec.language.state import WORD, Layout, Values
+
+BYTES = WORD // 8
+"""In a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedState:
+    """A state of this layout.
+
+    >>> from spec.language.domains import integers
+    >>> layout = Layout({"left": ("", integers(0, 3)), "right": ("", integers(0, 2**64 - 1))})
+    >>> state = PackedState.of_values(layout, (2, 5))
+    >>> state.words == (2 << 62, 5), PackedState.of_words(layout, state.words) == state
+    (True, True)
+    >>> PackedState.of_bytes(layout, state.bytes).values
+    (2, 5)
+    """
+
+    layout: Layout
+    number: int
+
+    @classmethod
+    def of_values(cls, layout: Layout, values: Values) -> PackedState:
+        """The state with a value in each cell.
+
+        Raises:
+            Misplaced: a value that its cell's domain does not hold.
+        """
+        return cls(layout, layout.pack(values))
+
+    @classmethod
+    def of_words(cls, layout: Layout, words: Iterable[int]) -> PackedState:
+        """The state in these words, of Python's or of numpy's numbers."""
+        return cls(layout, number_of(words))
+
+    @classmethod
+    def of_bytes(cls, layout: Layout, packed: bytes) -> PackedState:
+        """The state in these bytes."""
+        return cls(layout, int.from_bytes(packed, "big"))
+
+    @property
+    def values(self) -> Values:
+        """By cell."""
+        return self.layout.unpack(self.number)
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """As many as the layout has."""
+        last, mask = self.layout.words - 1, (1 << WORD) - 1
+        return tuple(self.number >> WORD * (last - at) & mask for at in range(last + 1))
+
+    @property
+    def bytes(self) -> bytes:
+        """As many as all words have."""
+        return self.number.to_bytes(BYTES * self.layout.words, "big")
+
+
+def number_of(words: Iterable[int]) -> int:
+    """Words put together."""
+    number = 0
+    for word in words:
+        number = number << WORD | int(word)
+    return number
