@@ -7,14 +7,13 @@ it: one exchanges the first two values, one turns all of them round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from math import factorial, prod
 from typing import Any
 
 from spec.checking.model import Model
-from spec.language.domains import MappingDomain
 from spec.language.errors import SpecificationError, UsageError
-from spec.language.symmetry import Permutation, Sorts, sorts_of, unite
+from spec.language.permutations import Permutation, Sorts, united
 
 
 def sorts_in(model: Model) -> Sorts:
@@ -23,18 +22,10 @@ def sorts_in(model: Model) -> Sorts:
     Raises:
         UsageError: it has none, or one that is not the same everywhere.
     """
-    found: dict[str, tuple[Any, ...]] = {}
+    parameters = chain.from_iterable(action.domains.values() for action in model.actions)
+    variables = (domain for _, domain in model.specification.variables.values())
     try:
-        for _, domain in model.specification.variables.values():
-            if isinstance(domain, MappingDomain):
-                unite(found, sorts_of(domain.keys))
-                for cell in domain.cells.values():
-                    unite(found, sorts_of(cell))
-            else:
-                unite(found, sorts_of(domain))
-        for action in model.actions:
-            for domain in action.domains.values():
-                unite(found, sorts_of(domain))
+        found = united(domain.sorts for domain in chain(variables, parameters))
     except SpecificationError as wrong:
         raise UsageError(f"--symmetry: {wrong}") from None
     if not found:

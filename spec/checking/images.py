@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from spec.checking.model import Model
 from spec.language.domains import Domain, MappingDomain
 from spec.language.errors import OutOfDomain, UsageError
+from spec.language.permutations import Permutation
 from spec.language.state import WORD, Layout
-from spec.language.symmetry import Permutation, moved, routes
 
 
 class Image(NamedTuple):
@@ -67,7 +67,7 @@ def images(model: Model, permutation: Permutation) -> tuple[Image, ...]:
         for cell, target in _targets(at, domain, permutation):
             first, to = layout.first_slot[cell], layout.first_slot[target]
             try:
-                taken = routes(layout.cells[cell].domain, layout.cells[target].domain, permutation)
+                taken = layout.cells[cell].domain.routes(layout.cells[target].domain, permutation)
             except OutOfDomain as wrong:
                 raise NotSymmetric(name, str(wrong)) from None
             for number, route in enumerate(taken):
@@ -85,7 +85,7 @@ def _targets(
         yield at, at
         return
     for key, cell in at.items():
-        target = moved(domain.keys, key, permutation)
+        target = domain.keys.moved(key, permutation)
         if target not in at:
             raise UsageError(f"--symmetry: the keys of a mapping have {key} and not {target}")
         yield cell, at[target]

@@ -30,8 +30,8 @@ from spec.checking.paths import Path
 from spec.language.anonymous import ToldApart, anonymity
 from spec.language.domains import Domain
 from spec.language.errors import OutOfDomain, UsageError
+from spec.language.permutations import Permutation
 from spec.language.state import Values
-from spec.language.symmetry import Permutation, moved
 
 if TYPE_CHECKING:
     from spec.checking.canonical import Canonical
@@ -315,5 +315,5 @@ def _instances(domains: Sequence[Domain[Any]], permutation: Permutation) -> Iter
     for values in product(*domains):
         number = 0
         for domain, value in zip(domains, values, strict=True):
-            number = number * domain.size + domain.rank(moved(domain, value, permutation))
+            number = number * domain.size + domain.rank(domain.moved(value, permutation))
         yield number

@@ -30,11 +30,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from spec.language.errors import OutOfDomain, SpecificationError, shown
 from spec.language.listing import LISTED, counted, listed, within
+from spec.language.permutations import Moving, Permutation, Route, Sorts, routes_behind, united
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
-
-    from spec.language.symmetry import Moving
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -62,6 +61,9 @@ class Domain(ABC, Generic[T]):
 
     size: int
     """How many values it holds."""
+
+    inner: tuple[Domain[Any], ...] = ()
+    """The domains of the parts that its values are made of."""
 
     moving: Moving | None = None
     """How permutations of interchangeable values move its own, which lie in one slot; None: part by part."""
@@ -126,6 +128,52 @@ class Domain(ABC, Generic[T]):
             return False
         return True
 
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        """What domains of one class have in common if they have the same values, types and all, by the same codes.
+
+        Args:
+            of: tells the likeness of an inner domain.
+        """
+        return (self,)
+
+    # What permutations of interchangeable values do.
+
+    @property
+    def sorts(self) -> Sorts:
+        """The sorts that its values are of, or made from."""
+        return self.moving.sorts if self.moving else united(domain.sorts for domain in self.inner)
+
+    def moved(self, value: Any, permutation: Permutation) -> Any:
+        """Where a permutation takes a value of it; that need not be in the domain."""
+        return self.moving.moved(value, permutation) if self.moving else self._moved(value, permutation)
+
+    def _moved(self, value: Any, permutation: Permutation) -> Any:
+        """The same, part by part; a value without parts stays."""
+        return value
+
+    def routes(self, other: Domain[Any], permutation: Permutation) -> list[Route]:
+        """How a permutation takes the codes of a value, slot by slot, to those that the other domain has for it.
+
+        Raises:
+            OutOfDomain: it takes a value to one that the other domain does not hold.
+        """
+        if len(self.slots) != len(other.slots):
+            raise OutOfDomain(str(self), str(other))
+        if not self.slots:
+            other.codes(self.moved(self.value(()), permutation))
+            return []
+        if len(self.slots) > 1:
+            if type(self) is not type(other):
+                raise OutOfDomain(str(self), str(other))
+            return list(self._routes(other, permutation))
+        within(self.size, self, "values")
+        moved = (self.moved(self.value((code,)), permutation) for code in range(self.slots[0].size))
+        return [Route(0, tuple(code for value in moved for code in other.codes(value)))]
+
+    def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
+        """The same of what lies in several slots; the other domain is of the same class."""
+        raise SpecificationError(f"how permutations move {self} is not known")
+
     def strategy(self) -> SearchStrategy[T]:
         """The Hypothesis strategy that draws from it; it shrinks towards the first value."""
         from hypothesis import strategies
@@ -154,6 +202,9 @@ class IntegerDomain(Domain[int]):
 
     def __str__(self) -> str:
         return f"an integer of {shown(self.low)}..{shown(self.high)}"
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return self.low, self.high
 
 
 class EnumerationDomain(Domain[T]):
@@ -189,6 +240,9 @@ class EnumerationDomain(Domain[T]):
     def __str__(self) -> str:
         return shown(self.values[0]) if self.size == 1 else f"one of {_some_of(self.values)}"
 
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return tuple(map(id, self.values))
+
 
 class _OrNothing(Domain[T]):
     """Nothing first, then the values of a domain.
@@ -202,7 +256,7 @@ class _OrNothing(Domain[T]):
     """The name of the slot that tells."""
 
     def __init__(self, domain: Domain[Any]):
-        self.domain, self.size = domain, domain.size + 1
+        self.domain, self.size, self.inner = domain, domain.size + 1, (domain,)
 
     def rank(self, value: Any) -> int:
         return 0 if value is self.nothing else self.domain.rank(value) + 1
@@ -227,6 +281,16 @@ class _OrNothing(Domain[T]):
             return super().value(codes)
         found: T = self.domain.value(codes[1:]) if codes[0] else self.nothing
         return found
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return (of(self.domain),)
+
+    def _moved(self, value: Any, permutation: Permutation) -> Any:
+        return value if value is self.nothing else self.domain.moved(value, permutation)
+
+    def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
+        yield Route(0, (0, 1))
+        yield from routes_behind(1, self.domain.routes(other.domain, permutation), guard=0)
 
 
 class OptionalDomain(_OrNothing[T | None]):
@@ -311,7 +375,7 @@ class SubsetDomain(Domain[frozenset[T]]):
     """See `subset_of`. Its numbers are binary numbers, so the element with the highest number weighs most."""
 
     def __init__(self, elements: Domain[T]):
-        self.elements = elements
+        self.elements, self.inner = elements, (elements,)
         self.order = {value: code for code, value in enumerate(elements)}
         """The number of each element, in their order."""
         self.size = 1 << elements.size
@@ -340,6 +404,17 @@ class SubsetDomain(Domain[frozenset[T]]):
     def __str__(self) -> str:
         return f"a frozenset of {_some_of(self.order)}"
 
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return (of(self.elements),)
+
+    def _moved(self, value: Any, permutation: Permutation) -> Any:
+        return frozenset(self.elements.moved(element, permutation) for element in value)
+
+    def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
+        last = self.elements.size - 1
+        for element in reversed(self.order):
+            yield Route(last - other.elements.rank(self.elements.moved(element, permutation)), (0, 1))
+
 
 class SequenceDomain(Domain[tuple[T, ...]]):
     """See `sequence_of`. Shorter ones first; among equals the earlier elements weigh more.
@@ -348,7 +423,7 @@ class SequenceDomain(Domain[tuple[T, ...]]):
     """
 
     def __init__(self, elements: Domain[T], longest: int):
-        self.elements, self.longest = elements, longest
+        self.elements, self.longest, self.inner = elements, longest, (elements,)
         within(longest * max(1, (elements.size - 1).bit_length()), self, "bits")
         self.size = self._first(longest + 1)
 
@@ -396,12 +471,26 @@ class SequenceDomain(Domain[tuple[T, ...]]):
     def __str__(self) -> str:
         return f"a tuple of at most {self.longest}, each {self.elements}"
 
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return of(self.elements), self.longest
+
+    def _moved(self, value: Any, permutation: Permutation) -> Any:
+        return tuple(self.elements.moved(element, permutation) for element in value)
+
+    def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
+        if self.longest != other.longest:
+            raise OutOfDomain(str(self), str(other))
+        yield Route(0, tuple(range(self.longest + 1)))
+        elements = self.elements.routes(other.elements, permutation)
+        for at in range(self.longest):
+            yield from routes_behind(1 + at * len(elements), elements, guard=0, above=at)
+
 
 class _Product(Domain[T]):
     """Part by part, each from a domain of its own; the first part weighs most."""
 
     def __init__(self, parts: Iterable[Domain[Any]]):
-        self.parts = tuple(parts)
+        self.parts = self.inner = tuple(parts)
         self.size = prod(part.size for part in self.parts)
 
     @abstractmethod
@@ -444,6 +533,19 @@ class _Product(Domain[T]):
         rest = iter(codes)
         return self._of(domain.value(list(islice(rest, len(domain.slots)))) for domain in self.parts)
 
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return tuple(map(of, self.parts))
+
+    def _moved(self, value: Any, permutation: Permutation) -> Any:
+        return self._of(domain.moved(part, permutation) for domain, part in zip(self.parts, value, strict=True))
+
+    def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
+        first = 0
+        for part, its in zip(self.parts, other.parts, strict=True):
+            inner = part.routes(its, permutation)
+            yield from routes_behind(first, inner)
+            first += len(inner)
+
 
 class RecordDomain(_Product[T]):
     """See `record`."""
@@ -476,6 +578,9 @@ class RecordDomain(_Product[T]):
 
     def _of(self, parts: Iterable[Any]) -> T:
         return self.cls(*parts)
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return self.cls, *super().likeness(of)
 
     def __str__(self) -> str:
         return f"a {getattr(self.cls, '__name__', self.cls)} of its domain"
@@ -567,6 +672,11 @@ class MappingDomain:
         self.cells, self.partial = cells, partial
         self.keys = keys if isinstance(keys, Domain) else EnumerationDomain(tuple(cells))
         """The keys in their order; permutations move the cells of those that come from a domain of such values."""
+
+    @property
+    def sorts(self) -> Sorts:
+        """The sorts that its keys and values are of, or made from."""
+        return united(domain.sorts for domain in (self.keys, *self.cells.values()))
 
 
 # The words. Each makes a domain.

@@ -30,7 +30,7 @@ from spec.language.domains import (
 )
 from spec.language.errors import SpecificationError, shown
 from spec.language.listing import LISTED
-from spec.language.symmetry import either, sorts_of
+from spec.language.symmetry import either
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -171,7 +171,7 @@ class Sizes:
         domain = self._sized(type_, size)
         if type_ in self._given and not isinstance(domain, LeftOutDomain) and domain.size <= LISTED:
             whole = self.domain(type_)
-            for value in () if sorts_of(whole) else domain:
+            for value in () if whole.sorts else domain:
                 if value not in whole:
                     raise SpecificationError(f"{shown(value)} is not {whole}, which is all of {name_of(type_)}")
         return domain

@@ -3,11 +3,15 @@
 A `Lens` is a domain at a place; functional programming, too, calls so what gets and sets a part of a whole. `look`
 gives the value that begins at its first slot, unread as far as that can be (`lazy`); `put` says what a value would
 write there, and a part that was not looked at is copied slot by slot.
+
+A domain does not know its lens: what it is, it is in terms of the language, and that evaluations are recorded is a
+matter of this engine. So lenses are registered here, by class of the domain. A domain without one is read and written
+whole: that is always right, and learns more paths than a lens of its own would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from spec.checking.local.lazy import (
@@ -314,28 +318,11 @@ class Lenses:
     def at(self, domain: Domain[Any], at: int) -> Lens:
         """How a domain looks at the slots from here on."""
         shape = self._shape(domain)
-        if not domain.slots:
-            return (LeftOutLens if type(domain) is LeftOutDomain else ConstantLens)(at, shape, domain)
-        if type(domain) not in _KNOWN:
-            return WholeLens(at, shape, domain)
-        match domain:
-            case RecordDomain():
-                if lazy_record(domain.cls) is None:
-                    return WholeLens(at, shape, domain)
-                return RecordLens(
-                    at, shape, domain.cls, dict(zip(domain.fields, self._parts(domain.parts, at), strict=True))
-                )
-            case TupleDomain():
-                return TupleLens(at, shape, self._parts(domain.parts, at))
-            case SequenceDomain():
-                return SequenceLens(at, shape, self._parts([domain.elements] * domain.longest, at + 1))
-            case SubsetDomain():
-                return SubsetLens(at, shape, domain)
-            case OptionalDomain() | PossiblyDomain() if len(domain.slots) > 1:
-                return OptionalLens(at, shape, domain.nothing, self.at(domain.domain, at + 1))
-        return LeafLens(at, shape, domain)
+        make: Make = _LENS_OF.get(type(domain), _whole) if domain.slots else _constant
+        return make(self, at, shape, domain)
 
-    def _parts(self, domains: Iterable[Domain[Any]], at: int) -> tuple[Lens, ...]:
+    def of_parts(self, domains: Iterable[Domain[Any]], at: int) -> tuple[Lens, ...]:
+        """How domains that lie one after the other look at the slots from here on."""
         lenses: list[Lens] = []
         for domain in domains:
             lenses.append(self.at(domain, at))
@@ -346,40 +333,63 @@ class Lenses:
         """The same one for domains that have the same values, types and all, by the same codes."""
         shape = self._shape_of.get(domain)
         if shape is None:
-            shape = self._shapes.setdefault((type(domain), *self._told_apart_by(domain)), LensShape(domain))
+            known = type(domain) in _LENS_OF  # a class that derives from one may have other values
+            likeness = domain.likeness(self._shape) if known else (domain,)
+            shape = self._shapes.setdefault((type(domain), *likeness), LensShape(domain))
             self._shape_of[domain] = shape
         return shape
 
-    def _told_apart_by(self, domain: Domain[Any]) -> Iterator[Any]:
-        if type(domain) not in _KNOWN:
-            yield domain
-            return
-        match domain:
-            case IntegerDomain():
-                yield from (domain.low, domain.high)
-            case EnumerationDomain():
-                yield from map(id, domain.values)
-            case OptionalDomain() | PossiblyDomain():
-                yield self._shape(domain.domain)
-            case RecordDomain():
-                yield domain.cls
-                yield from map(self._shape, domain.parts)
-            case TupleDomain():
-                yield from map(self._shape, domain.parts)
-            case SequenceDomain():
-                yield from (self._shape(domain.elements), domain.longest)
-            case SubsetDomain():
-                yield self._shape(domain.elements)
+
+Make = Callable[[Lenses, int, LensShape, Any], Lens]
+"""What makes the lens of a domain, given where it begins."""
 
 
-_KNOWN = {
-    EnumerationDomain,
-    IntegerDomain,
-    LeftOutDomain,
-    OptionalDomain,
-    PossiblyDomain,
-    RecordDomain,
-    SequenceDomain,
-    SubsetDomain,
-    TupleDomain,
+def _constant(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
+    return (LeftOutLens if type(domain) is LeftOutDomain else ConstantLens)(at, shape, domain)
+
+
+def _leaf(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
+    return LeafLens(at, shape, domain)
+
+
+def _whole(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
+    return WholeLens(at, shape, domain)
+
+
+def _optional(lenses: Lenses, at: int, shape: LensShape, domain: Any) -> Lens:
+    if len(domain.slots) == 1:
+        return LeafLens(at, shape, domain)
+    return OptionalLens(at, shape, domain.nothing, lenses.at(domain.domain, at + 1))
+
+
+def _record(lenses: Lenses, at: int, shape: LensShape, domain: RecordDomain[Any]) -> Lens:
+    if lazy_record(domain.cls) is None:
+        return WholeLens(at, shape, domain)
+    parts = lenses.of_parts(domain.parts, at)
+    return RecordLens(at, shape, domain.cls, dict(zip(domain.fields, parts, strict=True)))
+
+
+def _tuple(lenses: Lenses, at: int, shape: LensShape, domain: TupleDomain) -> Lens:
+    return TupleLens(at, shape, lenses.of_parts(domain.parts, at))
+
+
+def _sequence(lenses: Lenses, at: int, shape: LensShape, domain: SequenceDomain[Any]) -> Lens:
+    return SequenceLens(at, shape, lenses.of_parts([domain.elements] * domain.longest, at + 1))
+
+
+def _subset(lenses: Lenses, at: int, shape: LensShape, domain: SubsetDomain[Any]) -> Lens:
+    return SubsetLens(at, shape, domain)
+
+
+_LENS_OF: dict[type, Make] = {
+    EnumerationDomain: _leaf,
+    IntegerDomain: _leaf,
+    LeftOutDomain: _constant,
+    OptionalDomain: _optional,
+    PossiblyDomain: _optional,
+    RecordDomain: _record,
+    SequenceDomain: _sequence,
+    SubsetDomain: _subset,
+    TupleDomain: _tuple,
 }
+"""By class of the domain. One that does not stand here, or derives from one that does, is read whole."""

@@ -33,8 +33,8 @@ from spec.language import (
     subset_of,
     variable,
 )
+from spec.language.permutations import Permutation
 from spec.language.state import Values
-from spec.language.symmetry import Permutation
 from tests.spec.checking.graphs import HARD, Graph, graph, rook, shrikhande
 from tests.spec.checking.test_symmetry import (
     REFUSED,

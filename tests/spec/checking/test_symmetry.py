@@ -44,8 +44,8 @@ from spec.language import (
     transition_invariant,
     variable,
 )
+from spec.language.permutations import Permutation
 from spec.language.state import Values
-from spec.language.symmetry import Permutation, moved
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
 from tests.spec.checking.toys import Clock
@@ -221,10 +221,10 @@ def renamed(model: Model, permutation: Permutation, state: Values) -> Values:
         if isinstance(domain, MappingDomain):
             assert isinstance(at, dict)
             for key, cell in at.items():
-                found[at[moved(domain.keys, key, permutation)]] = moved(domain.cells[key], state[cell], permutation)
+                found[at[domain.keys.moved(key, permutation)]] = domain.cells[key].moved(state[cell], permutation)
         else:
             assert isinstance(at, int)
-            found[at] = moved(domain, state[at], permutation)
+            found[at] = domain.moved(state[at], permutation)
     return tuple(found)
 
 

@@ -31,7 +31,7 @@ from spec.language import (
 )
 from spec.language.anonymous import ToldApart, anonymity
 from spec.language.domains import PossiblyDomain
-from spec.language.symmetry import Permutation, Route, moved, routes, sorts_of
+from spec.language.permutations import Permutation, Route
 
 BROKERS = interchangeable("broker", range(3))
 TURN: Permutation = {"broker": {0: 1, 1: 2, 2: 0}}
@@ -62,32 +62,32 @@ def test_interchangeable_values_are_those_that_they_were() -> None:
     assert list(BROKERS) == [0, 1, 2]
     assert list(interchangeable("dish", ("soup", "stew"))) == ["soup", "stew"]
     assert str(BROKERS) == str(integers(0, 2))
-    assert sorts_of(BROKERS) == {"broker": (0, 1, 2)}
+    assert BROKERS.sorts == {"broker": (0, 1, 2)}
 
 
 def test_a_plain_domain_is_not_made_interchangeable_by_the_word() -> None:
     """The word makes a domain of its own."""
     plain = integers(0, 2)
     interchangeable("broker", plain)
-    assert (plain.moving, sorts_of(plain), moved(plain, 0, TURN)) == (None, {}, 0)
+    assert (plain.moving, plain.sorts, plain.moved(0, TURN)) == (None, {}, 0)
 
 
 def test_every_choice_of_parts_is_made_once() -> None:
     """The first part changes slowest; a permutation moves the parts."""
     assert list(SESSIONS) == [Session(broker, number) for broker in range(3) for number in range(2)]
-    assert moved(SESSIONS, Session(2, 1), TURN) == Session(0, 1)
+    assert SESSIONS.moved(Session(2, 1), TURN) == Session(0, 1)
 
 
 def test_of_either_only_what_is_made_of_brokers_moves() -> None:
     """Fixed paths stay."""
     assert list(PATHS) == ["/", "/ids", "/ids/0", "/ids/1", "/ids/2"]
-    assert [moved(PATHS, each, TURN) for each in PATHS] == ["/", "/ids", "/ids/1", "/ids/2", "/ids/0"]
+    assert [PATHS.moved(each, TURN) for each in PATHS] == ["/", "/ids", "/ids/1", "/ids/2", "/ids/0"]
 
 
 def test_a_part_moves_as_the_whole() -> None:
     """And so it may move out of the part."""
     part = part_of(SESSIONS, Session(0, 0), Session(0, 1))
-    assert moved(part, Session(0, 1), TURN) == Session(1, 1)
+    assert part.moved(Session(0, 1), TURN) == Session(1, 1)
 
 
 def test_a_part_is_of_the_whole() -> None:
@@ -99,14 +99,14 @@ def test_a_part_is_of_the_whole() -> None:
 def test_a_sort_has_the_same_values_everywhere() -> None:
     """Two sorts need two names."""
     with pytest.raises(SpecificationError, match=r"^interchangeable 'broker': it is \(0, 1, 2\) in one place, "):
-        sorts_of(tuple_of(BROKERS, interchangeable("broker", range(2))))
+        assert tuple_of(BROKERS, interchangeable("broker", range(2))).sorts
 
 
 @pytest.mark.parametrize("word", [mapping, partial_mapping])
 def test_a_mapping_knows_what_its_keys_are(word: Any) -> None:
     """Keys from a domain move as in it; others stay."""
-    assert moved(word(SESSIONS, integers(0, 1)).keys, Session(0, 0), TURN) == Session(1, 0)
-    assert moved(word(range(3), integers(0, 1)).keys, 0, TURN) == 0
+    assert word(SESSIONS, integers(0, 1)).keys.moved(Session(0, 0), TURN) == Session(1, 0)
+    assert word(range(3), integers(0, 1)).keys.moved(0, TURN) == 0
 
 
 # Values and codes.
@@ -173,14 +173,14 @@ def through(taken: list[Route], codes: tuple[int, ...]) -> tuple[int, ...]:
 def test_codes_go_where_their_values_go(domain: Domain[Any], permutation: Permutation, data: st.DataObject) -> None:
     """The codes of a value, each on its route, are the codes of the value moved; those of no use stay 0."""
     value = domain.unrank(data.draw(st.integers(0, domain.size - 1)))
-    taken = routes(domain, domain, permutation)
-    assert through(taken, domain.codes(value)) == domain.codes(moved(domain, value, permutation))
+    taken = domain.routes(domain, permutation)
+    assert through(taken, domain.codes(value)) == domain.codes(domain.moved(value, permutation))
 
 
 @given(domains(), permuted())
 def test_routes_are_one_to_one(domain: Domain[Any], permutation: Permutation) -> None:
     """Each slot is reached once, and each code of it."""
-    taken = routes(domain, domain, permutation)
+    taken = domain.routes(domain, permutation)
     assert sorted(route.slot for route in taken) == list(range(len(domain.slots)))
     assert all(sorted(route.codes) == list(range(len(route.codes))) for route in taken)
 
@@ -192,15 +192,15 @@ def test_one_permutation_after_the_other_is_a_permutation(
     """Permutations act on values as a group does."""
     value = domain.unrank(data.draw(st.integers(0, domain.size - 1)))
     both = {sort: {key: second[sort][image] for key, image in first[sort].items()} for sort in first}
-    one_by_one = moved(domain, moved(domain, value, first), second)
-    assert domain.rank(one_by_one) == domain.rank(moved(domain, value, both))
+    one_by_one = domain.moved(domain.moved(value, first), second)
+    assert domain.rank(one_by_one) == domain.rank(domain.moved(value, both))
 
 
 def test_a_domain_of_one_broker_goes_to_that_of_another() -> None:
     """Codes are those in the other domain."""
     mine = optional(part_of(SESSIONS, Session(0, 0), Session(0, 1)))
     its = optional(part_of(SESSIONS, Session(1, 1), Session(1, 0)))
-    assert routes(mine, its, SWAP) == [Route(0, (0, 2, 1))]
+    assert mine.routes(its, SWAP) == [Route(0, (0, 2, 1))]
 
 
 @pytest.mark.parametrize(
@@ -216,13 +216,13 @@ def test_a_domain_of_one_broker_goes_to_that_of_another() -> None:
 def test_a_domain_that_is_not_symmetric_is_refused(domain: Domain[Any], other: Domain[Any]) -> None:
     """A value would go to one that is not there."""
     with pytest.raises(OutOfDomain):
-        routes(domain, other, TURN)
+        domain.routes(other, TURN)
 
 
 def test_what_is_not_there_stays_so() -> None:
     """None and absent are nobody."""
-    assert moved(optional(BROKERS), None, TURN) is None
-    assert moved(PossiblyDomain(BROKERS), ABSENT, TURN) is ABSENT
+    assert optional(BROKERS).moved(None, TURN) is None
+    assert PossiblyDomain(BROKERS).moved(ABSENT, TURN) is ABSENT
 
 
 # Anonymous values.
@@ -285,8 +285,8 @@ def test_permutations_of_two_sorts_are_independent() -> None:
     """Who is named in none stays."""
     pair = tuple_of(BROKERS, interchangeable("dish", ("soup", "stew")))
     images = {
-        moved(pair, (0, "soup"), {"broker": dict(enumerate(brokers)), "dish": {"soup": dish}})
+        pair.moved((0, "soup"), {"broker": dict(enumerate(brokers)), "dish": {"soup": dish}})
         for brokers, dish in product(permutations(range(3)), ("soup", "stew"))
     }
     assert len(images) == 6
-    assert moved(pair, (0, "soup"), {}) == (0, "soup")
+    assert pair.moved((0, "soup"), {}) == (0, "soup")
