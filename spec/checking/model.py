@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spec.checking import arguments
 from spec.checking.arguments import Given
 from spec.language.errors import Bounded, Disabled, SpecificationError, shown, told
-from spec.language.part import Action, Instance, Property
+from spec.language.part import Action, Instance, Property, within
 from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
 
@@ -119,7 +119,7 @@ class Model:
             window.load(self.layout.first())
             window.writable("initial")
             try:
-                instance.run(window.s, **instance.parameters)
+                instance(window.s)
                 window.writable(None)
                 state = window.changed()
             except Misplaced as wrong:
@@ -167,7 +167,7 @@ class Model:
                 after: Values | None
                 under_way.now = self._told_step, (action, index), state
                 try:
-                    returned = instance.run(here.s, **instance.parameters)
+                    returned = instance(here.s)
                     after = here.changed()
                 except Bounded:
                     closed = True
@@ -250,9 +250,10 @@ class Model:
         sought, where = judged.kind == "sometimes", state if came_from is None else came_from
         usual = not sought
         self.under_way.now = self.describe, judged.name, where
+        seen = within(judged.part, given) if judged.part else given
         for instance in judged.instances:
             try:
-                answer = instance.run(*given, **instance.parameters)
+                answer = instance.run(*seen, **instance.parameters)
             except Disabled:
                 raise self._misjudged(judged, given, "`require` and `bound` belong into actions", where) from None
             except BaseException as failure:
@@ -278,7 +279,7 @@ class Model:
         second: Values | None = None
         again = ""
         try:
-            instance.run(window.s, **instance.parameters)
+            instance(window.s)
             second = window.changed()
         except Disabled:
             pass

@@ -48,7 +48,7 @@ def do(model: Model, state: Values, choice: tuple[int, int]) -> Done:
     changes: dict[str, tuple[Any, Any]] = {}
     with listening(said.append):
         try:
-            instance.run(window.s, **instance.parameters)
+            instance(window.s)
             after = window.changed()
         except Misplaced as misplaced:
             wrong = str(misplaced)
@@ -161,7 +161,7 @@ def _why(
         then, here = earlier.load(before), now.load(after)
         given: list[Any] = [then, step, here] if judged.over_steps else [here]
         seen_then, seen_now = earlier.watch(), now.watch()
-        if not instance.run(*given, **instance.parameters):
+        if not instance(*given):
             failing = ", ".join(f"{name} = {value}" for name, value in instance.parameters.items())
             looked_at = {}
             for at, cell in enumerate(model.layout.cells):

@@ -135,7 +135,7 @@ class Shrinking:
         self.window.load(state)
         self.window.writable(action.name)
         try:
-            instance.run(self.window.s, **instance.parameters)
+            instance(self.window.s)
             after = self.window.changed()
         except Misplaced:
             return None, self.broken.name == TYPE_OK

@@ -33,7 +33,7 @@ def news(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
 def _sentence(name: str, instance: Instance, s: State) -> str:
     """What one says, on one line."""
     try:
-        text = instance.run(s, **instance.parameters)
+        text = instance(s)
         if isinstance(text, str):
             return _on_one_line(text)
         wrong = f"it answers {text!r}, not a text"

@@ -50,6 +50,17 @@ class Instance:
 
     parameters: Mapping[str, Any]
     run: Callable[..., Any]
+    part: tuple[str, ...] = ()
+    """Of which part it is: the names from the whole inwards."""
+
+    def __call__(self, *given: Any) -> Any:
+        """What it does with, or says of, a state of the whole, or a step."""
+        seen = within(self.part, given) if self.part else given
+        return self.run(*seen, **self.parameters)
+
+    def named(self, part: str) -> Instance:
+        """The same in a system that holds its part by this name."""
+        return replace(self, part=(part, *self.part))
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,8 @@ class Property:
     doc: str
     over_steps: bool
     instances: tuple[Instance, ...]
+    part: tuple[str, ...] = ()
+    """Of which part it is, with all its instances."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +117,10 @@ class part(Generic[P]):  # noqa: N801 - it is a word
     def __get__(self, whole: Any, owner: type) -> Self | P:
         if whole is None:
             return self
-        made: P = vars(whole).setdefault(self.name, self.make(whole))
+        kept = vars(whole)
+        if self.name not in kept:
+            kept[self.name] = self.make(whole)
+        made: P = kept[self.name]
         return made
 
 
@@ -359,7 +375,7 @@ class Part(Generic[S], metaclass=_Body):
             for name, function, mark in self._of_kind("invariant", "transition_invariant", "sometimes")
         ]
         for name, one in self.parts.items():
-            found += [replace(each, **_named(name, each, each.over_steps)) for each in one.properties]
+            found += [replace(each, **_named(name, each)) for each in one.properties]
         return tuple(found)
 
     @cached_property
@@ -381,33 +397,26 @@ def begin(s: State) -> None:
     """How a part begins that says nothing of it: nothing is assigned."""
 
 
-def _named(part: str, one: Action | Property | View, over_steps: bool = False) -> dict[str, Any]:
-    """How something of a part is called in the whole, and what it does there."""
-    within = _within_steps if over_steps else _within
-    return {"name": f"{part}.{one.name}", "instances": tuple(within(part, each) for each in one.instances)}
+def within(part: tuple[str, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a part sees of a state of the whole, or of a step and the states around it."""
+    for name in part:
+        given = tuple([getattr(each, name) if isinstance(each, State) else _own(name, each) for each in given])
+    return given
 
 
-def _within(part: str, one: Instance) -> Instance:
-    """What is done, or judged, in the state of a part."""
-    run = one.run
-
-    @wraps(run)
-    def there(s: State, **parameters: Any) -> Any:
-        return run(getattr(s, part), **parameters)
-
-    return Instance(one.parameters, there)
+def _own(part: str, step: Step) -> Step:
+    """A step as a part sees it; one that another takes has no name."""
+    own = step.action.startswith(f"{part}.")
+    return Step(step.action[len(part) + 1 :] if own else "", step.parameters)
 
 
-def _within_steps(part: str, one: Instance) -> Instance:
-    """What is judged of steps of a part. A step that another takes is one of no name."""
-    run, of_part = one.run, f"{part}."
-
-    @wraps(run)
-    def there(before: State, step: Step, after: State, **parameters: Any) -> Any:
-        own = step.action.removeprefix(of_part) if step.action.startswith(of_part) else ""
-        return run(getattr(before, part), Step(own, step.parameters), getattr(after, part), **parameters)
-
-    return Instance(one.parameters, there)
+def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
+    """How something of a part is called in the whole, and whose state it sees."""
+    named: dict[str, Any] = {
+        "name": f"{part}.{one.name}",
+        "instances": tuple(its.named(part) for its in one.instances),
+    }
+    return named | ({"part": (part, *one.part)} if isinstance(one, Property) else {})
 
 
 def _one_after_the_other(of_parts: Mapping[str, Instance], whole: Instance) -> Instance:
@@ -417,8 +426,8 @@ def _one_after_the_other(of_parts: Mapping[str, Instance], whole: Instance) -> I
     @wraps(whole.run)
     def all_begin(s: State, **_: Any) -> None:
         for part, one in of_parts.items():
-            one.run(getattr(s, part), **one.parameters)
-        whole.run(s, **whole.parameters)
+            one(getattr(s, part))
+        whole(s)
 
     return Instance({**parameters, **whole.parameters}, all_begin)
 

@@ -143,7 +143,7 @@ def _initial_steps(model: Model) -> tuple[InitialStep, ...]:
         window.load(model.layout.first())
         window.writable(name)
         try:
-            instance.run(window.s, **instance.parameters)
+            instance(window.s)
             found.append(InitialStep(name, instance.parameters, window.changed(), ""))
         except Misplaced as misplaced:
             found.append(InitialStep(name, instance.parameters, None, str(misplaced)))

@@ -269,7 +269,7 @@ class _Act:
     def __call__(self, view: _Lazily | _Plainly) -> int:
         view.here.writer = self.action.name
         try:
-            returned = self.instance.run(view.s, **self.instance.parameters)
+            returned = self.instance(view.s)
         except Bounded:
             return CLOSED
         except Disabled:
@@ -291,7 +291,7 @@ class _Judge:
     def __call__(self, view: _Lazily | _Plainly) -> int:
         try:
             given = (view.then, view.step(), view.s) if self.over_steps else (view.s,)
-            answer = self.instance.run(*given, **self.instance.parameters)
+            answer = self.instance(*given)
         except _NoStep:
             return FOUND
         except Disabled:
