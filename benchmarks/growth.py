@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any, Final, NamedTuple
 
 from spec.checking import Result, check
+from spec.language import Specification
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
 
@@ -25,7 +26,10 @@ class Size(NamedTuple):
     max_states: int | None = None
 
 
-SYSTEMS: Final = {"controller-election": ControllerElection, "replication": Replication}
+SYSTEMS: Final[dict[str, type[Specification]]] = {
+    "controller-election": ControllerElection,
+    "replication": Replication,
+}
 SIZES: Final = (
     Size("controller-election", {"brokers": 2, "elections": 1}, 1.3e4),
     Size("controller-election", {"brokers": 2}, 1.3e5),

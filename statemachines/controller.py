@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
+from election.ids import BrokerEpoch, ControllerEpoch
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller_event import (
     HANDLING,
@@ -31,7 +32,7 @@ from statemachines.controller_event import (
 )
 from statemachines.failover import failover, requests
 from statemachines.releases import Release
-from statemachines.znode import SessionId
+from statemachines.znode import SessionId, ZkVersion
 
 __all__ = [
     "BROKER_IDS",
@@ -53,7 +54,7 @@ __all__ = [
     "Do",
     "Election",
     "LiveBroker",
-    "PartitionState",
+    "LeaderIsrAndControllerEpoch",
     "Threads",
     "accepts",
     "agendas",
@@ -160,18 +161,25 @@ def design_of(release: str) -> Design:
     return Design(**fields)
 
 
-def agendas(design: Design) -> tuple[Agenda, ...]:
-    """Every agenda that a controller's thread can have: each row, and what is left of it after each request."""
+def agendas(design: Design, told: Iterable[ControllerEvent] = ControllerEvent) -> tuple[Agenda, ...]:
+    """Every agenda that a controller's thread can have: each row, and what is left of it after each request.
+
+    Args:
+        design: that of its release.
+        told: what it may be told.
+    """
     rows: list[Iterable[Do]] = [STOPPED, STARTUP[design.threads], MAYBE_RESIGN]
     rows.append((*ELECTION[design.election], *design.failover))
-    rows += [row for row in HANDLING[design.threads].values() if Do.RegisterBroker not in row]
+    handling = HANDLING[design.threads]
+    handled = [handling[event] for event in told if event in handling and Do.RegisterBroker not in handling[event]]
+    rows += [row[1:] if row[0] is Do.GetControllerId and not design.skip_if_self else row for row in handled]
     if design.threads is Threads.barrier:
         rows.append(EXPIRED)
     if design.threads is not Threads.queue:
         rows += _registrations(design)
     if design.election is Election.multi and Do.Started in design.failover:
         rows.append((Do.MoveController,))
-    if design.election is not Election.multi or Do.Started in design.failover:
+    if design.election is Election.cas_checked or Do.Started in design.failover:
         rows.append((Do.DeleteController,))
     if design.looks_again:
         checks = (Do.CheckController, Do.CheckEpoch) if design.election is Election.multi else (Do.CheckController,)
@@ -215,11 +223,11 @@ class Controller(NamedTuple):
     """The ZooKeeper session that it believes it has; the servers may have ended it."""
     active: bool = False
     """The last it knew, /controller named this broker. [isActive since 0.11; amILeader, 0.10]"""
-    epoch: int = 0
+    epoch: ControllerEpoch = 0
     """The controller epoch: as read, until its increment is answered, see `acts`."""
-    epoch_zk_version: int = 0
+    epoch_zk_version: ZkVersion = 0
     """The version of /controller_epoch that goes with it."""
-    state_version: int = 0
+    state_version: ZkVersion = 0
     """The version at which it read the partition's state, until its write is answered."""
     queue: tuple[Queued, ...] = ()
     """What it has been told, oldest first; it handles it when it is idle."""
@@ -229,7 +237,7 @@ class Controller(NamedTuple):
     """What ZkEventThread has been told, and has not put into the queue yet."""
     registration: SessionId | None = None
     """The session in which it last registered. [currentZooKeeperSessionId, 2.2]"""
-    broker_epoch: int = 0
+    broker_epoch: BrokerEpoch = 0
     """The zxid that created its registration, which its requests carry. [2.2]"""
     listens: bool = False
     """Its handlers of a controller are registered; what others hear of is dropped."""
@@ -237,7 +245,7 @@ class Controller(NamedTuple):
     """The failover of its term is done."""
     live: frozenset[Any] = frozenset()
     """Its context: the brokers that it takes for alive, by the names of their nodes; since 2.2 `LiveBroker`s."""
-    cached: int | None = None
+    cached: ZkVersion | None = None
     """Its context: the version at which it knows the partition's state."""
 
     @property
@@ -293,7 +301,7 @@ class Controller(NamedTuple):
         return self.listens or self.started or bool(self.live) or self.cached is not None
 
 
-def accepts(known: int, epoch: int) -> bool:
+def accepts(known: ControllerEpoch, epoch: ControllerEpoch) -> bool:
     """Whether a broker that has seen this controller epoch takes a request of that one. The same one it takes.
 
     [ReplicaManager.becomeLeaderOrFollower, stopReplicas, maybeUpdateMetadataCache, 0.10 to 3.9]
@@ -306,12 +314,12 @@ class LiveBroker(NamedTuple):
 
     name: str
     """That of its node under /brokers/ids."""
-    epoch: int
+    epoch: BrokerEpoch
     """The zxid that created this node: a broker that came again has a greater one. [KAFKA-7235]"""
 
 
-class PartitionState(NamedTuple):
+class LeaderIsrAndControllerEpoch(NamedTuple):
     """The data of .../partitions/<p>/state, as far as the controller's fencing goes."""
 
-    controller_epoch: int = 0
+    controller_epoch: ControllerEpoch = 0
     """The epoch of the controller that wrote last."""

@@ -32,7 +32,7 @@ from statemachines.controller import (
     Controller,
     Design,
     Election,
-    PartitionState,
+    LeaderIsrAndControllerEpoch,
     Threads,
     design_of,
 )
@@ -278,7 +278,7 @@ class _Life:
             "/": Node(),
             BROKER_IDS: Node(children=frozenset(names)),
             CONTROLLER_EPOCH: Node(data=now.epoch, version=now.epoch),
-            self.design.state: Node(data=PartitionState(writer), version=version),
+            self.design.state: Node(data=LeaderIsrAndControllerEpoch(writer), version=version),
         }
         owned: dict[str, set[str]] = {NOW: set(), BEFORE: set(), THEIRS: set()}
         if now.controller is not None:

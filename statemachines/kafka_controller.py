@@ -39,8 +39,8 @@ from statemachines.controller import (
     Controller,
     Design,
     Election,
+    LeaderIsrAndControllerEpoch,
     LiveBroker,
-    PartitionState,
     Threads,
 )
 from statemachines.controller_event import HANDLING, TOLD, ControllerEvent, Queued
@@ -59,7 +59,18 @@ from statemachines.zookeeper import (
     ZooKeeper,
 )
 
-__all__ = ["CHECKS", "CREATES", "HEALTHCHECK", "NEW_SESSION", "REGISTERS", "Answer", "KafkaController", "Request"]
+__all__ = [
+    "CHECKS",
+    "CREATES",
+    "HEALTHCHECK",
+    "NEW_SESSION",
+    "REGISTERS",
+    "STEPS",
+    "WRITES",
+    "Answer",
+    "KafkaController",
+    "Request",
+]
 
 
 class Answer(NamedTuple):
@@ -84,18 +95,33 @@ def named(owner: int | None) -> str:
 Request: TypeAlias = Callable[["KafkaController", Controller], Answer]
 
 
-def request(step: Request) -> Request:
-    """What holds for each request: no answer overtakes an event, and a session that has ended is heard of."""
+STEPS: Final[dict[Do, Request]] = {}
+"""What a broker does -> the step that does it, and acts on the answer."""
 
-    @wraps(step)
-    def with_session(self: "KafkaController", me: Controller) -> Answer:
-        try:
-            answer = step(self, me)
-            return answer._replace(controller=self.deliver(answer.controller))
-        except SessionExpired:
-            return self.session_expired(me)
+WRITES: Final[set[Do]] = set()
+"""Those of its requests that change something; the answer to one may be lost after it had its effect."""
 
-    return with_session
+
+def request(do: Do, writes: bool = False) -> Callable[[Request], Request]:
+    """The step that makes this request.
+
+    What holds for each: no answer overtakes an event, and a session that has ended is heard of.
+    """
+
+    def made_by(step: Request) -> Request:
+        @wraps(step)
+        def with_session(self: "KafkaController", me: Controller) -> Answer:
+            try:
+                answer = step(self, me)
+                return answer._replace(controller=self.deliver(answer.controller))
+            except SessionExpired:
+                return self.session_expired(me)
+
+        STEPS[do] = with_session
+        WRITES.update([do] if writes else [])
+        return with_session
+
+    return made_by
 
 
 CREATES: Final = frozenset({Do.CreateController, Do.CheckController})
@@ -135,6 +161,11 @@ class KafkaController:
 
     def __init__(self, design: Design, zookeeper: ZooKeeper, broker: int) -> None:
         self.design, self.zookeeper, self.broker = design, zookeeper, broker
+
+    def step(self, do: Do) -> Callable[[Controller], Answer]:
+        """The step that makes this request, as this controller makes it."""
+        step: Callable[[Controller], Answer] = getattr(self, STEPS[do].__name__)
+        return step
 
     # The process and its session.
 
@@ -290,7 +321,10 @@ class KafkaController:
                 increment = SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version)
                 return (Create(CONTROLLER, self.broker, ephemeral=True), increment)
             case Do.UpdateLeaderAndIsr:
-                return (*self._fence(me), SetData(self.design.state, PartitionState(me.epoch), me.state_version))
+                return (
+                    *self._fence(me),
+                    SetData(self.design.state, LeaderIsrAndControllerEpoch(me.epoch), me.state_version),
+                )
             case Do.DeleteController:
                 return (*self._fence(me), Delete(CONTROLLER))
         raise ValueError(f"{me.doing[0]} writes nothing")
@@ -321,7 +355,7 @@ class KafkaController:
         """The path of the broker's own node."""
         return f"{BROKER_IDS}/{self.broker}"
 
-    @request
+    @request(Do.RegisterBroker, writes=True)
     def register_broker(self, me: Controller) -> Answer:
         """Create the broker's own node. [checkedEphemeralCreate, 1.1; its zxid is the broker's epoch, 2.2]"""
         (created,) = self.zookeeper.multi(me.session, self.asks(me))
@@ -331,7 +365,7 @@ class KafkaController:
             return Answer(me.to(Do.CheckRegistration, *me.doing[1:]), "NODEEXISTS: whose is it?")
         return self._not_registered(me, "NODEEXISTS: its predecessor's session lives")
 
-    @request
+    @request(Do.CheckRegistration)
     def check_registration(self, me: Controller) -> Answer:
         """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
 
@@ -348,7 +382,7 @@ class KafkaController:
             return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
         return self._not_registered(me, "another session's")
 
-    @request
+    @request(Do.DeleteRegistration, writes=True)
     def delete_registration(self, me: Controller) -> Answer:
         """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
         gone = self._refused(me) is not None
@@ -371,13 +405,13 @@ class KafkaController:
 
     # Who is controller?
 
-    @request
+    @request(Do.WatchController)
     def watch_controller(self, me: Controller) -> Answer:
         """Watch /controller, before it is read. [registerZNodeChangeHandlerAndCheckExistence]"""
         there = self.zookeeper.exists(me.session, CONTROLLER, watch=True) is not None
         return Answer(me.on(), f"/controller is {'there' if there else 'not there'}")
 
-    @request
+    @request(Do.MaybeResign)
     def maybe_resign(self, me: Controller) -> Answer:
         """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]
 
@@ -396,7 +430,7 @@ class KafkaController:
             return Answer(after, said)
         return Answer(after.resigned(), f"{said}: it resigns")
 
-    @request
+    @request(Do.GetControllerId)
     def get_controller_id(self, me: Controller) -> Answer:
         """Read who is controller, in a new session: it resigns and elects unless it is this broker. [0.10.2]"""
         owner = self._controller_id(me)
@@ -405,7 +439,7 @@ class KafkaController:
         said = named(owner)
         return Answer(me.on().resigned(), f"{said}: it resigns")
 
-    @request
+    @request(Do.Elect)
     def elect(self, me: Controller) -> Answer:
         """Stand for election, unless there is a controller already. [elect]"""
         owner = self._controller_id(me)
@@ -434,7 +468,7 @@ class KafkaController:
 
     # Becoming controller.
 
-    @request
+    @request(Do.CreateController, writes=True)
     def create_controller(self, me: Controller) -> Answer:
         """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
         if self._refused(me) is None:
@@ -443,14 +477,14 @@ class KafkaController:
             return Answer(me.to(Do.CheckController, *me.doing[1:]), "NODEEXISTS: whose is it?")
         return Answer(me.to(Do.MaybeResign), "NODEEXISTS: somebody was faster")
 
-    @request
+    @request(Do.ReadEpoch)
     def read_epoch(self, me: Controller) -> Answer:
         """Read /controller_epoch, with the version that the increment will expect."""
         epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
         known = me.on()._replace(epoch=epoch, epoch_zk_version=stat.version)
         return Answer(known, f"it is {epoch}, at version {stat.version}")
 
-    @request
+    @request(Do.RegisterController, writes=True)
     def register_controller(self, me: Controller) -> Answer:
         """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
         failed = self._refused(me)
@@ -461,7 +495,7 @@ class KafkaController:
             return Answer(me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{code}: was it its own?")
         return self._moved(me, code)
 
-    @request
+    @request(Do.CheckController)
     def check_controller(self, me: Controller) -> Answer:
         """Read whether it was its own request that created /controller. [checkControllerAndEpoch, 2.1]
 
@@ -481,7 +515,7 @@ class KafkaController:
             return Answer(self._in_office(me), "its own: the broker is controller, and its failover begins")
         return Answer(me.to(Do.MaybeResign), f"it is broker {owner}: somebody was faster")
 
-    @request
+    @request(Do.CheckEpoch)
     def check_epoch(self, me: Controller) -> Answer:
         """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]"""
         epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
@@ -489,7 +523,7 @@ class KafkaController:
             return self._moved(me, f"it is {epoch}, at version {stat.version}")
         return Answer(self._elected(me), "its own: its failover runs", failover=True)
 
-    @request
+    @request(Do.IncrementEpoch, writes=True)
     def increment_epoch(self, me: Controller) -> Answer:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]"""
         if self._refused(me) is None:
@@ -513,13 +547,13 @@ class KafkaController:
 
     # Being controller.
 
-    @request
+    @request(Do.WatchBrokers)
     def watch_brokers(self, me: Controller) -> Answer:
         """Subscribe to what comes and goes. [registerBrokerChangeListener, until 1.0]"""
         self.zookeeper.children(me.session, BROKER_IDS, watch=True)
         return Answer(me.on()._replace(listens=True), "it listens")
 
-    @request
+    @request(Do.ReadBrokers)
     def read_brokers(self, me: Controller) -> Answer:
         """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
 
@@ -534,7 +568,7 @@ class KafkaController:
             return Answer(me.to(), "the same ones")
         return Answer(me.on()._replace(live=live), "these are alive")
 
-    @request
+    @request(Do.ReadStates)
     def read_states(self, me: Controller) -> Answer:
         """Read every partition's state into the cache, and tell the brokers.
 
@@ -549,7 +583,7 @@ class KafkaController:
         """The partition's leader is alive: there is nothing to elect, and nothing is written."""
         return self._done(me.on())
 
-    @request
+    @request(Do.ReadPartitionState)
     def read_partition_state(self, me: Controller) -> Answer:
         """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]"""
         state, stat = self.zookeeper.get(me.session, self.design.state)
@@ -557,7 +591,7 @@ class KafkaController:
             return Answer(self._done(me.on()), "a newer controller wrote it: StateChangeFailed")
         return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
 
-    @request
+    @request(Do.UpdateLeaderAndIsr, writes=True)
     def update_leader_and_isr(self, me: Controller) -> Answer:
         """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
 
@@ -587,7 +621,7 @@ class KafkaController:
         resigns = "" if self.design.threads is Threads.lock else "resigns and "
         return Answer(self._to_move(me), f"it {resigns}moves the controller")
 
-    @request
+    @request(Do.MoveController)
     def move_controller(self, me: Controller) -> Answer:
         """Read whether there is a controller to be moved: it resigns if it is this broker. [2.1]"""
         owner = self._controller_id(me)
@@ -603,7 +637,7 @@ class KafkaController:
             return me._replace(active=False, state_version=0)
         return me.resigned()._replace(epoch_zk_version=me.epoch_zk_version)
 
-    @request
+    @request(Do.DeleteController, writes=True)
     def delete_controller(self, me: Controller) -> Answer:
         """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove; resign, 0.10]"""
         failed = self._refused(me)

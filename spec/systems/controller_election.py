@@ -2,67 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from election.ids import BrokerId, ControllerEpoch
 from spec.language import (
     Domain,
-    MappingDomain,
+    Size,
     Specification,
     State,
     Step,
+    Total,
     action,
-    booleans,
+    at_most,
     bound,
     constant,
-    either,
+    each,
     every,
     initial,
     integers,
     interchangeable,
     invariant,
-    left_out,
-    mapping,
-    one_of,
     optional,
+    part,
     part_of,
-    partial_mapping,
-    record,
     require,
     say,
-    sequence_of,
     sometimes,
-    subset_of,
     switch,
     transition_invariant,
     variable,
     view,
 )
+from spec.parts.zookeeper import Ensemble, Servers, Znodes, ZooKeeperPart
 from spec.releases import RELEASES
+from statemachines.agenda import IDLE, Agenda, Do
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
-    IDLE,
     INCREMENT,
     LEADER_AND_ISR,
-    Agenda,
     Controller,
     Design,
-    Do,
     Election,
-    PartitionState,
+    LeaderIsrAndControllerEpoch,
     agendas,
     design_of,
+    listening,
 )
 from statemachines.controller_event import ControllerEvent, Queued
-from statemachines.kafka_controller import KafkaController, Request
-from statemachines.zookeeper import Event, EventType, Node, WatchTable, ZooKeeper
+from statemachines.kafka_controller import STEPS, KafkaController
+from statemachines.znode import Node, Path, SessionId, ZkVersion
+from statemachines.zookeeper import EventType
 
 PARTITION_STATE = "/brokers/topics/t/partitions/0/state"
 
 
-def registration(broker: int) -> str:
+def registration(broker: BrokerId) -> Path:
     """The path of a broker's own node."""
     return f"{BROKER_IDS}/{broker}"
 
@@ -70,61 +68,78 @@ def registration(broker: int) -> str:
 class Session(NamedTuple):
     """A ZooKeeper session: whose it is, and a number, which is used again when nothing refers to it any more."""
 
-    broker: int
+    broker: BrokerId
     number: int
 
     def __str__(self) -> str:
         return f"session-{self.broker}.{self.number}"
 
 
-class Servers(ZooKeeper):
-    """ZooKeeper, but that watchers are not put in order before they are told: to put in order is to tell apart.
-
-    They are told in one step, each in its own queue, and a set of the state is walked in one order anyway.
-    """
-
-    def _disarm(self, table: WatchTable, path: str) -> list[Any]:
-        watches = self._watches(table)
-        watchers = list(watches[path])
-        watches[path] = frozenset()
-        return watchers
-
-
 class Failover(NamedTuple):
     """A failover that went through: who became controller, and the epoch it ran under."""
 
-    broker: int
-    epoch: int
+    broker: BrokerId
+    epoch: ControllerEpoch
 
 
-def each_broker(self: ControllerElection) -> Domain[int]:
-    """The brokers' ids. None is special."""
-    return interchangeable("broker", range(self.brokers))
+class Cluster(State):
+    """Brokers that compete, the ZooKeeper that they ask, and what has been."""
+
+    zk: Ensemble
+    controllers: Total[BrokerId, Controller] = variable(
+        "What the KafkaController of each broker knows, and the request that it makes next.",
+        of=lambda self, broker: self.domain_of(
+            Controller, session=optional(part_of(self.domain_of(Session), *self.sessions_of(broker)))
+        ),
+    )
+    failovers: tuple[Failover, ...] = variable(
+        "The failovers that went through, oldest first: a history, which no broker has."
+    )
+
+    @property
+    def epoch(self) -> ControllerEpoch:
+        """The controller epoch that is in ZooKeeper."""
+        epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
+        return epoch
+
+    @property
+    def named(self) -> BrokerId | None:
+        """Which broker /controller names, if it is there."""
+        return self.zk.nodes[CONTROLLER].data if CONTROLLER in self.zk.nodes else None
+
+    @property
+    def partition_state(self) -> LeaderIsrAndControllerEpoch:
+        """The partition's state that is in ZooKeeper."""
+        state: LeaderIsrAndControllerEpoch = self.zk.nodes[PARTITION_STATE].data
+        return state
+
+    @property
+    def writes(self) -> ZkVersion:
+        """How often the partition's state was written."""
+        return self.zk.nodes[PARTITION_STATE].version
 
 
-def each_session(self: ControllerElection) -> Domain[Session]:
-    """Every session that may be, broker by broker."""
-    return every(Session, broker=each_broker(self), number=range(self.sessions_per_broker))
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    C = TypeVar("C", bound=Cluster, default=Cluster)
+else:
+    from typing import TypeVar
+
+    C = TypeVar("C", bound=Cluster)
 
 
-def each_registration(self: ControllerElection) -> Domain[str]:
-    """The path of each broker's own node."""
-    return every(registration, broker=each_broker(self))
-
-
-class ControllerElection(Specification):
+class ControllerElection(Specification[C]):
     """Brokers with ZooKeeper sessions compete for /controller, one ZooKeeper request at a time.
 
-    The ZooKeeper is `statemachines.zookeeper.ZooKeeper` and a broker's steps are those of
-    `statemachines.kafka_controller`, both over the variables below. Between two requests of one broker anything may
-    happen: requests of another, the end of a session (the servers decide, the client hears of it later), a crash,
-    a restart, an operator who deletes /controller, an event that arrives late.
+    The ZooKeeper is `spec.parts.zookeeper`, and a broker's steps are those of `statemachines.kafka_controller`.
+    Between two requests of one broker anything may happen: requests of another, the end of a session (the servers
+    decide, the client hears of it later), a crash, a restart, an operator who deletes /controller, an event that
+    arrives late.
 
     Left out, and why that is safe for what is asked here: lost replies and disconnections without expiry (they add
     retries of requests whose effect ZooKeeper knows), and of a failover all that only reads, which is fused with
     the step before.
-
-    This class is the design of 2.1 and later; the variants below are the older ones.
     """
 
     name = "controller-election"
@@ -154,7 +169,8 @@ class ControllerElection(Specification):
         "Controller writes, the deletion of /controller among them, check the epoch's version (2.1, KAFKA-6082).",
     )
 
-    zookeeper: ClassVar[type[ZooKeeper]] = Servers
+    servers: ClassVar[type[Servers]] = Servers
+    kafka_controller: ClassVar[type[KafkaController]] = KafkaController
 
     @cached_property
     def design(self) -> Design:
@@ -164,199 +180,132 @@ class ControllerElection(Specification):
         failover = Agenda((*increment, *LEADER_AND_ISR))
         return Design(election, fenced=self.fence_zk, failover=failover, state=PARTITION_STATE)
 
-    def sessions_of(self, broker: int) -> list[Session]:
+    # How large it is.
+
+    @property
+    def told(self) -> Collection[ControllerEvent]:
+        """What a broker may have to handle."""
+        return ControllerEvent.ControllerChange, ControllerEvent.Reelect
+
+    @property
+    def most_writes(self) -> int:
+        """How often the partition's state can have been written: once in each failover."""
+        return self.elections * self.brokers
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """Epochs as far as there are elections; of what a controller knows, the election's part."""
+        brokers, epochs = interchangeable("broker", range(self.brokers)), integers(0, self.elections)
+        sessions = every(Session, broker=brokers, number=range(self.sessions_per_broker))
+        unused = ("listening", "posted", "registration", "broker_epoch", "listens", "started", "live", "cached")
+        return {
+            BrokerId: brokers,
+            Session: sessions,
+            SessionId: sessions,
+            ControllerEpoch: epochs,
+            Controller.doing: agendas(self.design, self.told),
+            Controller.epoch_zk_version: epochs,
+            Controller.state_version: integers(0, self.most_writes),
+            Controller.queue: at_most(self.waiting),
+            Queued.event: self.told,
+            Queued.controller: (None,),
+            tuple[Failover, ...]: at_most(self.elections * self.brokers),
+            **{getattr(Controller, name): (getattr(Controller(), name),) for name in unused},
+        }
+
+    @cached_property
+    def own_nodes(self) -> Domain[Path]:
+        """The path of each broker's own node."""
+        return every(registration, broker=self.domain_of(BrokerId))
+
+    def sessions_of(self, broker: BrokerId) -> list[Session]:
         """The sessions that a broker may have."""
         return [Session(broker, number) for number in range(self.sessions_per_broker)]
 
-    @property
-    def paths(self) -> Domain[str]:
-        """The nodes that there may be."""
-        return either(["/", BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE], each_registration(self))
+    def owns(self, session: Session, path: Path) -> bool:
+        """Whether a node can belong to a session."""
+        return path in (CONTROLLER, registration(session.broker))
 
     @property
-    def kinds_of_event(self) -> Domain[EventType]:
-        """What a watch on /controller can tell; its data never change."""
-        return one_of(EventType.NodeCreated, EventType.NodeDeleted)
-
-    @property
-    def queued(self) -> Domain[Queued]:
-        """What a broker may have to handle."""
-        return record(
-            Queued, event=one_of(ControllerEvent.ControllerChange, ControllerEvent.Reelect), controller=one_of(None)
-        )
-
-    @property
-    def writes(self) -> Domain[int]:
-        """How often the partition's state can have been written: once in each failover."""
-        return integers(0, self.elections * self.brokers)
-
-    @property
-    def czxids(self) -> Domain[Any]:
-        """Which zxid created a registration: nobody asks for it."""
-        return left_out()
-
-    @property
-    def names(self) -> Domain[Any]:
-        """The names of the nodes under /brokers/ids: nobody asks for them."""
-        return left_out()
-
-    @property
-    def context(self) -> dict[str, Any]:
-        """What a controller knows besides: nothing, here."""
-        names = ("listening", "posted", "registration", "broker_epoch", "listens", "started", "live", "cached")
-        return {name: one_of(getattr(Controller(), name)) for name in names}
-
-    # Variables: a ZooKeeper, the brokers, a history.
-
-    @variable
-    def nodes(self) -> MappingDomain:
-        """The znodes by path. Left out: zxids, counters of children, and whose children they are."""
-        epochs, nothing, childless = integers(0, self.elections), one_of(None), one_of(frozenset())
-        counters = {name: left_out() for name in ("created", "czxid", "mzxid", "pzxid")}
-        unversioned = one_of(0)
-        parent = {"data": nothing, "version": unversioned, "owner": nothing, "children": left_out()}
-        fields: dict[str, dict[str, Any]] = {
-            "/": parent,
-            BROKER_IDS: {**parent, "children": self.names},
-            CONTROLLER: {
-                "data": each_broker(self),
-                "version": unversioned,
-                "owner": each_session(self),
-                "children": childless,
-            },
-            CONTROLLER_EPOCH: {"data": epochs, "version": epochs, "owner": nothing, "children": childless},
-            PARTITION_STATE: {
-                "data": record(PartitionState, controller_epoch=epochs),
-                "version": self.writes,
-                "owner": nothing,
-                "children": childless,
-            },
-        }
-        for broker in each_broker(self):
-            fields[registration(broker)] = {
-                "data": nothing,
-                "version": unversioned,
-                "owner": part_of(each_session(self), *self.sessions_of(broker)),
-                "children": childless,
-            }
-
-        def czxid(path: str) -> dict[str, Any]:
-            return {"czxid": self.czxids if path.startswith(f"{BROKER_IDS}/") else left_out()}
-
-        return partial_mapping(self.paths, lambda path: record(Node, **{**fields[path], **counters, **czxid(path)}))
-
-    @variable
-    def sessions(self) -> MappingDomain:
-        """The sessions that the servers keep alive, with their ephemerals."""
-        registrations = each_registration(self)
-        return partial_mapping(
-            each_session(self),
-            lambda session: subset_of(either([CONTROLLER], part_of(registrations, registration(session.broker)))),
-        )
-
-    @variable
-    def data_watches(self) -> MappingDomain:
-        """Who watches which of the nodes that come, go or change. Only /controller is watched."""
-        nobody: Domain[Any] = subset_of(())
-        paths = either([CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE], each_registration(self))
-        return mapping(paths, lambda path: subset_of(each_session(self)) if path == CONTROLLER else nobody)
-
-    @variable
-    def child_watches(self) -> MappingDomain:
-        """Nobody watches children here."""
-        paths = either(["/", BROKER_IDS, CONTROLLER], each_registration(self))
-        return mapping(paths, subset_of(()))
-
-    @variable
-    def events(self) -> MappingDomain:
-        """Per session, the watch events that are on their way to its broker."""
-        event = record(Event, type=self.kinds_of_event, path=one_of(CONTROLLER), zxid=left_out())
-        return mapping(each_session(self), sequence_of(event, longest=3))
-
-    @variable
-    def zxid(self) -> Any:
-        """The last transaction; nobody asks for it."""
-        return left_out()
-
-    @variable
-    def controllers(self) -> MappingDomain:
-        """What the KafkaController of each broker knows, and the request that it makes next."""
-        epochs = integers(0, self.elections)
-        return mapping(
-            each_broker(self),
-            lambda broker: record(
-                Controller,
-                doing=one_of(*agendas(self.design)),
-                session=optional(part_of(each_session(self), *self.sessions_of(broker))),
-                active=booleans(),
-                epoch=epochs,
-                epoch_zk_version=epochs,
-                state_version=self.writes,
-                queue=sequence_of(self.queued, longest=self.waiting),
-                **self.context,
+    def znodes(self) -> Collection[Znodes]:
+        """The nodes that there may be, and who watches them: /controller is never set, only created and deleted."""
+        epochs = self.domain_of(ControllerEpoch)
+        return (
+            Znodes("/"),
+            Znodes(BROKER_IDS),
+            Znodes(CONTROLLER, data=self.domain_of(BrokerId), data_watched=True),
+            Znodes(CONTROLLER_EPOCH, epochs, epochs),
+            Znodes(
+                PARTITION_STATE, self.domain_of(LeaderIsrAndControllerEpoch), version=integers(0, self.most_writes)
             ),
+            Znodes(self.own_nodes),
         )
 
-    @variable
-    def failovers(self) -> Any:
-        """The failovers that went through, oldest first: a history, which no broker has."""
-        failover = record(Failover, broker=each_broker(self), epoch=integers(0, self.elections))
-        return sequence_of(failover, longest=self.elections * self.brokers)
+    @part
+    def zk(self) -> ZooKeeperPart:
+        """Its clients are the brokers, whose connections are never lost."""
+        return ZooKeeperPart(
+            sessions=self.domain_of(Session),
+            znodes=self.znodes,
+            owns=self.owns,
+            inbox=3,
+            told=(EventType.NodeCreated, EventType.NodeDeleted),
+            implementation=self.servers,
+        )
 
     @initial
-    def a_cluster_set_up(self, s: State) -> None:
+    def a_cluster_set_up(self, s: C) -> None:
         """/controller_epoch and the partition's state exist, no broker runs."""
-        s.nodes["/"] = s.nodes[BROKER_IDS] = Node()
-        s.nodes[CONTROLLER_EPOCH] = Node(data=0)
-        s.nodes[PARTITION_STATE] = Node(data=PartitionState())
+        s.zk.nodes[BROKER_IDS] = Node()
+        s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
+        s.zk.nodes[PARTITION_STATE] = Node(data=LeaderIsrAndControllerEpoch())
 
     # A broker's process and its session.
 
-    def controller(self, s: State, broker: int) -> KafkaController:
+    def controller(self, s: C, broker: BrokerId) -> KafkaController:
         """A broker's controller, over this state."""
-        return KafkaController(self.design, self.zookeeper(s), broker)
+        return self.kafka_controller(self.design, self.zk.servers(s.zk), broker)
 
-    def becomes(self, s: State, broker: int, me: Controller) -> None:
+    def becomes(self, s: C, broker: BrokerId, me: Controller) -> None:
         """What a broker knows from now on, as long as there is room for what waits."""
         bound(len(me.queue) <= self.waiting)
         s.controllers[broker] = me
 
-    @action(broker=each_broker)
-    def start(self, s: State, broker: int) -> None:
+    @action
+    def start(self, s: C, broker: BrokerId) -> None:
         """A broker's process is started."""
         require(s.controllers[broker].about_to(Do.Start))
         s.controllers[broker] = self.controller(s, broker).start()
 
-    def is_free(self, s: State, session: Session) -> bool:
+    def is_free(self, s: C, session: Session) -> bool:
         """Nothing refers to it, so that its number may be used for a new one."""
-        return session not in s.sessions
+        return not self.zk.refers_to(s.zk, session)
 
-    def free_session(self, s: State, broker: int) -> Session:
+    def free_session(self, s: C, broker: BrokerId) -> Session:
         """The session that a broker opens next."""
         free = [session for session in self.sessions_of(broker) if self.is_free(s, session)]
         require(free)
         return free[0]
 
-    @action(broker=each_broker)
-    def connect(self, s: State, broker: int) -> None:
+    @action
+    def connect(self, s: C, broker: BrokerId) -> None:
         """A broker opens a ZooKeeper session."""
         me = s.controllers[broker]
         require(me.about_to(Do.Connect))
         s.controllers[broker] = self.controller(s, broker).connect(me, self.free_session(s, broker))
 
-    @action(broker=each_broker)
-    def learn_of_expiry(self, s: State, broker: int) -> None:
+    @action
+    def learn_of_expiry(self, s: C, broker: BrokerId) -> None:
         """An idle broker's client reconnects, and is told that its session has ended."""
         me = s.controllers[broker]
-        require(me.doing == IDLE and me.session not in s.sessions)
+        require(me.doing == IDLE and me.session not in s.zk.sessions)
         s.controllers[broker] = self.controller(s, broker).expire(me)
 
-    def hears(self, s: State, broker: int) -> Controller:
+    def hears(self, s: C, broker: BrokerId) -> Controller:
         """What it knows when it turns to an event: all that its watches have told by then."""
         return self.controller(s, broker).deliver(s.controllers[broker])
 
-    @action(broker=each_broker)
-    def handle_event(self, s: State, broker: int) -> None:
+    @action
+    def handle_event(self, s: C, broker: BrokerId) -> None:
         """An idle broker handles the oldest event that its watches have told, or are about to tell.
 
         That something has arrived and not been handled yet is no state of its own: it arrives when it is handled, or
@@ -368,8 +317,8 @@ class ControllerElection(Specification):
         say(answer.said)
         self.becomes(s, broker, answer.controller)
 
-    @action(broker=each_broker, when=lambda self: self.crashes)
-    def crash(self, s: State, broker: int) -> None:
+    @action(when=lambda self: self.crashes)
+    def crash(self, s: C, broker: BrokerId) -> None:
         """A broker's process dies. Its session lives on until the servers end it."""
         me = s.controllers[broker]
         require(not me.about_to(Do.Start))
@@ -377,210 +326,142 @@ class ControllerElection(Specification):
 
     # A broker's requests.
 
-    def request(self, s: State, broker: int, do: Do, step: Request) -> None:
+    @property
+    def steps(self) -> list[Do]:
+        """The requests that brokers make: those on their agendas."""
+        doing = (*agendas(self.design, self.told), *listening(self.design))
+        met = {do for agenda in doing for do in agenda}
+        return [do for do in STEPS if do in met]
+
+    def within_bounds(self, s: C, broker: BrokerId, do: Do) -> bool:
+        """Whether a request is not one too many for the bounds of this model."""
+        increments = do in (Do.RegisterController, Do.IncrementEpoch)
+        return not increments or s.controllers[broker].epoch < self.elections
+
+    @action(do=each(lambda self: self.steps, like=STEPS.__getitem__))
+    def request(self, s: C, broker: BrokerId, do: Do) -> None:
         """The broker makes its next request, which is this one, and acts on the answer."""
+        bound(self.within_bounds(s, broker, do))
         me = s.controllers[broker]
         require(me.about_to(do))
-        answer = step(self.controller(s, broker), me)
+        answer = self.controller(s, broker).step(do)(me)
         say(answer.said)
         self.becomes(s, broker, answer.controller)
         if answer.failover:
             s.failovers += (Failover(broker, answer.controller.epoch),)
 
-    @action(broker=each_broker)
-    def register_broker(self, s: State, broker: int) -> None:
-        """A broker creates its own node under /brokers/ids."""
-        self.request(s, broker, Do.RegisterBroker, KafkaController.register_broker)
-
-    @action(broker=each_broker)
-    def watch_controller(self, s: State, broker: int) -> None:
-        """A broker asks whether /controller exists, and watches it."""
-        self.request(s, broker, Do.WatchController, KafkaController.watch_controller)
-
-    @action(broker=each_broker)
-    def maybe_resign(self, s: State, broker: int) -> None:
-        """A broker reads /controller, and resigns if it was controller and is not named there."""
-        self.request(s, broker, Do.MaybeResign, KafkaController.maybe_resign)
-
-    @action(broker=each_broker)
-    def elect(self, s: State, broker: int) -> None:
-        """A broker reads /controller, and stands for election if there is none."""
-        self.request(s, broker, Do.Elect, KafkaController.elect)
-
-    @action(broker=each_broker)
-    def read_epoch(self, s: State, broker: int) -> None:
-        """A broker reads /controller_epoch."""
-        self.request(s, broker, Do.ReadEpoch, KafkaController.read_epoch)
-
-    @action(broker=each_broker)
-    def register_controller(self, s: State, broker: int) -> None:
-        """A broker creates /controller and increments the epoch, in one transaction."""
-        bound(s.controllers[broker].epoch < self.elections)
-        self.request(s, broker, Do.RegisterController, KafkaController.register_controller)
-
-    @action(broker=each_broker)
-    def read_partition_state(self, s: State, broker: int) -> None:
-        """The controller reads the partition's state."""
-        self.request(s, broker, Do.ReadPartitionState, KafkaController.read_partition_state)
-
-    @action(broker=each_broker)
-    def update_leader_and_isr(self, s: State, broker: int) -> None:
-        """The controller writes the partition's state."""
-        self.request(s, broker, Do.UpdateLeaderAndIsr, KafkaController.update_leader_and_isr)
-
-    # The servers and the operator.
-
-    @action(session=each_session, seen=(0, 1))
-    def expire(self, s: State, session: Session, seen: int) -> None:
-        """The servers end a session; its /controller goes with it, and whoever watches is told.
-
-        The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
-        """
-        require(session in s.sessions)
-        require(seen == 0 or (CONTROLLER in s.sessions[session] and session in s.data_watches[CONTROLLER]))
-        self.zookeeper(s).expire(session, seen=seen)
+    # An operator.
 
     @action(when=lambda self: self.operator)
-    def operator_deletes_controller(self, s: State) -> None:
+    def operator_deletes_controller(self, s: C) -> None:
         """An operator deletes /controller."""
-        require(CONTROLLER in s.nodes)
-        self.zookeeper(s).delete(None, CONTROLLER)
+        require(CONTROLLER in s.zk.nodes)
+        self.zk.servers(s.zk).delete(None, CONTROLLER)
 
-    # Properties of ZooKeeper.
-
-    @invariant
-    def ephemeral_owned(self, s: State) -> bool:
-        """Z1: the owner of an ephemeral node is a live session."""
-        return all(node.owner is None or node.owner in s.sessions for node in s.nodes.values())
-
-    @transition_invariant(path=lambda self: self.paths)
-    def version_step(self, before: State, step: Step, after: State, path: str) -> bool:
-        """Z2: data change only with the version, and the version by one; a new node starts at 0."""
-        old, new = before.nodes.get(path), after.nodes.get(path)
-        if new is None or new == old:
-            return True
-        if old is None:
-            return bool(new.version == 0)
-        if new.version == old.version:
-            return bool(new.data == old.data or new.owner != old.owner)
-        return bool(new.version == old.version + 1)
-
-    @transition_invariant(session=each_session)
-    def one_shot(self, before: State, step: Step, after: State, session: Session) -> bool:
-        """Z5: a watch that was armed fires once, and is gone; one that was not armed does not fire."""
-        told = len(after.events[session]) - len(before.events[session])
-        if told <= 0:
-            return True
-        armed = session in before.data_watches[CONTROLLER]
-        return bool(told == 1 and armed and session not in after.data_watches[CONTROLLER])
+    # Properties.
 
     @transition_invariant
-    def only_owner_session_end_or_operator_deletes_controller(self, before: State, step: Step, after: State) -> bool:
+    def only_owner_session_end_or_operator_deletes_controller(self, before: C, step: Step, after: C) -> bool:
         """Only its owner, the end of its session or an operator deletes /controller."""
-        if CONTROLLER not in before.nodes or CONTROLLER in after.nodes:
+        if CONTROLLER not in before.zk.nodes or CONTROLLER in after.zk.nodes:
             return True
-        owner = before.nodes[CONTROLLER].owner
-        if step.action == "expire":
-            return bool(step.parameters["session"] == owner)
-        if "broker" not in step.parameters:  # an operator, or the servers
-            return True
-        return bool(before.controllers[step.parameters["broker"]].session == owner)
-
-    # Properties of the controller.
+        session: Session | None = step.parameters.get("session")  # which ends
+        if "broker" in step.parameters:
+            session = before.controllers[step.parameters["broker"]].session
+        return session is None or session == before.zk.nodes[CONTROLLER].owner
 
     @transition_invariant
-    def epoch_monotone(self, before: State, step: Step, after: State) -> bool:
+    def epoch_monotone(self, before: C, step: Step, after: C) -> bool:
         """C1: /controller_epoch never decreases."""
-        return bool(before.nodes[CONTROLLER_EPOCH].data <= after.nodes[CONTROLLER_EPOCH].data)
+        return before.epoch <= after.epoch
 
     @invariant
-    def epoch_unique(self, s: State) -> bool:
+    def epoch_unique(self, s: C) -> bool:
         """C2: no two failovers went through with the same epoch."""
         epochs = [failover.epoch for failover in s.failovers]
         return len(epochs) == len(set(epochs))
 
     @invariant
-    def one_effective(self, s: State) -> bool:
+    def one_effective(self, s: C) -> bool:
         """C3: at most one broker acts as controller under the epoch that is in ZooKeeper."""
-        epoch = s.nodes[CONTROLLER_EPOCH].data
+        epoch = s.epoch
         effective = [each for each in s.controllers.values() if each.acts and each.epoch == epoch]
         return len(effective) <= 1
 
     @transition_invariant
-    def fenced_writes(self, before: State, step: Step, after: State) -> bool:
+    def fenced_writes(self, before: C, step: Step, after: C) -> bool:
         """C4: whoever writes as controller has the epoch that is in ZooKeeper at that moment."""
-        if after.nodes[PARTITION_STATE].version == before.nodes[PARTITION_STATE].version:
+        if after.writes == before.writes:
             return True
         writer = before.controllers[step.parameters["broker"]]
-        return bool(writer.epoch == before.nodes[CONTROLLER_EPOCH].data)
+        return writer.epoch == before.epoch
 
     # What must be able to happen.
 
     @sometimes
-    def elected(self, s: State) -> bool:
+    def elected(self, s: C) -> bool:
         """A controller has written under its epoch."""
-        return bool(s.nodes[PARTITION_STATE].data.controller_epoch > 0)
+        return s.partition_state.controller_epoch > 0
 
     @sometimes(when=lambda self: self.elections > 1)
-    def elected_twice(self, s: State) -> bool:
+    def elected_twice(self, s: C) -> bool:
         """Two elections in one run, both of which led to a write."""
-        return bool(s.nodes[PARTITION_STATE].version > 1)
+        return s.writes > 1
 
     @sometimes(when=lambda self: self.crashes and self.elections > 1 and self.brokers > 1)
-    def reelected_after_a_crash(self, before: State, step: Step, after: State) -> bool:
+    def reelected_after_a_crash(self, before: C, step: Step, after: C) -> bool:
         """A failover goes through while the broker that was controller before lies crashed."""
         if len(after.failovers) == len(before.failovers) or not before.failovers:
             return False
-        return bool(before.controllers[before.failovers[-1].broker].about_to(Do.Start))
+        return before.controllers[before.failovers[-1].broker].about_to(Do.Start)
 
     @sometimes(when=lambda self: self.elections > 1 and self.brokers > 1)
-    def a_zombie(self, s: State) -> bool:
+    def a_zombie(self, s: C) -> bool:
         """A broker acts as controller under an epoch that is no longer the one in ZooKeeper."""
-        return any(each.acts and each.epoch < s.nodes[CONTROLLER_EPOCH].data for each in s.controllers.values())
+        return any(each.acts and each.epoch < s.epoch for each in s.controllers.values())
 
     @sometimes(when=lambda self: self.operator and self.elections > 1 and self.brokers > 1)
-    def a_zombie_with_a_session(self, s: State) -> bool:
+    def a_zombie_with_a_session(self, s: C) -> bool:
         """A zombie whose session is alive, so that ZooKeeper does what it asks for: no expiry made it one."""
-        epoch = s.nodes[CONTROLLER_EPOCH].data
-        return any(each.acts and each.epoch < epoch and each.session in s.sessions for each in s.controllers.values())
+        zombies = [each for each in s.controllers.values() if each.acts and each.epoch < s.epoch]
+        return any(each.session in s.zk.sessions for each in zombies)
 
     # What a state means, for whoever reads a trace.
 
     @view
-    def office(self, s: State) -> str:
+    def office(self, s: C) -> str:
         """Who is controller, as ZooKeeper has it."""
-        epoch = s.nodes[CONTROLLER_EPOCH].data
-        if CONTROLLER not in s.nodes:
+        epoch = s.epoch
+        if CONTROLLER not in s.zk.nodes:
             return f"there is no /controller; the epoch is {epoch}"
-        node = s.nodes[CONTROLLER]
+        node = s.zk.nodes[CONTROLLER]
         left = ""
-        if node.owner not in s.sessions:
+        if node.owner not in s.zk.sessions:
             left = f", left by {node.owner}, which has ended"
         elif node.owner != s.controllers[node.data].session:
             left = f", left by {node.owner}, which has not ended yet"
         return f"/controller names broker {node.data}{left}; the epoch is {epoch}"
 
-    @view(broker=each_broker)
-    def belief(self, s: State, broker: int) -> str:
+    @view
+    def belief(self, s: C, broker: BrokerId) -> str:
         """What a broker takes itself for, and whether that is so."""
-        me, epoch = s.controllers[broker], s.nodes[CONTROLLER_EPOCH].data
+        me, epoch = s.controllers[broker], s.epoch
         if me.about_to(Do.Start):
             return f"broker {broker} is not running"
         if not me.active:
             but = f", but acts as one under epoch {me.epoch}" if me.acts else ""
             return f"broker {broker} does not take itself for controller{but}"
-        named = s.nodes[CONTROLLER].data if CONTROLLER in s.nodes else None
         over = me.acts and me.epoch < epoch
         under = f"under epoch {me.epoch}{', which is over' if over else ''}" if me.acts else "without an epoch yet"
-        if named == broker:
+        if s.named == broker:
             return f"broker {broker} {'is' if me.acts and not over else 'takes itself for'} controller, {under}"
-        beside = "" if named is None or over else f" beside broker {named}"
+        beside = "" if s.named is None or over else f" beside broker {s.named}"
         return f"broker {broker} still takes itself for controller{beside}, {under}"
 
-    @view(broker=each_broker)
-    def intent(self, s: State, broker: int) -> str:
+    @view
+    def intent(self, s: C, broker: BrokerId) -> str:
         """What a broker writes next, and what it does not know."""
-        me, epoch, state = s.controllers[broker], s.nodes[CONTROLLER_EPOCH], s.nodes[PARTITION_STATE]
+        me, epoch, state = s.controllers[broker], s.zk.nodes[CONTROLLER_EPOCH], s.zk.nodes[PARTITION_STATE]
         but = f", not knowing that the epoch is {epoch.data} by now" if me.epoch != epoch.data else ""
         if me.about_to(Do.CreateController):
             does = "create /controller"
@@ -592,43 +473,43 @@ class ControllerElection(Specification):
             later = "" if me.state_version == state.version else ", not knowing that it has been written since"
             does = f"write the partition's state under epoch {me.epoch}{but or later}"
         elif me.about_to(Do.DeleteController):
-            named = s.nodes[CONTROLLER].data if CONTROLLER in s.nodes else broker
+            named = s.zk.nodes[CONTROLLER].data if CONTROLLER in s.zk.nodes else broker
             does = f"delete /controller{'' if named == broker else f', which names broker {named}'}"
         else:
             return ""
         return f"broker {broker} is about to {does}"
 
-    @view(broker=each_broker)
-    def unheard_expiry(self, s: State, broker: int) -> str:
+    @view
+    def unheard_expiry(self, s: C, broker: BrokerId) -> str:
         """A session that has ended, and whose broker does not know."""
         session = s.controllers[broker].session
-        if session is None or session in s.sessions:
+        if session is None or session in s.zk.sessions:
             return ""
         return f"{session} of broker {broker} has ended, and the broker has not heard of it"
 
-    @view(broker=each_broker)
-    def unhandled(self, s: State, broker: int) -> str:
+    @view
+    def unhandled(self, s: C, broker: BrokerId) -> str:
         """What a broker's watches told, as long as it has not handled it, and what they cannot tell meanwhile."""
         me = s.controllers[broker]
-        coming = [] if me.session is None else [event.type.name for event in s.events[me.session]]
+        coming = [] if me.session is None else [event.type.name for event in s.zk.events[me.session]]
         waiting = [str(each) for each in (*me.queue, *me.posted)]
         todo = [f"{does} {', then '.join(what)}" for does, what in (("hear", coming), ("handle", waiting)) if what]
         if not todo:
             return ""
-        deaf = "" if me.session in s.data_watches[CONTROLLER] else ", and does not watch /controller meanwhile"
+        deaf = "" if me.session in s.zk.data_watches[CONTROLLER] else ", and does not watch /controller meanwhile"
         return f"broker {broker} has yet to {' and to '.join(todo)}{deaf}"
 
     @view
-    def last_write(self, s: State) -> str:
+    def last_write(self, s: C) -> str:
         """Under which epoch the partition's state was written."""
-        state = s.nodes[PARTITION_STATE]
+        state = s.zk.nodes[PARTITION_STATE]
         if not state.version:
             return ""
         epoch = state.data.controller_epoch
         return f"the partition's state was written under epoch {epoch}; its version is {state.version}"
 
     @view
-    def one_epoch_twice(self, s: State) -> str:
+    def one_epoch_twice(self, s: C) -> str:
         """Two failovers under one epoch, which must not be."""
         if not s.failovers:
             return ""
@@ -637,34 +518,3 @@ class ControllerElection(Specification):
         if not before:
             return ""
         return f"broker {last.broker}'s failover runs under epoch {last.epoch}, as one of broker {before[0]} did"
-
-
-class IncrementedByCompareAndSet(ControllerElection, epoch_update="cas_checked"):
-    """1.1 to 2.0: /controller is created first, then the epoch is read and incremented by compare-and-set.
-
-    If that fails the failover fails, and deletes /controller, whoever owns it by then. [KafkaController, 1.1.0]
-    """
-
-    register_controller = None  # type: ignore[assignment]
-
-    @action(broker=each_broker)
-    def create_controller(self, s: State, broker: int) -> None:
-        """A broker creates /controller."""
-        self.request(s, broker, Do.CreateController, KafkaController.create_controller)
-
-    @action(broker=each_broker)
-    def increment_epoch(self, s: State, broker: int) -> None:
-        """A broker in its failover increments the epoch, if it is still as it was read."""
-        bound(s.controllers[broker].epoch < self.elections)
-        self.request(s, broker, Do.IncrementEpoch, KafkaController.increment_epoch)
-
-    @action(broker=each_broker)
-    def delete_controller(self, s: State, broker: int) -> None:
-        """A broker whose failover failed deletes /controller."""
-        self.request(s, broker, Do.DeleteController, KafkaController.delete_controller)
-
-
-class FailureSwallowed(IncrementedByCompareAndSet, epoch_update="cas_swallowed"):
-    """0.10 to 1.0: a failed compare-and-set is logged, and the failover goes on. [KafkaController, 0.10.2, 1.0.0]."""
-
-    delete_controller = None  # type: ignore[assignment]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from spec.language import State, invariant
-from spec.systems.controller_election import PARTITION_STATE, ControllerElection
+from spec.language import invariant
+from spec.systems.controller_election import Cluster, ControllerElection
 
 
 class Outage(ControllerElection):
     """The election, of which more is asked than it can give, so that there is a counterexample, of 31 states."""
 
     @invariant
-    def somebody_is_left(self, s: State) -> bool:
+    def somebody_is_left(self, s: Cluster) -> bool:
         """When all sessions have ended after a write, fewer than five events are still to be handled."""
-        written = s.nodes[PARTITION_STATE].data.controller_epoch > 0
+        written = s.partition_state.controller_epoch > 0
         waiting = sum(len(each.queue) for each in s.controllers.values())
-        return not (written and waiting >= 5 and not any(s.sessions.values()))
+        return not (written and waiting >= 5 and not any(s.zk.sessions.values()))
 
 
 SUBJECT = Outage(brokers=3, elections=1)

@@ -17,11 +17,7 @@ GENERATIONS = ("0.10.1", "0.10.2", "1.0", "2.0", "3.9")
 each_generation = pytest.mark.parametrize("release", GENERATIONS)
 
 NEVER: dict[str, set[Agenda]] = {
-    "0.10.1": {
-        MAYBE_RESIGN,
-        Agenda((Do.GetControllerId, Do.Elect)),
-        Agenda((Do.Serve,)),
-    },
+    "0.10.1": {MAYBE_RESIGN, Agenda((Do.Serve,))},
     "0.10.2": {MAYBE_RESIGN, Agenda((Do.Serve,))},
     "1.0": {MAYBE_RESIGN, Agenda((Do.Serve,))},
     "2.0": set(),

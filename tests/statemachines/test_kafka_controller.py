@@ -25,7 +25,7 @@ from statemachines.controller import (
     Design,
     Do,
     Election,
-    PartitionState,
+    LeaderIsrAndControllerEpoch,
     Threads,
     agendas,
     listening,
@@ -79,7 +79,7 @@ def set_up() -> ZooKeeper:
         path = f"{path}/{name}"
         zookeeper.create(None, path)
     zookeeper.create(None, BROKER_IDS)
-    zookeeper.create(None, STATE, PartitionState())
+    zookeeper.create(None, STATE, LeaderIsrAndControllerEpoch())
     zookeeper.create(None, CONTROLLER_EPOCH, 0)
     return zookeeper
 
@@ -720,7 +720,7 @@ def test_who_has_resigned_does_nothing_about_an_isr_since_0_10_2(
 def test_a_changed_isr_is_read_by_the_controller_and_told(zookeeper: ZooKeeper, release: str) -> None:
     """It writes nothing, and its failover is long done."""
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
-    zookeeper.set(None, STATE, PartitionState(1))
+    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(1))
     version = zookeeper.get(None, STATE)[1].version
     me = controller.handle(controller.isr_changes(me)).controller
     answer = next_of(controller, me)
@@ -1406,7 +1406,7 @@ def test_a_deletion_waits_for_the_next_session_until_1_0(zookeeper: ZooKeeper, r
 def test_a_controller_reads_the_state_and_writes_it_under_its_epoch(zookeeper: ZooKeeper) -> None:
     """At the version that it read."""
     run(short(zookeeper), elected(zookeeper, 0))
-    assert zookeeper.get(None, STATE)[0] == PartitionState(controller_epoch=1)
+    assert zookeeper.get(None, STATE)[0] == LeaderIsrAndControllerEpoch(controller_epoch=1)
 
 
 @pytest.mark.parametrize(("fenced", "written", "doing"), [(True, 0, MAYBE_RESIGN), (False, 1, IDLE)])
@@ -1426,7 +1426,7 @@ def test_only_a_fence_keeps_a_zombie_from_writing(
 def test_a_state_that_a_newer_controller_wrote_is_let_be(zookeeper: ZooKeeper, release: str) -> None:
     """StateChangeFailed, in every release."""
     me = elected(zookeeper, 0, release)
-    zookeeper.set(None, STATE, PartitionState(controller_epoch=2))
+    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(controller_epoch=2))
     assert short(zookeeper, release=release).read_partition_state(me).controller.doing == IDLE
 
 
@@ -1434,7 +1434,7 @@ def test_a_state_that_changed_in_between_is_read_again(zookeeper: ZooKeeper) -> 
     """The version of the state is not that of the epoch: the controller has not moved."""
     controller = short(zookeeper)
     me = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
-    zookeeper.set(None, STATE, PartitionState())
+    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch())
     assert controller.update_leader_and_isr(me).controller.doing == LEADER_AND_ISR
 
 
@@ -1534,7 +1534,7 @@ def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str)
 
 def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper) -> None:
     """The version goes into the cache; UpdateMetadata goes out."""
-    zookeeper.set(None, STATE, PartitionState())
+    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch())
     me = until(Do.ReadStates, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).read_states(me)
     assert answer.controller == me.on()._replace(cached=1)
@@ -1552,7 +1552,7 @@ def test_a_partition_whose_leader_is_alive_is_let_be(zookeeper: ZooKeeper) -> No
 def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: ZooKeeper) -> None:
     """StateChangeFailed is caught for each partition: the failover is done."""
     me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
-    zookeeper.set(None, STATE, PartitionState(controller_epoch=2))
+    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(controller_epoch=2))
     assert whole(zookeeper).read_partition_state(me).controller == me.to()._replace(started=True)
 
 
@@ -1579,7 +1579,7 @@ def test_what_was_queued_is_done_in_a_new_session_until_1_0(
     """B3: under the old epoch, without knowing its own broker, before it hears that there is a new session."""
     zookeeper.create(0, OWN, ephemeral=True)
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
-    zookeeper.set(None, STATE, PartitionState())
+    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch())
     zookeeper.create(1, OTHER, ephemeral=True)
     me = hear(controller, controller.deliver(me))
     assert len(me.queue) == 1

@@ -6,25 +6,21 @@ those at which it does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from spec.checking import Result, check
-from spec.language import Specification, State, action
+from spec.language import Specification
+from spec.parts.zookeeper import Ensemble, Servers
 from spec.releases import RELEASES
-from spec.systems.controller_election import ControllerElection, FailureSwallowed, IncrementedByCompareAndSet
-from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, MAYBE_RESIGN, Controller, Do
-from statemachines.kafka_controller import Answer, KafkaController
-from statemachines.znode import Transaction
-from statemachines.zookeeper import (
-    Code,
-    Create,
-    EventType,
-    SessionExpired,
-    SetData,
-    ZooKeeper,
-)
+from spec.systems.controller_election import ControllerElection
+from statemachines.agenda import Do
+from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, Controller
+from statemachines.kafka_controller import KafkaController
+from statemachines.znode import Operation, SetData, Stat, Transaction
+from statemachines.zookeeper import WatchTable
 
 
 def steps(result: Result) -> list[str]:
@@ -59,7 +55,7 @@ def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
     assert result.counterexample is not None
     assert result.counterexample.broken == "only_owner_session_end_or_operator_deletes_controller"
     last = result.counterexample.steps[-1]
-    before, _ = last.changes[f"nodes[{CONTROLLER}]"]
+    before, _ = last.changes[f"zk.nodes[{CONTROLLER}]"]
     assert last.step.action == "delete_controller"
     assert before.data != last.step.parameters["broker"]
     assert "BADVERSION: its failover fails" in said(result)
@@ -92,111 +88,79 @@ def test_what_the_switch_prevents_does_not_happen_with_it() -> None:
 class UnconditionalIncrement(ControllerElection):
     """The multi sets the epoch whatever its version is."""
 
-    def register_controller(self, s: State, broker: int) -> None:
-        self.request(s, broker, Do.RegisterController, self.unconditionally)
-
-    @staticmethod
-    def unconditionally(its: KafkaController, me: Controller) -> Answer:
-        epoch = me.epoch + 1
-        operations = (Create(CONTROLLER, its.broker, ephemeral=True), SetData(CONTROLLER_EPOCH, epoch))
-        try:
-            results = its.zookeeper.multi(me.session, operations)
-        except SessionExpired:
-            return Answer(its.expire(me), "")
-        if any(isinstance(each, Code) for each in results):
-            return Answer(me.to(*MAYBE_RESIGN)._replace(epoch=0, epoch_zk_version=0), "")
-        return Answer(me.on()._replace(active=True, epoch=epoch, epoch_zk_version=epoch), "", failover=True)
+    class kafka_controller(KafkaController):  # noqa: N801
+        def asks(self, me: Controller) -> tuple[Operation, ...]:
+            asked = super().asks(me)
+            return tuple(each._replace(version=-1) if isinstance(each, SetData) else each for each in asked)
 
 
 class EpochStartsAgain(ControllerElection):
-    """A second controller puts the epoch back to where it began."""
+    """Every second controller puts the epoch back to where it began."""
 
-    def register_controller(self, s: State, broker: int) -> None:
-        epoch = s.nodes[CONTROLLER_EPOCH].data
-        super().register_controller(s, broker)
-        if epoch == 1 and s.nodes[CONTROLLER_EPOCH].data == 2:
-            s.nodes[CONTROLLER_EPOCH] = s.nodes[CONTROLLER_EPOCH]._replace(data=0)
-
-
-class _Outliving(ZooKeeper):
-    """ZOOKEEPER-2985: what a session owns outlives it."""
-
-    def _end(self, request: str, session: Any, order: Any, seen: Any) -> None:
-        self._forget_watches(session)
-        del self.state.sessions[session]
+    class kafka_controller(KafkaController):  # noqa: N801
+        def asks(self, me: Controller) -> tuple[Operation, ...]:
+            asked = super().asks(me)
+            if not me.about_to(Do.RegisterController):
+                return asked
+            return (asked[0], SetData(CONTROLLER_EPOCH, (me.epoch + 1) % 2, me.epoch_zk_version))
 
 
 class EphemeralsOutlive(ControllerElection):
-    """On a ZooKeeper that does not delete what an ended session owns."""
+    """On a ZooKeeper that does not delete what an ended session owns, and is said to."""
 
-    zookeeper = _Outliving
-
-
-class _Repeating(ZooKeeper):
-    """A watch fires and stays."""
-
-    def _disarm(self, table: Any, path: str) -> list[Any]:
-        return sorted(self._watches(table)[path])
+    class servers(Servers):  # noqa: N801
+        def __init__(self, state: Ensemble, outliving: bool, created: Any) -> None:
+            super().__init__(state, True, created)
 
 
 class WatchesStay(ControllerElection):
     """On a ZooKeeper whose watches fire more than once."""
 
-    zookeeper = _Repeating
-
-
-class _Forgetful(Transaction):
-    def set(self, path: str, data: Any, version: int) -> Any:
-        node = self.find_version("set", path, version)
-        self.nodes[path] = node._replace(data=data)
-        self.changes.append((EventType.NodeDataChanged, path))
-
-
-class _Unversioned(ZooKeeper):
-    """Setting data leaves the version as it is."""
-
-    transaction = _Forgetful
+    class servers(Servers):  # noqa: N801
+        def _disarm(self, table: WatchTable, path: str) -> list[Any]:
+            watchers = super()._disarm(table, path)
+            for session in watchers:
+                self._arm(table, path, session)
+            return watchers
 
 
 class VersionsStay(ControllerElection):
     """On a ZooKeeper that does not count the writes of a node."""
 
-    zookeeper = _Unversioned
-
-
-class _Unchecked(Transaction):
-    def check(self, path: str, version: int) -> None:
-        """Passes whatever the version is."""
-
-
-class _CheckPasses(ZooKeeper):
-    transaction = _Unchecked
+    class servers(Servers):  # noqa: N801
+        class transaction(Transaction):  # noqa: N801
+            def set(self, path: str, data: Any, version: int) -> Stat:
+                stat = super().set(path, data, version)
+                self.nodes[path] = self.nodes[path]._replace(version=stat.version - 1)
+                return stat
 
 
 class ChecksPass(ControllerElection):
     """On a ZooKeeper whose multi does not look at its checks."""
 
-    zookeeper = _CheckPasses
+    class servers(Servers):  # noqa: N801
+        class transaction(Transaction):  # noqa: N801
+            def check(self, path: str, version: int) -> None:
+                """Passes whatever the version is."""
 
 
-class UnfencedDelete(IncrementedByCompareAndSet, epoch_update="cas_checked"):
+class UnfencedDelete(ControllerElection):
     """Writes are fenced, and the deletion of /controller is not."""
 
-    @action(broker=lambda self: range(self.brokers))
-    def delete_controller(self, s: State, broker: int) -> None:
-        unfenced = KafkaController(self.design._replace(fenced=False), self.zookeeper(s), broker)
-        self.request(s, broker, Do.DeleteController, lambda _, me: unfenced.delete_controller(me))
+    class kafka_controller(KafkaController):  # noqa: N801
+        def _fence(self, me: Controller) -> Iterator[Operation]:
+            return iter(()) if me.about_to(Do.DeleteController) else super()._fence(me)
 
 
 MUTANTS: list[tuple[Specification, str]] = [
     (UnconditionalIncrement(crashes=False), "epoch_unique"),
     (UnconditionalIncrement(crashes=False), "one_effective"),
     (EpochStartsAgain(), "epoch_monotone"),
-    (EphemeralsOutlive(elections=1), "ephemeral_owned"),
-    (WatchesStay(elections=1), "one_shot"),
-    (VersionsStay(elections=1), "version_step"),
+    (EphemeralsOutlive(elections=1), "zk.ephemeral_owned"),
+    (WatchesStay(elections=1), "zk.one_shot"),
+    (VersionsStay(elections=1), "zk.version_step"),
     (ChecksPass(), "fenced_writes"),
-    (UnfencedDelete(), "only_owner_session_end_or_operator_deletes_controller"),
+    (UnfencedDelete(epoch_update="cas_checked"), "only_owner_session_end_or_operator_deletes_controller"),
 ]
 
 
@@ -226,16 +190,18 @@ def test_every_release_is_mapped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epoch_update", "variant"),
+    ("epoch_update", "only_here"),
     [
-        ("multi", ControllerElection),
-        ("cas_checked", IncrementedByCompareAndSet),
-        ("cas_swallowed", FailureSwallowed),
+        ("multi", {"register_controller"}),
+        ("cas_checked", {"create_controller", "increment_epoch", "delete_controller"}),
+        ("cas_swallowed", {"create_controller", "increment_epoch"}),
     ],
 )
-def test_the_constant_chooses_the_variant(epoch_update: str, variant: type[ControllerElection]) -> None:
-    """Each design is a class of its own, found by the constant that it fixes."""
-    assert type(ControllerElection.of(epoch_update=epoch_update)) is variant
+def test_the_requests_are_those_of_the_design(epoch_update: str, only_here: set[str]) -> None:
+    """How the epoch is joined to the node decides which requests there are."""
+    found = {each.name for each in ControllerElection.of(epoch_update=epoch_update).actions}
+    some = {"register_controller", "create_controller", "increment_epoch", "delete_controller"}
+    assert found & some == only_here
 
 
 @pytest.mark.parametrize("faults", [{"crashes": False}, {"operator": False}, {"brokers": 1}, {"elections": 1}])

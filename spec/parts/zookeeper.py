@@ -1,0 +1,434 @@
+"""ZooKeeper as a part: its variables, what its servers do by themselves, and what holds of any of them.
+
+The rules are those of `statemachines.zookeeper`, over the variables below. A system says which znodes there may be
+(`Znodes`) and who may own them; the domain of every variable follows. It asks through `servers(s.zk)`, as a client
+would, and the servers' own actions come along: sessions end (`zk.expire`), and where that fault is on, what they
+owned goes later (`zk.delete_at_last`).
+
+Left out: zxids, and with them the order in which a client that was away has seen things. What is to be told to a
+client that is away waits in its inbox instead, and is what has changed when the client comes back. Z4, that no answer
+overtakes an event, is about what a client makes of an answer; a system says it of its clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+from math import factorial
+from typing import Annotated, Any
+
+from spec.language import (
+    Domain,
+    Part,
+    Partial,
+    Size,
+    State,
+    Step,
+    Total,
+    action,
+    at_most,
+    either,
+    initial,
+    integers,
+    invariant,
+    left_out,
+    one_of,
+    part_of,
+    require,
+    subset_of,
+    transition_invariant,
+    variable,
+    view,
+)
+from statemachines.znode import Created, Node, Path, Pending, SessionId, Transaction, Zxid, parent_of, stat_of
+from statemachines.zookeeper import Event, EventType, WatchTable, ZooKeeper, ZooKeeperState
+
+__all__ = ["Ensemble", "Servers", "Znodes", "ZooKeeperPart"]
+
+DataPath = Annotated[Path, "a path whose data are watched"]
+"""A path at which clients watch whether there is a node, and its data."""
+
+ParentPath = Annotated[Path, "a path whose children are watched"]
+"""A path at which clients watch which children there are."""
+
+WatchedPath = Annotated[Path, "a path that is watched"]
+"""Either of them."""
+
+CountedPath = Annotated[Path, "a path whose nodes are counted"]
+"""A path at which each node is told from the one before."""
+
+EVER = -1
+"""A zxid before all others."""
+
+
+class Numbered(Transaction):
+    """A transaction that numbers the nodes created at a path; the numbers grow as their czxids would."""
+
+    created: Pending[Path, int]
+
+    def create(self, session: SessionId | None, path: Path, data: Any, ephemeral: bool, sequential: bool) -> Created:
+        """As ever, but for the number, where nodes are counted."""
+        answer = super().create(session, path, data, ephemeral, sequential)
+        if path not in self.created:
+            return answer
+        self.created[path] += 1
+        self.nodes[path] = self.nodes[path]._replace(czxid=self.created[path])
+        return Created(path, stat_of(self.nodes[path]))
+
+    def commit(self) -> None:
+        """Make it so, the numbers too."""
+        super().commit()
+        self.created.commit()
+
+
+class Servers(ZooKeeper):
+    """ZooKeeper over the variables of a part, to whose clients it happens that they lose their connection.
+
+    Watchers are told in one step, each in its own inbox, so they are not put in order first: to put in order is to
+    tell apart, and sessions may be interchangeable.
+
+    Args:
+        state: the variables.
+        outliving: what an ended session owned is there for a while yet. [ZOOKEEPER-2985]
+        created: where nodes are counted, how many there were.
+    """
+
+    transaction = Numbered
+
+    def __init__(
+        self,
+        state: ZooKeeperState | None = None,
+        outliving: bool = False,
+        created: MutableMapping[Path, int] | None = None,
+    ) -> None:
+        super().__init__(state)
+        self.outliving, self.created = outliving, {} if created is None else created
+
+    def come_back(self, session: SessionId) -> None:
+        """A client is back, and has its watches armed again, or is told what it has missed."""
+        missed, self.state.events[session] = self.state.events[session], ()
+        data = [event.path for event in missed if event.type in (EventType.NodeDeleted, EventType.NodeDataChanged)]
+        exist = [event.path for event in missed if event.type is EventType.NodeCreated]
+        child = [event.path for event in missed if event.type is EventType.NodeChildrenChanged]
+        self.set_watches(session, EVER, data, exist, child)
+
+    def _changed(self, path: Path, since: str, seen_zxid: Zxid) -> bool:
+        return True
+
+    def _disarm(self, table: WatchTable, path: Path) -> list[SessionId]:
+        watches = self._watches(table)
+        if path not in watches:  # no client watches there
+            return []
+        watchers = list(watches[path])
+        watches[path] = frozenset()
+        return watchers
+
+    def _begin(self, request: str, session: SessionId | None, ephemeral: bool = False) -> Transaction:
+        transaction = super()._begin(request, session, ephemeral)
+        if isinstance(transaction, Numbered):
+            transaction.created = Pending(self.created)
+        return transaction
+
+    def _end(self, request: str, session: SessionId, order: Any, seen: Any) -> None:
+        if not self.outliving:
+            super()._end(request, session, order, seen)
+            return
+        self._forget_watches(session)
+        del self.state.sessions[session]
+
+
+@dataclass(frozen=True)
+class Znodes:
+    """Znodes that there may be, and how large they are. What is not said is as in a node without data.
+
+    Args:
+        paths: where they are.
+        data: what they may hold.
+        version: how often they may be set.
+        children: the names of children that they may have; where nothing is said, no rule reads them.
+        data_watched: clients watch them, or whether they are there.
+        child_watched: clients watch their children.
+        created: how often one may be created, in place of whose czxid it is counted; 0: they are not told apart.
+    """
+
+    paths: Domain[Path] | Path
+    data: Size = (None,)
+    version: Size = (0,)
+    children: Size | None = None
+    data_watched: bool = False
+    child_watched: bool = False
+    created: int = 0
+
+    @cached_property
+    def domain(self) -> Domain[Path]:
+        """The paths as a domain."""
+        return one_of(self.paths) if isinstance(self.paths, str) else self.paths
+
+
+class Ensemble(State):
+    """What ZooKeeper's servers hold."""
+
+    nodes: Partial[Path, Node] = variable(
+        "The znodes by path. Left out: zxids, counters of children.", of=lambda self, path: self.node_at(path)
+    )
+    sessions: Partial[SessionId, frozenset[Path]] = variable(
+        "The sessions that the servers keep alive, with their ephemerals.",
+        of=lambda self, session: subset_of(self.ephemerals_of(session)),
+    )
+    data_watches: Total[DataPath, frozenset[SessionId]] = variable(
+        "The sessions that watch whether a node is there, and its data."
+    )
+    child_watches: Total[ParentPath, frozenset[SessionId]] = variable("The sessions that watch a node's children.")
+    events: Total[SessionId, tuple[Event, ...]] = variable(
+        "Per session, the watch events that are on their way to its client."
+    )
+    zxid: Zxid = variable("The last transaction, which no rule reads.")
+    away: frozenset[SessionId] = variable(
+        "The sessions whose clients have lost their connection. What would be sent to them waits, and is not sent.",
+        of=lambda self: subset_of(self.sessions if self.disconnections else ()),
+    )
+    created: Total[CountedPath, int] = variable(
+        "How often a node was created at a path: a history, by which one is told from the next.",
+        of=lambda self, path: integers(0, self.at(path).created),
+        when=lambda self: self.counted,
+    )
+
+
+@dataclass(frozen=True)
+class ZooKeeperPart(Part[Ensemble]):
+    """ZooKeeper's servers, for as many clients as there are sessions.
+
+    Args:
+        sessions: every session that there may be.
+        znodes: every znode that there may be, and how large it is.
+        owns: whether the node at a path can belong to a session.
+        inbox: how many events can be on their way to a client.
+        told: what watches can tell.
+        expiries: the servers end sessions.
+        disconnections: clients lose their connection for a while.
+        outliving: a fault of the servers: what an ended session owned goes later. [ZOOKEEPER-2985]
+        together: for a node that is created by a transaction that also sets another: that other one.
+        implementation: the servers.
+    """
+
+    sessions: Domain[SessionId]
+    znodes: Collection[Znodes]
+    owns: Callable[[Any, Path], bool]
+    inbox: int
+    told: Collection[EventType] = tuple(EventType)
+    expiries: bool = True
+    disconnections: bool = False
+    outliving: bool = False
+    together: Mapping[Path, Path] = field(default_factory=dict)
+    implementation: type[Servers] = Servers
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """Paths as far as there may be znodes, events as far as they are watched."""
+        data_watched = [each.domain for each in self.znodes if each.data_watched]
+        child_watched = [each.domain for each in self.znodes if each.child_watched]
+        watched = either(*dict.fromkeys([*data_watched, *child_watched]))
+        return {
+            SessionId: self.sessions,
+            Path: self.paths,
+            DataPath: either(*data_watched),
+            ParentPath: either(*child_watched),
+            WatchedPath: watched,
+            CountedPath: either(*(each.domain for each in self.znodes if each.created)),
+            Event.type: self.told,
+            Event.path: watched,
+            Zxid: left_out(),
+            tuple[Event, ...]: at_most(self.inbox),
+        }
+
+    # How large it is.
+
+    @cached_property
+    def paths(self) -> Domain[Path]:
+        """Where there may be znodes."""
+        return either(*(each.domain for each in self.znodes))
+
+    @cached_property
+    def counted(self) -> bool:
+        """Whether some nodes are told from those that were there before."""
+        return any(each.created for each in self.znodes)
+
+    @cached_property
+    def _znodes(self) -> Mapping[Path, Znodes]:
+        return {path: each for each in self.znodes for path in each.domain}
+
+    def at(self, path: Path) -> Znodes:
+        """What there may be at a path."""
+        return self._znodes[path]
+
+    def node_at(self, path: Path) -> Domain[Node]:
+        """Every node that there may be at a path."""
+        its, owners = self.at(path), [each for each in self.sessions if self.owns(each, path)]
+        childless = all(path != parent_of(other) for other in self.paths if other != path)
+        nobody_asks = left_out()
+        return self.domain_of(
+            Node,
+            data=its.data,
+            version=its.version,
+            owner=part_of(self.sessions, *owners) if owners else (None,),
+            children=((frozenset(),) if childless else nobody_asks) if its.children is None else its.children,
+            created=nobody_asks,
+            czxid=integers(0, its.created) if its.created else nobody_asks,
+            mzxid=nobody_asks,
+            pzxid=nobody_asks,
+        )
+
+    def ephemerals_of(self, session: SessionId) -> Domain[Path]:
+        """Every node that a session may own."""
+        return part_of(self.paths, *(path for path in self.paths if self.owns(session, path)))
+
+    @cached_property
+    def told_of(self) -> Mapping[Path, Collection[tuple[WatchTable, Path]]]:
+        """Of each path, the watches that tell that a node there has gone."""
+
+        def tell(path: Path) -> Iterator[tuple[WatchTable, Path]]:
+            if self.at(path).data_watched:
+                yield "data_watches", path
+            if self.at(path).child_watched:
+                yield "child_watches", path
+            above = parent_of(path)
+            if above in self.paths and self.at(above).child_watched:
+                yield "child_watches", above
+
+        return {path: tuple(tell(path)) for path in self.paths}
+
+    @cached_property
+    def most_seen(self) -> int:
+        """How many events the end of a session can be to itself."""
+        ephemerals = [self.ephemerals_of(session) for session in self.sessions]
+        return max(len({place for path in owned for _, place in self.told_of[path]}) for owned in ephemerals)
+
+    @cached_property
+    def orders(self) -> int:
+        """In how many orders the ephemerals of a session can go, as far as a watch tells of them."""
+        ephemerals = [self.ephemerals_of(session) for session in self.sessions]
+        return max(factorial(sum(1 for path in owned if self.told_of[path])) for owned in ephemerals)
+
+    # What clients ask, and what the servers do.
+
+    def servers(self, s: Ensemble) -> Servers:
+        """The servers, over this state: what clients ask."""
+        return self.implementation(s, self.outliving, s.created if self.counted else None)
+
+    @initial
+    def set_up(self, s: Ensemble) -> None:
+        """There is a root."""
+        s.nodes["/"] = Node()
+
+    def refers_to(self, s: Ensemble, session: SessionId) -> bool:
+        """Whether the servers know of a session, be it by a node that it left, so that it cannot be a new one."""
+        if session in s.sessions or not self.outliving:
+            return session in s.sessions
+        return any(path in s.nodes and s.nodes[path].owner == session for path in self.ephemerals_of(session))
+
+    def loses_connection(self, s: Ensemble, session: SessionId) -> None:
+        """A client has lost its connection; where that is no state of its own, it is back at once."""
+        if self.disconnections:
+            s.away |= {session}
+        else:
+            self.servers(s).come_back(session)
+
+    def comes_back(self, s: Ensemble, session: SessionId) -> None:
+        """A client that was away is back, and is told what it has missed."""
+        require(session in s.away)
+        s.away -= {session}
+        self.servers(s).come_back(session)
+
+    @action(
+        seen=lambda self: range(self.most_seen + 1),
+        order=lambda self: range(self.orders),
+        when=lambda self: self.expiries,
+    )
+    def expire(self, s: Ensemble, session: SessionId, seen: int, order: int) -> None:
+        """The servers end a session; what it owns goes with it, in any order, and whoever watches is told.
+
+        The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
+        """
+        require(session in s.sessions)
+        away, owned = session in s.away, s.sessions[session]
+        told_of = sorted(path for path in owned if self.told_of[path])
+        require(order < factorial(len(told_of)))
+        if seen:
+            require(not away and not self.outliving)
+            tells = {tell for path in owned for tell in self.told_of[path]}
+            require(seen <= len({place for table, place in tells if table in self.armed(s, session, place)}))
+        others = [path for path in owned if path not in told_of]
+        self.servers(s).expire(session, [*others, *tuple(permutations(told_of))[order]], seen=seen)
+        if away:
+            self.servers(s).disconnect(session)
+            s.away -= {session}
+
+    @action(
+        path=lambda self: part_of(
+            self.paths, *(path for path in self.paths if any(self.owns(session, path) for session in self.sessions))
+        ),
+        when=lambda self: self.outliving,
+    )
+    def delete_at_last(self, s: Ensemble, path: Path) -> None:
+        """The servers delete what a session that has ended owned."""
+        require(path in s.nodes and s.nodes[path].owner not in s.sessions)
+        self.servers(s).delete(None, path)
+
+    # What holds of any ZooKeeper.
+
+    @invariant(when=lambda self: not self.outliving)
+    def ephemeral_owned(self, s: Ensemble) -> bool:
+        """Z1: the owner of an ephemeral node is a live session."""
+        return all(node.owner is None or node.owner in s.sessions for node in s.nodes.values())
+
+    @transition_invariant
+    def version_step(self, before: Ensemble, step: Step, after: Ensemble, path: Path) -> bool:
+        """Z2: data change only with the version, and the version by one; a new node starts at 0."""
+        old, new = before.nodes.get(path), after.nodes.get(path)
+        if new is None or new == old:
+            return True
+        if old is None:
+            return new.version == 0
+        if new.version == old.version:
+            return not (new.data != old.data and new.owner == old.owner)
+        return new.version == old.version + 1
+
+    @transition_invariant(when=lambda self: self.together)
+    def multi_atomic(self, before: Ensemble, step: Step, after: Ensemble) -> bool:
+        """Z3: of a multi all operations are to be seen, or none: a node comes with the change of the other."""
+        return all(
+            (path in after.nodes and after.nodes[path] != before.nodes.get(path))
+            == (after.nodes[other] != before.nodes[other])
+            for path, other in self.together.items()
+        )
+
+    @transition_invariant
+    def one_shot(self, before: Ensemble, step: Step, after: Ensemble, session: SessionId, path: WatchedPath) -> bool:
+        """Z5: a watch that was armed fires once, and is gone; one that was not armed does not fire."""
+        if not after.events[session]:
+            return True
+        old, new = ([event.path for event in s.events[session]].count(path) for s in (before, after))
+        return new <= old or new - old <= len(self.armed(before, session, path) - self.armed(after, session, path))
+
+    def armed(self, s: Ensemble, session: SessionId, path: Path) -> set[WatchTable]:
+        """In which tables a session watches a path."""
+        tables: dict[WatchTable, Total[Any, frozenset[SessionId]]] = {
+            "data_watches": s.data_watches,
+            "child_watches": s.child_watches,
+        }
+        return {table for table, watches in tables.items() if path in watches and session in watches[path]}
+
+    # What a state means, to those who read a trace.
+
+    @view(when=lambda self: self.disconnections)
+    def cut_off(self, s: Ensemble, session: SessionId) -> str:
+        """A client that has lost its connection."""
+        return f"the client of {session} has no connection to ZooKeeper" if session in s.away else ""
+
+    @view(when=lambda self: self.outliving)
+    def left_behind(self, s: Ensemble, path: Path) -> str:
+        """A node whose session has ended."""
+        if path not in s.nodes or s.nodes[path].owner in (None, *s.sessions):
+            return ""
+        return f"{path} was left by {s.nodes[path].owner}, which has ended"
