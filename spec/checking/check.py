@@ -10,7 +10,7 @@ from spec.checking.arguments import Given
 from spec.checking.engines import ENGINES, engine_named
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
-from spec.checking.paths import telling_the_way, trace
+from spec.checking.paths import trace, traced_failures
 from spec.checking.result import ActionResult, PropertyResult, Result
 from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError
@@ -65,7 +65,7 @@ def check(
     bounds = arguments.bound("max_states", max_states), arguments.bound("max_depth", max_depth)
     options = Options(asked(model, named, deadlock), keep_going, *bounds, symmetry)
     chosen = _engine(engine)
-    with telling_the_way(model), Watchdog(model, on_progress, Statistics(0, 0, 0, 0, 0.0)) as watched:
+    with traced_failures(model), Watchdog(model, on_progress, Statistics(0, 0, 0, 0, 0.0)) as watched:
         found = chosen.explore(model, options, watched)
     if found.ended != "interrupted":
         on_progress(found.statistics)

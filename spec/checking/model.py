@@ -1,8 +1,8 @@
-"""A specification made ready to run: its initial states, what follows a state, and what holds there.
+"""The model of a specification: its initial states, what follows a state, and which properties a state decides.
 
 This is all that an engine knows of a specification. States go in and out as tuples (`spec.language.state`);
-actions and properties are named by their number, in order of declaration. What an author can get wrong while
-a specification runs is caught here, once for all engines.
+actions and properties are named by their number, in order of declaration. A mistake of the author that shows when
+actions and properties run is caught here, once for all engines.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class EvaluationFailed(Exception):
     """An action or property raised, or did what it must not; with the state in which it happened."""
 
     path: Path | None = None
-    """The way to that state, if whoever met it can tell."""
+    """A path to that state, if the engine knows one."""
     trace: Trace | None = None
-    """The same, as it is told."""
+    """The trace along that path."""
 
     def __init__(self, what: str, cause: str, state: str):
         super().__init__(f"{what}: {cause}")
@@ -47,8 +47,8 @@ class ExitAttempted(EvaluationFailed):
     """An action or property would have ended the whole program: a mistake in how the specification is written."""
 
 
-class Taken(NamedTuple):
-    """One step from a state."""
+class Transition(NamedTuple):
+    """One step from a state, with the successor."""
 
     action: int
     instance: int
@@ -61,29 +61,29 @@ class Taken(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """All that can follow a state."""
+    """All transitions from a state."""
 
-    steps: list[Taken]
+    steps: list[Transition]
     closed: bool
-    """A bound forbids some step, so that having none is no deadlock."""
+    """Whether a bound forbids some step, so that having none is no deadlock."""
 
 
 @dataclass(frozen=True)
-class Judged:
+class NumberedProperty:
     """A property to look at, and its number in the order of declaration."""
 
     number: int
     property: Property
 
 
-class UnderWay:
-    """The evaluation that a model is at, for another thread that wants to know whether it still is."""
+class CurrentEvaluation:
+    """The evaluation that a model is in, for another thread to see whether it still is."""
 
     __slots__ = ("now",)
 
     def __init__(self) -> None:
         self.now: tuple[Callable[..., str], Any, Any] | None = None
-        """How to tell of it, and of what; for each evaluation another tuple, for none None."""
+        """What describes the evaluation, with its arguments: a new tuple for each evaluation, None outside any."""
 
 
 class Model:
@@ -100,9 +100,9 @@ class Model:
         self.properties: tuple[Property, ...] = (type_ok, *specification.properties, deadlock)
         """Every property, `type_ok` first and `deadlock` last; these two have no instances of their own."""
         self.views = specification.views
-        """For whoever tells a trace; no engine looks at them."""
+        """Sentences for traces; no engine evaluates them."""
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
-        self.under_way = UnderWay()
+        self.under_way = CurrentEvaluation()
         self._evaluated = [[0] * len(action.instances) for action in self.actions]
 
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
@@ -140,10 +140,10 @@ class Model:
             raise SpecificationError(f"{self.specification.name}: it has no initial state")
 
     def first_states(self) -> list[Values]:
-        """Each initial state, once, for whoever cannot begin outside the domains.
+        """Each initial state, once, all of them within the domains.
 
         Raises:
-            SpecificationError: one of them does.
+            SpecificationError: one of them is outside its domain.
         """
         states = []
         for state, wrong in self.initial_states():
@@ -187,9 +187,9 @@ class Model:
                     self._must_repeat(action.step(index), instance, state, after, wrong)
                 if after is not None:
                     found = self._found(judges, state, action.step(index), after) if judges else ()
-                    steps.append(Taken(number, index, after, "", found))
+                    steps.append(Transition(number, index, after, "", found))
                 elif wrong:
-                    steps.append(Taken(number, index, None, wrong, ()))
+                    steps.append(Transition(number, index, None, wrong, ()))
                 here.reset()
         under_way.now = None
         return Expansion(steps, closed)
@@ -214,7 +214,7 @@ class Model:
         return self._found(self._judges(looking_for), before, self.actions[choice[0]].step(choice[1]), after)
 
     def only(self, choices: Collection[tuple[int, int]]) -> Model:
-        """The same, if only these instances of actions can be done. They are numbered anew, actions are not."""
+        """The same model with only these instances of actions. They are numbered anew, actions are not."""
         less = copy(self)
         less.actions = tuple(
             replace(
@@ -226,13 +226,13 @@ class Model:
         return less
 
     def window(self) -> Window:
-        """A window of one's own on this model's states."""
+        """A new window on this model's states."""
         return Window(self.layout)
 
-    def _judges(self, looking_for: Sequence[int]) -> list[Judged]:
-        return [Judged(number, self.properties[number]) for number in looking_for]
+    def _judges(self, looking_for: Sequence[int]) -> list[NumberedProperty]:
+        return [NumberedProperty(number, self.properties[number]) for number in looking_for]
 
-    def _found(self, judges: list[Judged], state: Values, step: Step, after: Values) -> tuple[int, ...]:
+    def _found(self, judges: list[NumberedProperty], state: Values, step: Step, after: Values) -> tuple[int, ...]:
         before, now, writer = self._before.s, self._here.s, step.action
         self._here.writable(None)
         found = tuple(
@@ -306,10 +306,10 @@ class Model:
         return f"{cell.name} became {one!r} and {other!r}"
 
     def _failed(self, what: object, failure: BaseException | str, state: Values) -> EvaluationFailed:
-        """What it means that an evaluation raised.
+        """The failure of an evaluation that raised.
 
         Raises:
-            KeyboardInterrupt: that is what it was, and no evaluation has failed.
+            KeyboardInterrupt: it was interrupted, and has not failed.
         """
         if isinstance(failure, KeyboardInterrupt):
             raise failure
@@ -343,7 +343,7 @@ class Model:
 
 
 def _shown(answer: object) -> str:
-    """What came back, in words that are the same in every run."""
+    """What an evaluation returned, in words that are the same in every run."""
     if isinstance(answer, Coroutine):
         answer.close()  # or Python warns that nothing awaits it
         return "a coroutine"

@@ -1,7 +1,7 @@
-"""A path, which engines find, and the trace along it, which a person reads.
+"""Paths, which engines find, and the traces along them, which a person reads.
 
-The trace is made by doing the steps again, through the specification itself; so a trace that exists is a trace that
-the specification has.
+A trace is made by doing the steps again through the specification itself; so every trace is one that the
+specification has.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Path = tuple[Values, Sequence[tuple[int, int]]]
 """An initial state, and the action and instance of each step."""
 
 
-class Done(NamedTuple):
-    """A step that was done, and where it led."""
+class StepDone(NamedTuple):
+    """A step that was done, and its successor."""
 
     told: TraceStep
     after: Values | None
@@ -33,7 +33,7 @@ class Done(NamedTuple):
     """Which value, where, and what is allowed; empty if there is a successor."""
 
 
-def do(model: Model, state: Values, choice: tuple[int, int]) -> Done:
+def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
     """Do a step in a state: the action and the instance with these numbers.
 
     Raises:
@@ -59,7 +59,7 @@ def do(model: Model, state: Values, choice: tuple[int, int]) -> Done:
         for cell, old, new in zip(model.layout.cells, state, after, strict=True):
             changes.update(differences(cell.name, old, new))
     views = () if after is None else news(sentences(model, state), sentences(model, after))
-    return Done(TraceStep(action.step(instance_number), tuple(said), changes, views), after, wrong)
+    return StepDone(TraceStep(action.step(instance_number), tuple(said), changes, views), after, wrong)
 
 
 def trace(model: Model, number: int, path: Path) -> Trace:
@@ -80,20 +80,20 @@ def trace(model: Model, number: int, path: Path) -> Trace:
     )
 
 
-def way(model: Model, path: Path, failing: str = "") -> Trace:
-    """The trace along a path, at whose end nothing is judged; or an evaluation fails."""
+def trace_along(model: Model, path: Path, failing: str = "") -> Trace:
+    """The trace along a path that decides no property; at its end an evaluation may fail."""
     return replace(_trace(model, path, _done(model, path)), failing=failing)
 
 
 @contextmanager
-def telling_the_way(model: Model) -> Iterator[None]:
-    """Where an evaluation fails and the way there is known, let the failure have it as a trace."""
+def traced_failures(model: Model) -> Iterator[None]:
+    """While this is open, an evaluation that fails at the end of a known path is given the trace along it."""
     try:
         yield
     except EvaluationFailed as failure:
         if failure.path is not None:
             with suppress(EvaluationFailed):  # what is not deterministic cannot always be done again
-                failure.trace = way(model, failure.path, failure.what)
+                failure.trace = trace_along(model, failure.path, failure.what)
         raise
 
 
@@ -102,7 +102,7 @@ def failing_along(
 ) -> EvaluationFailed:
     """An evaluation that failed, as it fails at the end of a path that leads there.
 
-    It is met anew: under symmetry the path ends in another state of the orbit, and a failure that comes from
+    It is evaluated again: under symmetry the path ends in another state of the orbit, and a failure that comes from
     another process has lost the line of the source. Without the number of a property of states it was an action that
     failed, or one of the properties of steps that were looked at.
     """
@@ -118,13 +118,13 @@ def failing_along(
     return failure
 
 
-def _done(model: Model, path: Path) -> list[Done]:
+def _done(model: Model, path: Path) -> list[StepDone]:
     """The steps of a path, done one after the other.
 
     Raises:
         EvaluationFailed: one of them is not enabled.
     """
-    state, steps = path[0], list[Done]()
+    state, steps = path[0], list[StepDone]()
     for choice in path[1]:
         try:
             steps.append(do(model, state, choice))
@@ -137,7 +137,7 @@ def _done(model: Model, path: Path) -> list[Done]:
     return steps
 
 
-def _trace(model: Model, path: Path, steps: Sequence[Done]) -> Trace:
+def _trace(model: Model, path: Path, steps: Sequence[StepDone]) -> Trace:
     return Trace(
         broken="",
         sentence="",
@@ -152,7 +152,7 @@ def _trace(model: Model, path: Path, steps: Sequence[Done]) -> Trace:
 def _why(
     model: Model, number: int, before: Values, step: Step | None, after: Values
 ) -> tuple[str, Mapping[str, Any]]:
-    """With which parameters a property fails, and what it found in the places that it looked at."""
+    """The parameters with which a property fails, and the values of the cells that it looked at."""
     judged = model.properties[number]
     if judged.kind == "sometimes":
         return "", {}
@@ -174,7 +174,7 @@ def _why(
 
 
 def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """What changed, as deep inside records as it can be told: `broker[0].epoch`, from 0 to 1."""
+    """What changed, field by field within records: `broker[0].epoch`, from 0 to 1."""
     if old is new or old is LEFT_OUT or _alike(old, new):
         return
     fields = getattr(type(old), "_fields", None)

@@ -1,9 +1,9 @@
-"""Shrinking: a shorter way to break what a path breaks.
+"""Shrinking: a shorter path that breaks the property that a path breaks.
 
-A random walk does much that has nothing to do with what it breaks. What it need not have done is left out, as long as
-the same property breaks. Then a shorter way is looked for among all that do nothing else than this one, in whatever
-order, and at last among all there are; each within a bound. Nothing here is left to chance: a path always shrinks to
-the same one.
+A random walk takes many steps that have nothing to do with what it breaks. Steps are left out as long as the same
+property breaks (delta debugging). Then the engine looks for a shorter path among those that take no other steps than
+this one, in whatever order, and at last among all paths; each within a bound. Nothing here is left to chance: a path
+always shrinks to the same one.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ ATTEMPTS: Final = 2_000_000
 """Steps that are done at most to find out what can be left out: some seconds."""
 
 
-def _to_nobody(doing: str) -> None:
-    """Tells nothing."""
+def _untold(doing: str) -> None:
+    """What the engine does is not told."""
 
 
 class Shrinking:
-    """Of paths at whose end one property is broken.
+    """Shrinks paths at whose end one property is broken.
 
     Args:
-        engine: goes through what the steps of a path can come to in other orders.
-        max_states: how far it goes.
-        tell: what else the engine does before it does that, see `Statistics.doing`.
+        engine: looks for shorter paths.
+        max_states: the bound within which it looks.
+        tell: told what the engine does before it explores, see `Statistics.doing`.
     """
 
     def __init__(
-        self, model: Model, number: int, engine: Engine, max_states: int, tell: Callable[[str], None] = _to_nobody
+        self, model: Model, number: int, engine: Engine, max_states: int, tell: Callable[[str], None] = _untold
     ):
         self.model, self.number, self.engine, self.max_states = model, number, engine, max_states
         self.tell = tell
@@ -48,7 +48,7 @@ class Shrinking:
         self._breaks: dict[Values, bool] = {}
 
     def shrunk(self, path: Path) -> Path:
-        """A path that is not longer and breaks the same. Whoever presses Ctrl-C gets the best so far."""
+        """A path that is not longer and breaks the same property. After Ctrl-C it is the shortest found so far."""
         best = path
         try:
             for shorter in (self._without_loops, self._without_needless, self._reordered, self._replaced):
@@ -57,7 +57,7 @@ class Shrinking:
             pass
         return best
 
-    # What a path need not do.
+    # Steps that a path does not need.
 
     def _without_loops(self, path: Path) -> Path:
         """From each state go on as the path does where it leaves it for the last time; begin as late as possible."""
@@ -97,7 +97,7 @@ class Shrinking:
         return first, choices
 
     def _as_far_as_it_breaks(self, first: Values, choices: Sequence[Choice]) -> list[Choice] | None:
-        """The steps that can be done, up to where it breaks; None if it does not."""
+        """The steps that can be done, up to where the property breaks; None if it does not."""
         state, done = first, list[Choice]()
         if self._is_broken_in(state):
             return done
@@ -117,10 +117,10 @@ class Shrinking:
         return done if self._is_dead(state) else None
 
     def _step(self, state: Values, choice: Choice) -> tuple[Values | None, bool]:
-        """Where a step leads, and whether it breaks what is to be broken.
+        """The successor of a step, and whether the step breaks the property.
 
         Raises:
-            Disabled: it cannot be done here.
+            Disabled: it is not enabled here.
         """
         known = self._after.get((state, choice))
         if known is None:
@@ -158,10 +158,10 @@ class Shrinking:
         expansion = self.model.expand(state)
         return not expansion.steps and not expansion.closed
 
-    # What leads there in other ways.
+    # Other paths that break the property.
 
     def _reordered(self, path: Path) -> Path:
-        """The shortest way that does nothing that this one does not do; this one, if there are too many."""
+        """The shortest path that takes no other steps than this one; this one, if there are too many states."""
         if self.broken.name == DEADLOCK:  # a state is dead if nothing at all can be done in it
             return path
         allowed = sorted(set(path[1]))
@@ -172,11 +172,11 @@ class Shrinking:
         return first, [(action, instances[action][at]) for action, at in done]
 
     def _replaced(self, path: Path) -> Path:
-        """The shortest way of all; this one, if there are too many."""
+        """The shortest path of all; this one, if there are too many states."""
         return self._shortest(self.model, path)
 
     def _shortest(self, model: Model, path: Path) -> Path:
-        """The shortest way in a model, if one that is shorter is found within the bound; else this one."""
+        """The shortest path in a model, if one that is shorter is found within the bound; else this one."""
         numbers = self.model.numbers([TYPE_OK, self.broken.name])
         options = Options(numbers, max_states=self.max_states, max_depth=len(path[1]) + 1)
         if not path[1]:

@@ -21,7 +21,7 @@ from spec.checking.exploration import Engine
 from spec.checking.limits import too_large
 from spec.checking.memory import require_address_space
 from spec.checking.model import DEADLOCK, Model
-from spec.checking.paths import telling_the_way, trace, way
+from spec.checking.paths import trace, trace_along, traced_failures
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import ActionResult, BaseResult, PropertyResult
 from spec.checking.shrinking import Shrinking
@@ -228,7 +228,7 @@ def simulate(
         walker, engine, max_states = _chosen(walks, pool, threads, plain)
         watched = until_done.enter_context(Watchdog(model, on_progress, so_far))
         done = _Batches(walker, watched)
-        until_done.enter_context(telling_the_way(model))
+        until_done.enter_context(traced_failures(model))
         ended = done.walk(first, last)
         so_far = done.so_far()
         tally, counterexample, example = done.tally, None, None
@@ -240,7 +240,7 @@ def simulate(
             counterexample = trace(model, tally.discovery.property, path)
             ended = "deadlock" if counterexample.broken == DEADLOCK else "violated"
         elif run is not None and ended == "bounded":
-            example = way(model, walker.path(first))
+            example = trace_along(model, walker.path(first))
     return Simulation(
         system=specification.name,
         constants=specification.values_of(switches=False),

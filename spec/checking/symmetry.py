@@ -24,7 +24,7 @@ from spec.checking.exploration import OnProgress, Statistics, split
 from spec.checking.group import described, every_permutation, generators, order, sorts_in
 from spec.checking.images import Codes, Image, NotSymmetric, images
 from spec.checking.least import Least
-from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Taken
+from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Transition
 from spec.checking.packed_state import PackedState
 from spec.checking.paths import Path
 from spec.language.anonymous import ToldApart, anonymity
@@ -187,11 +187,11 @@ class Symmetry:
             choices.append((taken.action, taken.instance))
         return orbits[0], choices
 
-    def _leads(self, taken: Taken, orbit: int) -> bool:
+    def _leads(self, taken: Transition, orbit: int) -> bool:
         """Whether a step leads into the orbit with this representative."""
         return taken.after is not None and self.represent(self.model.layout.pack(taken.after)) == orbit
 
-    def _first(self, steps: Iterator[Taken]) -> Taken:
+    def _first(self, steps: Iterator[Transition]) -> Transition:
         for taken in steps:
             return taken
         raise self._refused("an action", "a step that one state has is missing in another of its orbit")

@@ -1,7 +1,7 @@
-"""What the views of a specification say of a state, and what of it is news after another state.
+"""Views: what they say of a state, and what of that they did not say of the state before.
 
-A trace must be told whatever its author got wrong in the sentences beside it. So of a view that raises, or answers
-something else than a text, the sentence says that.
+A trace must be printed whatever its author got wrong in the sentences beside it. So if a view raises, or returns
+something else than a text, its sentence says that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def sentences(model: Model, state: Values) -> tuple[str, ...]:
 
 
 def news(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
-    """Of what is said of a state, that which was not said of the state before.
+    """The sentences about a state that were not said of the state before.
 
     >>> news(("the door is shut", "it rains", ""), ("the door is open", "it rains", "somebody comes"))
     ('the door is open', 'somebody comes')
@@ -31,7 +31,7 @@ def news(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sentence(name: str, instance: Instance, s: State) -> str:
-    """What one says, on one line."""
+    """What one view says, on one line."""
     try:
         text = instance(s)
         if isinstance(text, str):

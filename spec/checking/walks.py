@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 from spec.checking.chance import SWARM, Chance, Policy
 from spec.checking.exploration import is_violation, split
-from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Taken
+from spec.checking.model import DEADLOCK, EvaluationFailed, Expansion, Model, Transition
 from spec.checking.packed_state import PackedState
 from spec.checking.paths import Path
 from spec.checking.sketch import Sketch, note
@@ -214,7 +214,7 @@ class _Run:
         self.judge((*found, *self.model.found_in(self.state, self.walker.in_states)))
         return True
 
-    def chosen(self, expansion: Expansion) -> Taken:
+    def chosen(self, expansion: Expansion) -> Transition:
         """One of the steps: an action, and then one of its instances."""
         by_action = [list(steps) for _, steps in groupby(expansion.steps, lambda taken: taken.action)]
         weights = [self.weights[steps[0].action] for steps in by_action]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from spec.checking.arguments import Given
 from spec.checking.exploration import Options, is_violation, split
-from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Taken
+from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Transition
 from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
 from spec.checking.trace import Trace
@@ -60,19 +60,19 @@ class ExpandedState:
         """Numbers of the properties of states that it decides: invariants broken, witnesses seen."""
 
     @cached_property
-    def steps(self) -> Mapping[str, tuple[Taken, ...]]:
+    def steps(self) -> Mapping[str, tuple[Transition, ...]]:
         """The enabled steps of each action that has one."""
         graph = self._graph
         with graph.bounded():
             expansion = graph.model.expand(self.state, graph.of_steps)
-        found: dict[str, tuple[Taken, ...]] = {}
+        found: dict[str, tuple[Transition, ...]] = {}
         for taken in expansion.steps:
             name = graph.model.actions[taken.action].name
             found[name] = (*found.get(name, ()), taken)
         return found
 
     @cached_property
-    def breaking(self) -> tuple[Taken, ...]:
+    def breaking(self) -> tuple[Transition, ...]:
         """The enabled steps that break a property, or lead where one is broken."""
         return tuple(
             taken
@@ -220,7 +220,7 @@ class Walk:
                     return Step(name, initial_step.parameters)
         raise UsageError(self._refusal(Step(name, parameters)))
 
-    def _step(self, taken: Taken) -> Step:
+    def _step(self, taken: Transition) -> Step:
         return self.graph.model.actions[taken.action].step(taken.instance)
 
     def _begin(self, initial_step: InitialStep) -> None:
@@ -230,7 +230,7 @@ class Walk:
         self._from, self._path = initial_step.state, []
         self._arrive(initial_step.state, ())
 
-    def _take(self, taken: Taken) -> None:
+    def _take(self, taken: Transition) -> None:
         __tracebackhide__ = True
         self._path.append((taken.action, taken.instance))
         if taken.after is None:

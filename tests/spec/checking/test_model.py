@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from spec.checking import EvaluationFailed, Model, check
-from spec.checking.model import Expansion, Taken
+from spec.checking.model import Expansion, Transition
 from spec.language import (
     Domain,
     MappingDomain,
@@ -476,11 +476,11 @@ def test_everything_that_follows_a_state_is_given_in_order() -> None:
     invariant_number, witness_number = model.numbers(["not_to_two", "by_the_other"])
     assert model.expand((0, 0), [invariant_number, witness_number]) == Expansion(
         [
-            Taken(0, 0, (3, 0), "", ()),
-            Taken(0, 1, (2, 0), "", (invariant_number,)),
-            Taken(0, 2, None, "x: 11 is not an integer of 0..9", ()),
-            Taken(0, 3, (0, 0), "", ()),
-            Taken(1, 1, (5, 9), "", (witness_number,)),
+            Transition(0, 0, (3, 0), "", ()),
+            Transition(0, 1, (2, 0), "", (invariant_number,)),
+            Transition(0, 2, None, "x: 11 is not an integer of 0..9", ()),
+            Transition(0, 3, (0, 0), "", ()),
+            Transition(1, 1, (5, 9), "", (witness_number,)),
         ],
         closed=True,
     )
