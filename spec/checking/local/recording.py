@@ -21,25 +21,13 @@ from typing import Any, NamedTuple
 
 from spec.checking.local.lazy import Copy, ReadSlots, UnrecordedReads, Writes
 from spec.checking.local.lenses import Lens, Lenses, RecordLens, Unlike
+from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
 from spec.checking.model import EvaluationFailed, Model
+from spec.checking.packed_state import PackedState, number_of
 from spec.language.errors import Bounded, Disabled, OutOfDomain, SpecificationError
 from spec.language.part import Action, Instance
-from spec.language.state import Cell, CellRow, Misplaced
+from spec.language.state import Cell, CellRow, Misplaced, Values
 from spec.language.words import Step
-
-USUAL = 0
-"""An action is disabled; an invariant holds, a witness is not seen."""
-FOUND = 1
-"""Of a property: it is broken, or witnessed."""
-CLOSED = 1
-"""Of an action: a bound forbids it."""
-LEFT = 2
-"""Of an action: a value lies outside its domain."""
-FAILED = 3
-"""It raised, or did what it must not."""
-ENABLED = -1
-"""Of an action: it writes something, or nothing."""
-
 
 OFTEN = 5
 """Fewer evaluations than that are done again one by one; then the 8th, the 16th and so on."""
@@ -224,12 +212,14 @@ class Recorder:
         return next(each.name for each in self.model.properties for one in each.instances if one is its)
 
     def _told_in(self, evaluate: _Act | _Judge, registers: Sequence[int]) -> str:
-        layout = self.model.layout
-        return self.model.describe(self._told(evaluate), layout.unpack(_packed(registers[: layout.words])))
+        return self.model.describe(self._told(evaluate), self._state_in(registers))
 
     def _shown(self, registers: Sequence[int]) -> str:
+        return self.model.show(self._state_in(registers))
+
+    def _state_in(self, registers: Sequence[int]) -> Values:
         layout = self.model.layout
-        return self.model.show(layout.unpack(_packed(registers[: layout.words])))
+        return PackedState.of_words(layout, registers[: layout.words]).values
 
 
 DIFFERS = (
@@ -242,13 +232,6 @@ def _written(writes: Writes, slot: int, there: ReadSlots) -> int:
     """What a slot holds afterwards."""
     code = writes.get(slot, there[slot])
     return there[code.slot] if isinstance(code, Copy) else code
-
-
-def _packed(words: Iterable[int]) -> int:
-    packed = 0
-    for word in words:
-        packed = packed << 64 | word
-    return packed
 
 
 # What is evaluated.
@@ -474,5 +457,5 @@ class _PlainCells(_Cells):
     def __missing__(self, at: int) -> Any:
         cell, start = self.cells[at], self.starts[at]
         self.seen.whole(range(start, start + len(cell.places)))
-        value = self[at] = cell.unpack(_packed(self.seen.registers[self.words]))
+        value = self[at] = cell.unpack(number_of(self.seen.registers[self.words]))
         return value
