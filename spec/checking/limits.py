@@ -1,6 +1,6 @@
 """Limits of decision tables: what makes a model too large to be packed and learned.
 
-They follow from how a node of a table is written (`local.tables`, `local.kernels`), and are asked for before
+They follow from how a node of a table is written (`local.tables`, `local.following`), and are asked for before
 anything is compiled. The reference engine has none of them.
 """
 

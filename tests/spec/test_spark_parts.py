@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spec.checking.exploration import Engine, Options
-from spec.checking.local.kernels import MarkedRanges
+from spec.checking.local.arrays import MarkedRanges
 from spec.checking.memory import MB, Budget, OutOfMemory, private, written
 from spec.checking.model import Model
 from spec.checking.packed import Words, buckets_of, bytes_of, words_of

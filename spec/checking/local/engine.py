@@ -30,9 +30,9 @@ from spec.checking.exploration import Coverage, Exploration, OnProgress, Options
 from spec.checking.first_tier import COMPILING
 from spec.checking.level_discoveries import LevelDiscoveries, failed
 from spec.checking.limits import refuse_too_large
+from spec.checking.local.arrays import StateRanges
 from spec.checking.local.compiling import compiled, is_compiled, load, told_by
 from spec.checking.local.jit import Array
-from spec.checking.local.kernels import StateRanges
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spec.checking.local.kernels import LOOKUPS, LookupPiece, clear
+from spec.checking.local.arrays import LOOKUPS, LookupPiece
+from spec.checking.local.following import clear
 from spec.language.state import SlotPlace
 
 GROUP = 9
@@ -77,7 +78,7 @@ class Masks:
         """Room for all lookups that there can be; memory is taken as they are written."""
         self._used = 0
         self.pieces = np.zeros((0, len(LookupPiece)), np.int64)
-        """How compiled code looks up, see `kernels.LookupPiece`."""
+        """How compiled code looks up, see `arrays.LookupPiece`."""
         self._cubes: list[tuple[int, int, Cube]] = []
         """Those of several groups that fit into a lookup."""
         self._fits: dict[int, bool] = {}

@@ -11,17 +11,21 @@ whether the level was expanded here, before an interruption, or by another engin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import uint64
 
 from spec.checking.discoveries import PathEnd, Predecessor
 from spec.checking.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
-from spec.checking.local import kernels
-from spec.checking.local.jit import Array
-from spec.checking.local.kernels import Cursor, Scratch, StateRanges
-from spec.checking.local.outcomes import FAILED, FOUND
+from spec.checking.local.arrays import MET, RAISED, Cursor, Program, Scratch, StateRange, StateRanges
+from spec.checking.local.following import apply, ask, mask, outcome_at
+from spec.checking.local.intrinsics import trailing_zeros
+from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.outcomes import EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
+from spec.checking.local.representing import represent_in
 from spec.checking.local.shape import shape_of
+from spec.checking.local.storing import hash_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
 from spec.checking.packed import bytes_of, words_of
@@ -30,6 +34,13 @@ from spec.language.state import Values
 
 PATIENCE = 64
 """Unknown paths that are learned together; the more, the more of them are the same."""
+TO_STATE, BY_STEP, OUTSIDE, DEAD, IN_STATE, FAILS = range(6)
+"""What is sought: steps to a state, steps and states for which one of the tables has the outcome, steps that leave a
+domain, states without steps, states that cannot be expanded because something raises."""
+AT_A_TIME = 1 << 19
+"""States after which a search returns, if only to let Ctrl-C in."""
+BEYOND = 1 << 10
+"""States to which it goes on behind the first of which something is unknown: what it asks for is learned together."""
 
 
 class Match(NamedTuple):
@@ -60,9 +71,9 @@ class Seeker:
     def in_states(self, where: StateRanges, flags: Array, discoveries: LevelDiscoveries) -> None:
         """Properties of states, in states that were judged."""
         for number, tables in self._flagged("state", flags):
-            found = self._lowest(where, kernels.IN_STATE, tables, FOUND)
-            raised = kernels.RAISED in flags[tables]
-            failed = self._lowest(where, kernels.IN_STATE, tables, FAILED) if raised else None
+            found = self._lowest(where, IN_STATE, tables, FOUND)
+            raised = RAISED in flags[tables]
+            failed = self._lowest(where, IN_STATE, tables, FAILED) if raised else None
             if found is not None:
                 discoveries.discover(number, PathEnd(found.end))
             if failed is not None and (found is None or failed.end < found.end):
@@ -77,25 +88,25 @@ class Seeker:
         actions = self.tables.actions
         steps = dict(self._flagged("step", flags))
         every = [table for tables in steps.values() for table in tables]
-        if kernels.RAISED in flags[:actions] or kernels.RAISED in flags[every]:
-            failed = self._known(where, kernels.FAILS, every, FAILED)
+        if RAISED in flags[:actions] or RAISED in flags[every]:
+            failed = self._known(where, FAILS, every, FAILED)
             discoveries.failures.append(LocatedFailure(failed.before, STEP, self._failure_in_steps(failed, decided)))
             return
-        sought = {number: (kernels.BY_STEP, tables) for number, tables in steps.items()}
-        if kernels.MET in flags[:actions]:
-            sought[self.type_ok] = kernels.OUTSIDE, []
+        sought = {number: (BY_STEP, tables) for number, tables in steps.items()}
+        if MET in flags[:actions]:
+            sought[self.type_ok] = OUTSIDE, []
         for number, (what, tables) in sought.items():
             if number not in decided:
                 found = self._known(where, what, tables, FOUND)
                 step = self.tables.all[found.table]
-                after = b"" if what == kernels.OUTSIDE else found.end
+                after = b"" if what == OUTSIDE else found.end
                 discoveries.discover(number, PathEnd(after, found.before, step.number, step.index))
         if flags[-1] and self.tables.seeks_deadlocks and self.deadlock not in decided:
-            discoveries.discover(self.deadlock, PathEnd(self._known(where, kernels.DEAD).end))
+            discoveries.discover(self.deadlock, PathEnd(self._known(where, DEAD).end))
 
     def predecessors(self, where: StateRanges, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessor of each of these states among those of a level, if it has one there."""
-        found = self._sought(where, kernels.TO_STATE, targets=sorted(targets))
+        found = self._sought(where, TO_STATE, targets=sorted(targets))
         steps = ((match, self.tables.all[match.table]) for match in found)
         return {match.end: Predecessor(match.before, step.number, step.index) for match, step in steps}
 
@@ -125,7 +136,7 @@ class Seeker:
         best = np.zeros((len(found), 2 * self.words), np.uint64)
         cursor = np.zeros(len(Cursor), np.int64)
         while cursor[Cursor.RANGE] < len(where.ranges):
-            missing = kernels.seek(
+            missing = seek(
                 shape_of(self.words),
                 where.words,
                 where.ranges,
@@ -170,3 +181,159 @@ class Seeker:
 
     def _unpacked(self, packed: bytes) -> Values:
         return PackedState.of_bytes(self.model.layout, packed).values
+
+
+# The compiled loop.
+
+
+@inlined
+def _before(one: Array, at: int, other: Array, its: int, words: int) -> int:
+    """-1 if the one state is lower, 1 if it is higher, 0 if they are the same."""
+    for k in range(words):
+        if one[at + k] != other[its + k]:
+            return -1 if one[at + k] < other[its + k] else 1
+    return 0
+
+
+@inlined
+def _lowest(
+    found: Array, best: Array, number: int, after: Array, before: Array, at: int, table: Any, words: int
+) -> None:
+    """Keep a find if it is lower than the one with this number: by its end, the state before it, the table."""
+    row = 2 * words * number
+    order = -1
+    if found[number] >= 0:
+        order = _before(after, 0, best, row, words)
+        if order == 0:
+            order = _before(before, at, best, row + words, words)
+    if order < 0 or (order == 0 and table < found[number]):
+        found[number] = table
+        for k in range(words):
+            best[row + k] = after[k]
+            best[row + words + k] = before[at + k]
+
+
+@compiled
+def seek(
+    shape: Any,
+    states: Array,
+    ranges: Array,
+    cursor: Array,
+    program: Program,
+    what: int,
+    tables: Array,
+    wanted: int,
+    targets: Array,
+    found: Array,
+    best: Array,
+    missing: Array,
+    scratch: Scratch,
+) -> int:
+    """The lowest of what is sought: its end state, then the state before it, then the instance.
+
+    States are gone through from where the cursor is: range and state. `found` has the instance, -1 as long as there
+    is none, and `best` the end state and the one before it; of `TO_STATE` they have a row for each of the targets.
+
+    What is not learned yet stops the search soon: the paths are in `missing`, as they are in `WorkerOutput`, their
+    number is returned, and the cursor is at the first state that wants one of them.
+    """
+    words, reach = len(shape), 2 * len(shape) + 1
+    code, root, step_of = program.code, program.root, program.step_of
+    n_actions, n_targets = program.actions, targets.shape[0] // words
+    registers, live, after = scratch.registers, scratch.live, scratch.after
+    by_orbits = program.orbits.permutations > 0
+    room = missing.shape[0] // (reach + 1)
+    hashes = uint64(0)
+    for t in range(n_targets):
+        hashes |= uint64(1) << (hash_of(targets, t * words, words) & uint64(63))
+    n_missing = done = 0
+    first_range = first_at = np.int64(-1)
+    r, at = cursor[Cursor.RANGE], cursor[Cursor.STATE]
+    while r < ranges.shape[0]:
+        at = max(at, ranges[r, StateRange.FIRST])
+        while at < ranges[r, StateRange.BEHIND]:
+            if done == AT_A_TIME or (n_missing > 0 and (n_missing == room or done >= BEYOND)):
+                cursor[Cursor.RANGE], cursor[Cursor.STATE] = r, at
+                if n_missing > 0:
+                    cursor[Cursor.RANGE], cursor[Cursor.STATE] = first_range, first_at
+                return n_missing
+            asked = n_missing
+            for k in range(words):
+                registers[k] = states[at * words + k]
+                registers[words + k] = registers[k]
+            registers[2 * words] = step_of[n_actions]
+            if what == IN_STATE:
+                for t in range(tables.shape[0]):
+                    outcome = outcome_at(code, root[tables[t]], registers)
+                    if outcome == UNKNOWN:
+                        n_missing = ask(missing, n_missing, tables[t], registers, 0, reach)
+                    elif outcome == wanted:
+                        for k in range(words):
+                            after[k] = registers[k]
+                        _lowest(found, best, 0, after, registers, 0, 0, words)
+            else:
+                for m in range(program.off.shape[1]):
+                    live[m] = uint64(0xFFFFFFFFFFFFFFFF)
+                mask(program, registers, live)
+                any_step = False
+                for m in range((n_actions + 63) // 64):
+                    bits = live[m]
+                    while bits != uint64(0):
+                        table = np.int64(trailing_zeros(bits)) + 64 * m
+                        bits &= bits - uint64(1)
+                        if table >= n_actions:
+                            break
+                        outcome = outcome_at(code, root[uint64(table)], registers)
+                        if outcome == USUAL:
+                            continue
+                        any_step = True
+                        if outcome == UNKNOWN:
+                            n_missing = ask(missing, n_missing, table, registers, 0, reach)
+                        elif outcome in (FAILED, LEFT):
+                            if what == (FAILS if outcome == FAILED else OUTSIDE):
+                                for k in range(words):
+                                    after[k] = uint64(0)
+                                _lowest(found, best, 0, after, registers, words, table, words)
+                        elif outcome >= EFFECTS:
+                            apply(program, outcome, registers, 0, after, 0, words)
+                            if what == TO_STATE:
+                                if by_orbits:
+                                    represent_in(shape, program.orbits, after, 0, scratch.orbits)
+                                if (hashes >> (hash_of(after, 0, words) & uint64(63))) & uint64(1) != uint64(0):
+                                    for t in range(n_targets):
+                                        if _before(after, 0, targets, t * words, words) == 0:
+                                            _lowest(found, best, t, after, registers, words, table, words)
+                            elif what in (BY_STEP, FAILS):
+                                for k in range(words):
+                                    registers[k] = after[k]
+                                registers[2 * words] = step_of[table]
+                                hit = False
+                                for t in range(tables.shape[0]):
+                                    outcome = outcome_at(code, root[tables[t]], registers)
+                                    if outcome == UNKNOWN:
+                                        n_missing = ask(missing, n_missing, tables[t], registers, 0, reach)
+                                    hit |= outcome == wanted
+                                for k in range(words):
+                                    registers[k] = registers[words + k]
+                                registers[2 * words] = step_of[n_actions]
+                                if hit:
+                                    if what == FAILS:
+                                        for k in range(words):
+                                            after[k] = uint64(0)
+                                    elif by_orbits:
+                                        represent_in(shape, program.orbits, after, 0, scratch.orbits)
+                                    _lowest(found, best, 0, after, registers, words, table, words)
+                if what == DEAD and not any_step:
+                    for k in range(words):
+                        after[k] = registers[k]
+                    _lowest(found, best, 0, after, registers, words, 0, words)
+            if asked == 0 and n_missing > 0:
+                first_range, first_at, done = r, at, 0
+            at += 1
+            done += 1
+        r += 1
+        at = 0
+    cursor[Cursor.RANGE], cursor[Cursor.STATE] = r, 0
+    if n_missing > 0:
+        cursor[Cursor.RANGE], cursor[Cursor.STATE] = first_range, first_at
+    return n_missing

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from spec.checking.exploration import split
+from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import compact
-from spec.checking.local.kernels import CopiedSlot, LookupPiece, Program, Scratch, survey
+from spec.checking.local.following import survey
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.checking.local.jit import Array
-from spec.checking.local.kernels import (
+from spec.checking.local.arrays import (
     AT_ONCE,
     PARTITIONS,
     TAG_SHIFT,
@@ -28,10 +27,10 @@ from spec.checking.local.kernels import (
     StateRange,
     StateRanges,
     Storage,
-    credit,
-    insert,
 )
+from spec.checking.local.jit import Array
 from spec.checking.local.shape import shape_of
+from spec.checking.local.storing import credit, insert
 from spec.checking.memory import MB, PAGE, OutOfMemory, address_space, rounded_up, written
 from spec.language.errors import UsageError
 

@@ -21,10 +21,11 @@ from numba import uint64
 from spec.checking import chance, splitmix
 from spec.checking.exploration import is_violation
 from spec.checking.interrupts import DeferredSignals
+from spec.checking.local.arrays import Program
 from spec.checking.local.compiling import Wide
+from spec.checking.local.following import apply, ask, clear, follow, listed, mask
 from spec.checking.local.intrinsics import trailing_zeros
 from spec.checking.local.jit import Array, compiled, inlined, mixed
-from spec.checking.local.kernels import Program, apply, ask, clear, follow, listed, mask
 from spec.checking.local.outcomes import CLOSED, LEFT, UNKNOWN, USUAL
 from spec.checking.local.outcomes import FAILED as RAISED
 from spec.checking.local.shape import shape_of

@@ -24,9 +24,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spec.checking.interrupts import DeferredSignals
-from spec.checking.local import kernels
-from spec.checking.local.jit import Array
-from spec.checking.local.kernels import (
+from spec.checking.local import expanding, storing
+from spec.checking.local.arrays import (
     AT_ONCE,
     PARTITIONS,
     Cursor,
@@ -38,6 +37,8 @@ from spec.checking.local.kernels import (
     StateRange,
     WorkerOutput,
 )
+from spec.checking.local.following import clear
+from spec.checking.local.jit import Array
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 
@@ -164,7 +165,7 @@ class WorkerPool:
         self.visited.complete(self.new_states)
         self.visited.levels.clear()
         self.tables.survey(np.zeros((0, self.visited.words), np.uint64))
-        kernels.clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
+        clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
 
     def stop(self) -> None:
         """Let the workers come to an end, wherever they are."""
@@ -225,7 +226,7 @@ class WorkerPool:
     def take_in(self, states: Array) -> None:
         """Let the newest level have these states, given word after word."""
         done, outbox, marks = 0, self.workers[0].outbox, np.zeros(len(states) // len(self.shape), np.uint16)
-        while (done := kernels.post(self.shape, states, marks, done, outbox)) < len(marks):
+        while (done := storing.post(self.shape, states, marks, done, outbox)) < len(marks):
             self._deliver()
         self._deliver()
 
@@ -273,7 +274,7 @@ class WorkerPool:
             while worker.ranges is not None or self._take_work_item(worker) or self._learn(worker):
                 if worker.ranges is None:
                     continue
-                status = kernels.expand(
+                status = expanding.expand(
                     self.shape,
                     self.level._replace(ranges=worker.ranges),
                     self.live,
@@ -283,11 +284,11 @@ class WorkerPool:
                     worker.scratch,
                     patience,
                 )
-                if status == kernels.ASKS:
+                if status == expanding.ASKS:
                     missing, waiting = worker.output.cursor[[Cursor.MISSING, Cursor.PUT_OFF]].tolist()
                     learned = self._learn(worker, wait=waiting == ENDURANCE * PATIENCE)
                     patience = PATIENCE if learned else missing + PATIENCE
-                elif status != kernels.DONE:
+                elif status != expanding.DONE:
                     break
                 else:
                     worker.ranges = None

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from spec.checking.discoveries import Predecessor
+from spec.checking.local.arrays import MarkedRanges, StateRanges
 from spec.checking.local.engine import SAMPLE, TUNINGS
-from spec.checking.local.kernels import MarkedRanges, StateRanges
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited

@@ -8,8 +8,8 @@ import numpy as np
 from numba import uint64
 
 from spec.checking.local import compiling
+from spec.checking.local.arrays import ACTION_BITS, MarkedRanges
 from spec.checking.local.jit import Array, compiled, inlined, mixed
-from spec.checking.local.kernels import ACTION_BITS, MarkedRanges
 from spec.checking.local.shape import shape_of
 from spec.checking.packed import Words
 from spec.checking.splitmix import STRIDE

@@ -8,7 +8,7 @@ import numpy as np
 
 from spec.checking.discoveries import PathEnd, Predecessor
 from spec.checking.level_discoveries import STEP, LocatedFailure
-from spec.checking.local.kernels import MarkedRanges
+from spec.checking.local.arrays import MarkedRanges
 from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import EvaluationFailed, Model

@@ -12,20 +12,9 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
+from spec.checking.local.arrays import ACTION_BITS, PARTITION_BITS, PARTITIONS, Outbox, Scratch, Storage
 from spec.checking.local.jit import Array, compiled
-from spec.checking.local.kernels import (
-    ACTION_BITS,
-    PARTITION_BITS,
-    PARTITIONS,
-    Outbox,
-    Scratch,
-    Storage,
-    are_same,
-    hash_of,
-    place_of,
-    post,
-    tag_of,
-)
+from spec.checking.local.storing import are_same, hash_of, place_of, post, tag_of
 from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
 from spec.checking.rundir import LevelFile, RunDirectory

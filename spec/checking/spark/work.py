@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from spec.checking.discoveries import Predecessor
 from spec.checking.exploration import split
-from spec.checking.local.kernels import MarkedRanges
+from spec.checking.local.arrays import MarkedRanges
 from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.packed import Words

@@ -86,12 +86,14 @@ def test_interrupted_while_it_compiles_the_local_engine_knows_nothing(
 RUN = """
 from numba.core.dispatcher import Dispatcher
 from spec.checking import check, simulate
-from spec.checking.local import compact, compiling, kernels, walks
+from spec.checking.local import compact, compiling, expanding, following, representing, seeking, storing, walks
 from spec.checking.spark import exchange, visited_buckets
 from tests.spec.checking.toys import Bank
 
+KERNELS = (compact, expanding, following, representing, seeking, storing, walks)
+
 def loaded():
-    every = [*vars(compact).items(), *vars(kernels).items(), *vars(walks).items()]
+    every = [each for module in KERNELS for each in vars(module).items()]
     every += [*vars(exchange).items(), *vars(visited_buckets).items()]
     return {name: set(each.signatures) for name, each in every if isinstance(each, Dispatcher)}
 

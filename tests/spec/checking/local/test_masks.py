@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spec.checking.local import masks
-from spec.checking.local.kernels import LookupPiece
+from spec.checking.local.arrays import LookupPiece
 from spec.checking.local.masks import Lookup, Masks
 from spec.language import integers, mapping
 from spec.language.state import Layout

@@ -13,7 +13,8 @@ from benchmarks.memory import measured
 from spec.checking.check import asked, silent
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
-from spec.checking.local.kernels import PARTITIONS, Outbox, Scratch, post
+from spec.checking.local.arrays import PARTITIONS, Outbox, Scratch
+from spec.checking.local.storing import post
 from spec.checking.local.visited import OTHERS, Visited
 from spec.checking.memory import MB, PAGE, OutOfMemory, private
 from spec.checking.model import Model

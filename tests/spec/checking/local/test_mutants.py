@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 from numba import njit
 
-from spec.checking.local import LocalEngine, jit, kernels, tables, visited, worker_pool
+from spec.checking.local import LocalEngine, expanding, jit, seeking, storing, tables, visited, worker_pool
 from spec.checking.local import engine as local
-from spec.checking.local.kernels import FULL, Outbox, WorkerOutput
+from spec.checking.local.arrays import Outbox, WorkerOutput
+from spec.checking.local.expanding import FULL
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
 from spec.checking.local.recording import Recorded, Recorder
@@ -235,7 +236,7 @@ def given(kind: type, args: Iterable[Any]) -> Any:
     return next(each for each in args if isinstance(each, kind))
 
 
-@instead(kernels, "expand", shown_by="walkers")
+@instead(expanding, "expand", shown_by="walkers")
 def a_successor_is_lost(expand: Any, *args: Any) -> int:
     status: int = expand(*args)
     count = given(Outbox, args).count
@@ -243,7 +244,7 @@ def a_successor_is_lost(expand: Any, *args: Any) -> int:
     return status
 
 
-@instead(kernels, "expand", shown_by="a crowd")
+@instead(expanding, "expand", shown_by="a crowd")
 def what_fills_an_outbox_is_lost(expand: Any, *args: Any) -> int:
     status: int = expand(*args)
     if status == FULL:
@@ -252,14 +253,14 @@ def what_fills_an_outbox_is_lost(expand: Any, *args: Any) -> int:
     return status
 
 
-@instead(kernels, "post", shown_by="a crowd")
+@instead(storing, "post", shown_by="a crowd")
 def what_does_not_fit_at_the_beginning_is_lost(post: Any, *args: Any) -> int:
     done: int = post(*args)
     _, _, marks, _, _ = args
     return done + (done < len(marks))
 
 
-@instead(kernels, "expand", shown_by="walkers")
+@instead(expanding, "expand", shown_by="walkers")
 def an_action_is_enabled_once_for_each_instance(expand: Any, *args: Any) -> int:
     status: int = expand(*args)
     output = given(WorkerOutput, args)
@@ -359,7 +360,7 @@ def a_level_that_is_resumed_is_not_judged(load: Any, self: Any, commits: Any) ->
     del self.sweep
 
 
-@instead(kernels, "seek", shown_by="a run resumed")
+@instead(seeking, "seek", shown_by="a run resumed")
 def a_search_passes_over_what_is_not_learned(seek: Any, shape: Any, states: Any, ranges: Any, *rest: Any) -> int:
     """So no path leads through levels that were expanded by others."""
     cursor = rest[0]
@@ -371,20 +372,20 @@ def a_search_passes_over_what_is_not_learned(seek: Any, shape: Any, states: Any,
 # Faults where compiled code does the work.
 
 
-def in_kernel(name: str, right: str, wrong: str, within: str = "") -> Fault:
-    """Some words of a compiled function are others, or of one that it is made of."""
+def in_kernel(of: ModuleType, name: str, right: str, wrong: str, within: str = "") -> Fault:
+    """Some words of a compiled function of a module are others, or of one that it is made of."""
 
     def put(changed: pytest.MonkeyPatch) -> None:
-        original, text = getattr(kernels, name), inspect.getsource(kernels)
-        function = inspect.getsource(getattr(kernels, within or name).py_func)
+        original, text = getattr(of, name), inspect.getsource(of)
+        function = inspect.getsource(getattr(of, within or name).py_func)
         assert function.count(right) == 1, (
             f"{within or name} says something else than {right!r} by now, or says it twice"
         )
-        module = ModuleType(kernels.__name__)
+        module = ModuleType(of.__name__)
         with pytest.MonkeyPatch.context() as meanwhile:
             meanwhile.setattr(jit, "compiled", njit(nogil=True, _nrt=False))  # which is not kept on disk
             exec(text.replace(function, function.replace(right, wrong)), vars(module))
-        for caller in (kernels, visited, tables):
+        for caller in (of, visited):
             if vars(caller).get(name) is original:
                 changed.setattr(caller, name, getattr(module, name))
 
@@ -394,32 +395,37 @@ def in_kernel(name: str, right: str, wrong: str, within: str = "") -> Fault:
 FAULTS |= {
     "a tag is all that is compared": (
         "a large crowd",
-        in_kernel("insert", "states[one + k] == others[other + k]", "True", within="are_same"),
+        in_kernel(storing, "insert", "states[one + k] == others[other + k]", "True", within="are_same"),
     ),
 }
 
 DEAR: dict[str, tuple[str, Fault]] = {
     "a state is credited to the highest action": (
         "credit",
-        in_kernel("insert", "min(one & actions, other & actions)", "max(one & actions, other & actions)"),
+        in_kernel(storing, "insert", "min(one & actions, other & actions)", "max(one & actions, other & actions)"),
     ),
     "of two ways to a state the last is taken": (
         "a house",
-        in_kernel("seek", "table < found[number]", "table > found[number]", within="_lowest"),
+        in_kernel(seeking, "seek", "table < found[number]", "table > found[number]", within="_lowest"),
     ),
     "only the first word is compared": (
         "a large crowd",
-        in_kernel("insert", "range(words)", "range(1)", within="are_same"),
+        in_kernel(storing, "insert", "range(words)", "range(1)", within="are_same"),
     ),
     "one state is forgotten when an index grows": (
         "a large crowd",
         in_kernel(
-            "insert", "range(storage.size[partition])", "range(storage.size[partition] - 1)", within="_index_anew"
+            storing,
+            "insert",
+            "range(storage.size[partition])",
+            "range(storage.size[partition] - 1)",
+            within="_index_anew",
         ),
     ),
     "of two predecessors the last is taken": (
         "a house",
         in_kernel(
+            seeking,
             "seek",
             "_before(before, at, best, row + words, words)",
             "_before(best, row + words, before, at, words)",
@@ -429,6 +435,7 @@ DEAR: dict[str, tuple[str, Fault]] = {
     "the last successor of each state is lost": (
         "walkers",
         in_kernel(
+            expanding,
             "expand",
             "outbox.count[partition] += 1",
             "outbox.count[partition] += successor + 1 < last",
@@ -438,6 +445,7 @@ DEAR: dict[str, tuple[str, Fault]] = {
     "a step is judged as if it were another": (
         "a transition invariant broken",
         in_kernel(
+            expanding,
             "expand",
             "after[base + 2 * words] = step_of[scratch.by[successor]]",
             "after[base + 2 * words] = step_of[0]",
@@ -446,23 +454,29 @@ DEAR: dict[str, tuple[str, Fault]] = {
     ),
     "a step that is not known is not judged": (
         "a transition invariant broken",
-        in_kernel("expand", "scratch.lacking[owner] = True", "scratch.lacking[owner] = False", within="_judge_steps"),
+        in_kernel(
+            expanding,
+            "expand",
+            "scratch.lacking[owner] = True",
+            "scratch.lacking[owner] = False",
+            within="_judge_steps",
+        ),
     ),
     "a bound is taken for a deadlock": (
         "a bound that is no deadlock",
-        in_kernel("expand", "not closed and not asks", "not asks", within="_take_steps"),
+        in_kernel(expanding, "expand", "not closed and not asks", "not asks", within="_take_steps"),
     ),
     "what is inherited moves by one": (
         "several broken",
-        in_kernel("expand", "(clean << low_bit)", "(clean << low_bit << uint64(1))", within="_list_walks"),
+        in_kernel(expanding, "expand", "(clean << low_bit)", "(clean << low_bit << uint64(1))", within="_list_walks"),
     ),
     "what is beyond a word is inherited from another": (
         "a chain of three words",
-        in_kernel("expand", "(clean >> (uint64(64) - low_bit))", "clean", within="_list_walks"),
+        in_kernel(expanding, "expand", "(clean >> (uint64(64) - low_bit))", "clean", within="_list_walks"),
     ),
     "a representative inherits what holds of another state": (
         "couriers",
-        in_kernel("expand", "shaken = handed_on", "shaken &= handed_on", within="_send_off"),
+        in_kernel(expanding, "expand", "shaken = handed_on", "shaken &= handed_on", within="_send_off"),
     ),
 }
 """What takes longest to compile."""

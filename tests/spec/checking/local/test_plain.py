@@ -40,7 +40,7 @@ def told() -> list[dict[str, Any]]:
 STEPPED = """
 import bdb, inspect
 from spec.checking import check
-from spec.checking.local import LocalEngine, kernels
+from spec.checking.local import LocalEngine, following
 from tests.spec.checking.toys import Jugs
 
 class Stepping(bdb.Bdb):
@@ -49,7 +49,7 @@ class Stepping(bdb.Bdb):
     def user_line(self, frame):
         self.lines += 1
         if self.lines == 1:
-            self.set_break(kernels.__file__, inspect.getsourcelines(kernels.apply)[1] + 4)
+            self.set_break(following.__file__, inspect.getsourcelines(following.apply)[1] + 4)
             self.set_continue()
         else:
             print(frame.f_code.co_name, frame.f_locals["words"], int(frame.f_locals["registers"][0]))

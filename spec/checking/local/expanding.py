@@ -1,0 +1,302 @@
+"""The compiled loop that expands states: they are judged, and their successors are sent off.
+
+Plain functions over flat arrays, as all kernels are: compiled by numba for each number of words that a state takes,
+and kept on disk. They allocate next to nothing, hold no lock of Python's, and know neither actions nor properties:
+only numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import uint64
+
+from spec.checking.local.arrays import (
+    ACTION_BITS,
+    BATCH,
+    INHERITED,
+    MET,
+    PARTITION_BITS,
+    PARTITIONS,
+    RAISED,
+    WALKS,
+    Cursor,
+    MarkedRanges,
+    Outbox,
+    Program,
+    PutOff,
+    Scratch,
+    StateRange,
+    WorkerOutput,
+)
+from spec.checking.local.following import apply, ask, follow, listed, look_up
+from spec.checking.local.intrinsics import prefetch
+from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.outcomes import CLOSED, FAILED, FOUND, LEFT, UNKNOWN, USUAL
+from spec.checking.local.representing import represent_in
+from spec.checking.local.storing import hash_of
+
+DONE, FULL, ASKS, STOPPED = range(4)
+"""All is expanded; the outbox is full; there is much to be learned; it was told to stop."""
+_PUT_OFF = len(PutOff)
+
+
+@inlined
+def _bits_from(bits: Array, at: int, words: int, word: int, low: Any) -> Any:
+    """64 of so many words that begin here, from this bit on."""
+    found = bits[at + word] >> low
+    if low != uint64(0) and word + 1 < words:
+        found |= bits[at + word + 1] << (uint64(64) - low)
+    return found
+
+
+# The stages in which a batch of states is expanded.
+
+
+@inlined
+def _look_up_masks(words: int, level: MarkedRanges, at: int, some: int, program: Program, scratch: Scratch) -> None:
+    """Which rows of the masks these states have; memory is asked for them."""
+    rows, lookups, n_masks = scratch.rows, program.lookups, program.off.shape[1]
+    off = program.off.reshape(program.off.size)
+    for i in range(some):
+        look_up(program, level.words, (at + i) * words, rows, i * (lookups + 1))
+        for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
+            prefetch(off, rows[k] * uint64(n_masks))
+
+
+@inlined
+def _inherited(judging: int) -> Any:
+    """The tables whose outcome is handed on, one bit for each; and in which word and bit the first of them is."""
+    number = min(INHERITED, judging)
+    return (uint64(1) << uint64(number)) - uint64(1), (judging - number) >> 6, uint64((judging - number) & 63)
+
+
+@inlined
+def _list_walks(
+    words: int, level: MarkedRanges, at: int, some: int, marks: int, live: Array, program: Program, scratch: Scratch
+) -> int:
+    """Load the states, and list the tables whose outcome neither masks nor the step before tell; how many walks."""
+    registers, rows, left, steady = scratch.registers, scratch.rows, scratch.live, scratch.steady
+    reach, lookups, n_masks = 2 * words + 1, program.lookups, program.off.shape[1]
+    off = program.off.reshape(program.off.size)
+    _, low_word, low_bit = _inherited(program.judging)
+    number = 0
+    for i in range(some):
+        for k in range(words):
+            registers[i * reach + k] = level.words[(at + i) * words + k]
+            registers[i * reach + words + k] = level.words[(at + i) * words + k]
+        registers[i * reach + 2 * words] = program.step_of[program.actions]
+        for m in range(n_masks):
+            bits = live[m]
+            for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
+                bits &= off[rows[k] * uint64(n_masks) + uint64(m)]
+            left[i * n_masks + m] = bits
+        clean = level.marks[at + i - marks] >> uint64(ACTION_BITS)
+        left[i * n_masks + low_word] &= ~(clean << low_bit)
+        if low_bit != uint64(0) and low_word + 1 < n_masks:
+            left[i * n_masks + low_word + 1] &= ~(clean >> (uint64(64) - low_bit))
+        for m in range(i * n_masks, (i + 1) * n_masks):
+            steady[m] = ~left[m]
+        first = number
+        number = listed(left, i * n_masks, 0, program.tables, scratch.tables, number)
+        for w in range(first, number):
+            scratch.bases[w] = i * reach
+        scratch.ends[2 * i] = number
+    return number
+
+
+@inlined
+def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, scratch: Scratch) -> int:
+    """What is the case in these states, and where do they lead? How many successors there are."""
+    registers, after, steady, ends = scratch.registers, scratch.after, scratch.steady, scratch.ends
+    flags, cursor = output.flags, output.cursor
+    reach, n_masks = 2 * words + 1, program.off.shape[1]
+    taken = walk = 0
+    for i in range(some):
+        first = taken
+        closed = asks = False
+        for w in range(walk, ends[2 * i]):
+            outcome, table = scratch.outcomes[w], scratch.tables[w]
+            if outcome == USUAL:
+                steady[i * n_masks + (table >> 6)] |= uint64(1) << uint64(table & 63)
+            elif outcome == UNKNOWN:
+                asks = True
+                cursor[Cursor.MISSING] = ask(
+                    output.missing, cursor[Cursor.MISSING], table, registers, i * reach, reach
+                )
+            elif table >= program.judging:
+                continue
+            elif outcome == FAILED:
+                flags[table] = RAISED
+                closed = True
+            elif table >= program.actions:
+                flags[table] = MET
+            elif outcome == CLOSED:
+                closed = True
+            else:
+                if outcome == LEFT:
+                    flags[table] = MET
+                else:
+                    apply(program, outcome, registers, i * reach, after, taken * reach, words)
+                scratch.effect[taken] = outcome
+                scratch.by[taken] = table
+                taken += 1
+        if taken == first and not closed and not asks:
+            flags[program.tables] = MET
+        walk = ends[2 * i]
+        ends[2 * i + 1] = taken
+        scratch.lacking[i] = asks
+    return taken
+
+
+@inlined
+def _judge_steps(
+    words: int, taken: int, live: Array, program: Program, output: WorkerOutput, scratch: Scratch
+) -> None:
+    """What is the case about these steps? Those that nothing can be the case about are not walked."""
+    registers, after, left, steady = scratch.registers, scratch.after, scratch.live, scratch.steady
+    tables, bases, ends, effect = scratch.tables, scratch.bases, scratch.ends, scratch.effect
+    step_of, affects, cursor = program.step_of, program.affects, output.cursor
+    reach, n_masks = 2 * words + 1, program.off.shape[1]
+    successor = state = 0
+    while program.judging < program.tables and successor < taken:
+        number = 0
+        while successor < taken and number < WALKS:
+            while ends[2 * state + 1] <= successor:
+                state += 1
+            if effect[successor] != LEFT:
+                base, first = successor * reach, number
+                for m in range(program.judging >> 6, n_masks):
+                    shaken = affects[effect[successor], m]
+                    left[state * n_masks + m] = live[m] & ~(steady[state * n_masks + m] & ~shaken)
+                number = listed(left, state * n_masks, program.judging, program.tables, tables, number)
+                for w in range(first, number):
+                    bases[w] = base
+                if first < number:
+                    for k in range(words):
+                        after[base + words + k] = registers[state * reach + k]
+                    after[base + 2 * words] = step_of[scratch.by[successor]]
+            successor += 1
+        follow(program, after, number, tables, bases, scratch.outcomes)
+        for w in range(number):
+            outcome, table = scratch.outcomes[w], tables[w]
+            if outcome == UNKNOWN:
+                cursor[Cursor.MISSING] = ask(output.missing, cursor[Cursor.MISSING], table, after, bases[w], reach)
+                owner = 0
+                while ends[2 * owner + 1] * reach <= bases[w]:
+                    owner += 1
+                scratch.lacking[owner] = True
+            elif outcome != USUAL:
+                output.flags[table] = MET if outcome == FOUND else RAISED
+
+
+@inlined
+def _send_off(
+    shape: Any,
+    at: int,
+    some: int,
+    marks: int,
+    program: Program,
+    outbox: Outbox,
+    output: WorkerOutput,
+    scratch: Scratch,
+    patience: int,
+) -> Any:
+    """Put successors into the outbox, and put off the states that lack something; why it ends, after how many."""
+    words, reach, n_masks = len(shape), 2 * len(shape) + 1, program.off.shape[1]
+    room, most_put_off = outbox.marks.shape[0] // PARTITIONS, output.put_off.shape[0] // _PUT_OFF
+    after, effect, steady, cursor = scratch.after, scratch.effect, scratch.steady, output.cursor
+    orbits, by_orbits = program.orbits, program.orbits.permutations > 0
+    affects = program.affects.reshape(program.affects.size)
+    handed_on, low_word, low_bit = _inherited(program.judging)
+    successor, status, done = 0, DONE, 0
+    for i in range(some):
+        last = scratch.ends[2 * i + 1]
+        if scratch.lacking[i]:
+            number = cursor[Cursor.PUT_OFF]
+            if number == most_put_off:
+                status = ASKS
+                break
+            output.put_off[_PUT_OFF * number + PutOff.STATE] = at + i
+            output.put_off[_PUT_OFF * number + PutOff.MARKS] = marks
+            cursor[Cursor.PUT_OFF] = number + 1
+            done += 1
+            successor = last
+            if cursor[Cursor.MISSING] >= patience or number + 1 == most_put_off:
+                status = ASKS
+                break
+            continue
+        action = np.int64(-1)
+        full = False
+        holding = _bits_from(steady, i * n_masks, n_masks, low_word, low_bit) & handed_on
+        while successor < last:
+            its = np.int64(program.step_of[scratch.by[successor]] & uint64(0xFFFF))
+            if its != action:
+                action = its
+                output.enabled[action] += 1
+            output.taken[action] += 1
+            if effect[successor] != LEFT:
+                base = successor * reach
+                shaken = _bits_from(affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
+                if by_orbits and represent_in(shape, orbits, after, base, scratch.orbits):
+                    shaken = handed_on
+                partition = np.int64(hash_of(after, base, words) >> uint64(64 - PARTITION_BITS))
+                place = partition * room + outbox.count[partition]
+                for k in range(words):
+                    outbox.states[place * words + k] = after[base + k]
+                outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
+                prefetch(outbox.states, (place + 4) * words)
+                prefetch(outbox.marks, place + 8)
+                outbox.count[partition] += 1
+                full |= outbox.count[partition] >= room - program.actions
+            successor += 1
+        done += 1
+        if full or cursor[Cursor.STOP] != 0:
+            status = FULL if full else STOPPED
+            break
+    return status, done
+
+
+@compiled
+def expand(
+    shape: Any,
+    level: MarkedRanges,
+    live: Array,
+    program: Program,
+    outbox: Outbox,
+    output: WorkerOutput,
+    scratch: Scratch,
+    patience: int,
+) -> int:
+    """Judge the states in these ranges by the tables that are live, and send their successors off.
+
+    It begins where the cursor is, and returns why it ends. A state of which something is not learned yet is put off
+    as a whole.
+
+    States are worked at in batches, stage by stage: memory is asked early for what is looked up, and walks of several
+    states are done together.
+    """
+    words, ranges, cursor = len(shape), level.ranges, output.cursor
+    at_range, at = cursor[Cursor.RANGE], cursor[Cursor.STATE]
+    status = DONE
+    while at_range < ranges.shape[0]:
+        at = max(at, ranges[at_range, StateRange.FIRST])
+        while at < ranges[at_range, StateRange.BEHIND]:
+            some = min(BATCH, ranges[at_range, StateRange.BEHIND] - at)
+            marks = ranges[at_range, StateRange.MARKS]
+            _look_up_masks(words, level, at, some, program, scratch)
+            walks = _list_walks(words, level, at, some, marks, live, program, scratch)
+            follow(program, scratch.registers, walks, scratch.tables, scratch.bases, scratch.outcomes)
+            successors = _take_steps(words, some, program, output, scratch)
+            _judge_steps(words, successors, live, program, output, scratch)
+            status, done = _send_off(shape, at, some, marks, program, outbox, output, scratch, patience)
+            at += done
+            if status != DONE:
+                break
+        if status != DONE:
+            break
+        at_range += 1
+        at = 0
+    cursor[Cursor.RANGE], cursor[Cursor.STATE] = at_range, at
+    return status

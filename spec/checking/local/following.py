@@ -1,0 +1,175 @@
+"""The compiled loops through decision tables: which are to be walked, where walks end, what an effect makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import uint64
+
+from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
+from spec.checking.local.intrinsics import gathered, trailing_zeros
+from spec.checking.local.jit import Array, compiled, inlined
+
+_COPIED = len(CopiedSlot)
+
+
+@compiled
+def clear(off: Array, first: int, free: int, table: int) -> None:
+    """Take a table out of the rows whose number is `first` and any of the free bits."""
+    word, kept = table >> 6, ~(uint64(1) << uint64(table & 63))
+    some = np.int64(0)
+    while True:
+        off[first + some, word] &= kept
+        some = (some - free) & free
+        if some == 0:
+            break
+
+
+@inlined
+def mask(program: Program, registers: Array, live: Array) -> None:
+    """Leave only the tables whose outcome is not known to be the usual one."""
+    pieces, off = program.pieces, program.off
+    row = uint64(0)
+    for p in range(uint64(pieces.shape[0])):
+        value = (registers[uint64(pieces[p, LookupPiece.WORD])] >> uint64(pieces[p, LookupPiece.SHIFT])) & uint64(
+            pieces[p, LookupPiece.MASK]
+        )
+        row |= value << uint64(pieces[p, LookupPiece.AT])
+        if pieces[p, LookupPiece.LAST] != 0:
+            row += uint64(pieces[p, LookupPiece.FIRST])
+            for m in range(uint64(off.shape[1])):
+                live[m] &= off[row, m]
+            row = uint64(0)
+
+
+@inlined
+def look_up(program: Program, states: Array, at: int, rows: Array, first: int) -> None:
+    """The rows of the masks for the state that begins here."""
+    pieces, number, row = program.pieces, uint64(first), uint64(0)
+    for p in range(uint64(pieces.shape[0])):
+        value = (
+            states[uint64(at) + uint64(pieces[p, LookupPiece.WORD])] >> uint64(pieces[p, LookupPiece.SHIFT])
+        ) & uint64(pieces[p, LookupPiece.MASK])
+        row |= value << uint64(pieces[p, LookupPiece.AT])
+        rows[number] = row + uint64(pieces[p, LookupPiece.FIRST])
+        number += uint64(pieces[p, LookupPiece.LAST])
+        row &= uint64(pieces[p, LookupPiece.LAST]) - uint64(1)
+
+
+@inlined
+def outcome_at(code: Array, at: int, registers: Array) -> int:
+    """The outcome of a table, from an edge on; -1 where nothing is known."""
+    while at > 0:
+        node = uint64(code[uint64(at)])
+        value = (registers[node & uint64(0xFF)] >> ((node >> uint64(8)) & uint64(0x3F))) & (
+            (uint64(1) << (node >> uint64(16))) - uint64(1)
+        )
+        at = code[uint64(at) + uint64(1) + value]
+    return -1 - at if at < 0 else -1
+
+
+@inlined
+def next_node(code: Array, fields: Array, registers: Array, base: Any, at: Any) -> Any:
+    """One step of a walk through compact tables; from an outcome it leads back there."""
+    node = uint64(code[at])
+    value = gathered(registers[base + (node & uint64(0xFF))], fields[node >> uint64(8)])
+    return uint64(code[at + uint64(1) + value])
+
+
+@inlined
+def follow(program: Program, registers: Array, number: int, tables: Array, bases: Array, outcomes: Array) -> None:
+    """The outcomes of several tables, walked eight at a time: a walk by itself does little but wait for memory."""
+    code, root, fields = program.compact, program.compact_root, program.fields
+    leaves = uint64(root[root.shape[0] - 1])
+    for i in range(number, number + 7):
+        tables[i], bases[i] = root.shape[0] - 1, 0
+    for i in range(uint64(0), uint64(number), uint64(8)):
+        a, b = uint64(root[tables[i]]), uint64(root[tables[i + uint64(1)]])
+        c, d = uint64(root[tables[i + uint64(2)]]), uint64(root[tables[i + uint64(3)]])
+        e, f = uint64(root[tables[i + uint64(4)]]), uint64(root[tables[i + uint64(5)]])
+        g, h = uint64(root[tables[i + uint64(6)]]), uint64(root[tables[i + uint64(7)]])
+        at_a, at_b = uint64(bases[i]), uint64(bases[i + uint64(1)])
+        at_c, at_d = uint64(bases[i + uint64(2)]), uint64(bases[i + uint64(3)])
+        at_e, at_f = uint64(bases[i + uint64(4)]), uint64(bases[i + uint64(5)])
+        at_g, at_h = uint64(bases[i + uint64(6)]), uint64(bases[i + uint64(7)])
+        while min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h))) < leaves:
+            a, b = next_node(code, fields, registers, at_a, a), next_node(code, fields, registers, at_b, b)
+            c, d = next_node(code, fields, registers, at_c, c), next_node(code, fields, registers, at_d, d)
+            e, f = next_node(code, fields, registers, at_e, e), next_node(code, fields, registers, at_f, f)
+            g, h = next_node(code, fields, registers, at_g, g), next_node(code, fields, registers, at_h, h)
+        outcomes[i], outcomes[i + uint64(1)] = a - leaves, b - leaves
+        outcomes[i + uint64(2)], outcomes[i + uint64(3)] = c - leaves, d - leaves
+        outcomes[i + uint64(4)], outcomes[i + uint64(5)] = e - leaves, f - leaves
+        outcomes[i + uint64(6)], outcomes[i + uint64(7)] = g - leaves, h - leaves
+    for i in range(uint64(number)):
+        outcomes[i] = (np.int64(outcomes[i]) >> 1) - 1
+
+
+@compiled
+def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: Array, scratch: Scratch) -> int:
+    """The groups at which each walk in these states looks that ends in the usual outcome; how many walks.
+
+    The groups are given for each field.
+    """
+    words = len(shape)
+    code, root, fields, n_judging = program.compact, program.compact_root, program.fields, program.judging
+    leaves = root[root.shape[0] - 1]
+    registers, live, tables = scratch.registers, scratch.live, scratch.tables
+    number, n_masks = 0, program.off.shape[1]
+    for at in range(states.shape[0] // words):
+        for k in range(words):
+            registers[k] = states[at * words + k]
+        for m in range(n_masks):
+            live[m] = uint64(0xFFFFFFFFFFFFFFFF)
+        mask(program, registers, live)
+        for i in range(listed(live, 0, 0, n_judging, tables, 0)):
+            node, groups = uint64(root[tables[i]]), uint64(0)
+            while node < uint64(leaves):
+                groups |= groups_of[uint64(code[node]) >> uint64(8)]
+                node = next_node(code, fields, registers, uint64(0), node)
+            if node - uint64(leaves) == uint64(2):
+                vain[number] = groups
+                number += 1
+    return number
+
+
+@inlined
+def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: int) -> int:
+    """List the tables from first up to last whose bit is set behind others; how many there are then."""
+    for m in range(first >> 6, (last + 63) >> 6):
+        word = bits[at + m]
+        if m == first >> 6:
+            word &= uint64(0xFFFFFFFFFFFFFFFF) << uint64(first & 63)
+        if m == last >> 6:
+            word &= (uint64(1) << uint64(last & 63)) - uint64(1)
+        while word != uint64(0):
+            tables[number] = np.int64(trailing_zeros(word)) + (m << 6)
+            word &= word - uint64(1)
+            number += 1
+    return number
+
+
+@inlined
+def ask(missing: Array, number: int, table: Any, registers: Array, base: int, reach: int) -> int:
+    """Write down a path that is not learned, if there is room; how many there are by now."""
+    if (number + 1) * (reach + 1) <= missing.shape[0]:
+        missing[number * (reach + 1)] = uint64(table)
+        for k in range(reach):
+            missing[number * (reach + 1) + 1 + k] = registers[base + k]
+        number += 1
+    return number
+
+
+@inlined
+def apply(program: Program, outcome: int, registers: Array, base: int, after: Array, at: int, words: int) -> None:
+    """The state that an effect makes of the one in the registers."""
+    effects, spans, copies = program.effects, program.spans, program.copies
+    for k in range(words):
+        kept = registers[base + k] & ~effects[2 * words * outcome + k]
+        after[at + k] = kept | effects[2 * words * outcome + words + k]
+    for c in range(spans[2 * outcome], spans[2 * outcome + 1]):
+        copy = _COPIED * c
+        word, shift = registers[base + copies[copy + CopiedSlot.FROM]], uint64(copies[copy + CopiedSlot.FROM_SHIFT])
+        moved = (word >> shift) & uint64(copies[copy + CopiedSlot.MASK])
+        after[at + copies[copy + CopiedSlot.TO]] |= moved << uint64(copies[copy + CopiedSlot.TO_SHIFT])

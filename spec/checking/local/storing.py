@@ -1,0 +1,178 @@
+"""The compiled loops that put states into the visited set: sent to their partitions, found again there, or new."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import uint64
+
+from spec.checking.local.arrays import (
+    ACTION_BITS,
+    AT_ONCE,
+    PARTITION_BITS,
+    PARTITIONS,
+    TAG_SHIFT,
+    Outbox,
+    Scratch,
+    Storage,
+)
+from spec.checking.local.intrinsics import prefetch
+from spec.checking.local.jit import Array, compiled, inlined
+
+
+@inlined
+def hash_of(states: Array, at: int, words: int) -> Any:
+    """The number by which the partition, place and tag of a state are found."""
+    mixed = uint64(0x9E3779B97F4A7C15)
+    for k in range(words):
+        mixed = (mixed ^ states[at + k]) * uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> uint64(32)
+    mixed *= uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> uint64(29))
+
+
+@compiled
+def post(shape: Any, states: Array, marks: Array, start: int, outbox: Outbox) -> int:
+    """Send states off with their marks, from the one with this number on; up to which is returned."""
+    words = len(shape)
+    room = outbox.marks.shape[0] // PARTITIONS
+    for i in range(start, states.shape[0] // words):
+        partition = np.int64(hash_of(states, i * words, words) >> uint64(64 - PARTITION_BITS))
+        place = partition * room + outbox.count[partition]
+        for k in range(words):
+            outbox.states[place * words + k] = states[i * words + k]
+        outbox.marks[place] = uint64(marks[i])
+        outbox.count[partition] += 1
+        if outbox.count[partition] == room:
+            return i + 1
+    return states.shape[0] // words
+
+
+@inlined
+def are_same(states: Array, one: int, others: Array, other: int, words: int) -> bool:
+    """Whether two states are the same, word by word."""
+    same = True
+    for k in range(words):
+        same &= states[one + k] == others[other + k]
+    return same
+
+
+@inlined
+def place_of(mixed: Any, capacity: int) -> Any:
+    """Where in an index of any length a state is looked for first."""
+    return np.int64(((mixed & uint64(0xFFFFFFFF)) * uint64(capacity)) >> uint64(32))
+
+
+@inlined
+def tag_of(mixed: Any) -> Any:
+    """What an index remembers of a hash beside where the state lies."""
+    return ((mixed >> uint64(40)) & uint64(0xFF)) << uint64(TAG_SHIFT)
+
+
+@compiled
+def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> None:
+    """Build the index of a partition from its states."""
+    words = len(shape)
+    base, first = storage.begin[partition], storage.index_begin[partition]
+    index = storage.index
+    for place in range(first, first + capacity):
+        index[place] = 0
+    storage.capacity[partition] = capacity
+    for number in range(storage.size[partition]):
+        mixed = hash_of(storage.states, (base + number) * words, words)
+        place = place_of(mixed, capacity)
+        while index[first + place] != 0:
+            place += 1
+            if place == capacity:
+                place = 0
+        index[first + place] = np.uint32(tag_of(mixed) | uint64(number + 1))
+
+
+@compiled
+def insert(
+    shape: Any, storage: Storage, first_partition: int, last_partition: int, sent: Outbox, scratch: Scratch
+) -> int:
+    """Put into the visited set what all workers sent to the partitions from the first up to the last.
+
+    The partition that is full, or -1. States are looked up some at a time: first each is looked for where it should
+    be, so that memory has time to answer.
+    """
+    words = len(shape)
+    states, marks, count = sent.states, sent.marks, sent.count
+    workers = count.shape[0] // PARTITIONS
+    room = marks.shape[0] // (workers * PARTITIONS)
+    most = storage.room
+    index, visited, newest = storage.index, storage.states, storage.marks
+    mixes, places = scratch.mixes, scratch.places
+    actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
+    for partition in range(first_partition, last_partition):
+        base, first = storage.begin[partition], storage.index_begin[partition]
+        capacity, size, level = storage.capacity[partition], storage.size[partition], storage.level[partition]
+        mark = storage.marks_begin[partition] - level
+        for worker in range(workers):
+            start = (worker * PARTITIONS + partition) * room
+            stop = start + count[worker * PARTITIONS + partition]
+            for begin in range(start, stop, AT_ONCE):
+                end = min(begin + AT_ONCE, stop)
+                if size + AT_ONCE > most:
+                    storage.size[partition] = size
+                    return partition
+                if 4 * (size + AT_ONCE) >= 3 * capacity:
+                    storage.size[partition] = size
+                    capacity = min(storage.index_room, max(np.int64(128), capacity + capacity // 2))
+                    _index_anew(shape, storage, partition, capacity)
+                for i in range(begin, end):
+                    mixed = hash_of(states, i * words, words)
+                    place = place_of(mixed, capacity)
+                    mixes[i - begin], places[i - begin] = mixed, place
+                    prefetch(index, first + place)
+                for i in range(begin, end):
+                    tag, place = tag_of(mixes[i - begin]), places[i - begin]
+                    entry = index[first + place]
+                    while entry != 0 and (entry & np.uint32(0xFF000000)) != tag:
+                        place += 1
+                        if place == capacity:
+                            place = 0
+                        entry = index[first + place]
+                    places[i - begin] = place
+                    if entry != 0:
+                        number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
+                        prefetch(visited, (base + number) * words)
+                        if number >= level:
+                            prefetch(newest, mark + number)
+                for i in range(begin, end):
+                    tag, place = tag_of(mixes[i - begin]), places[i - begin]
+                    while True:
+                        entry = index[first + place]
+                        if entry == 0:
+                            for k in range(words):
+                                visited[(base + size) * words + k] = states[i * words + k]
+                            newest[mark + size] = marks[i]
+                            size += 1
+                            index[first + place] = np.uint32(tag | uint64(size))
+                            break
+                        if (entry & np.uint32(0xFF000000)) == tag:
+                            number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
+                            if are_same(visited, (base + number) * words, states, i * words, words):
+                                if number >= level:
+                                    one, other = newest[mark + number], marks[i]
+                                    action = min(one & actions, other & actions)
+                                    newest[mark + number] = action | ((one | other) & ~actions)
+                                break
+                        place += 1
+                        if place == capacity:
+                            place = 0
+            count[worker * PARTITIONS + partition] = 0
+        storage.size[partition] = size
+    return -1
+
+
+@compiled
+def credit(storage: Storage, new_states: Array) -> None:
+    """Count the states of the newest level by the lowest action that led there."""
+    actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
+    for partition in range(PARTITIONS):
+        first = storage.marks_begin[partition]
+        for i in range(first, first + storage.size[partition] - storage.level[partition]):
+            new_states[storage.marks[i] & actions] += 1
