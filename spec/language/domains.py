@@ -4,7 +4,7 @@ A domain numbers its values densely, 0 to size - 1, in an order that is the same
 one order come the type invariant (`rank` refuses a stranger), the packed state (`rank`, `unrank`), the order in
 which sets and parameters are walked, the tie-break between counterexamples, and Hypothesis strategies. The
 first value, number 0, is what a variable holds until `initial` says otherwise, and what dead data should go
-back to: two states that differ only in something nobody will read again are one state too many.
+back to: two states that differ only in something that is never read again are one state too many.
 
 The same order flattened: a domain is a row of *slots*, each of which holds a small number, and a value is its
 `codes` in them. Rows of codes, compared as tuples, are ordered as the numbers of their values are. A state is
@@ -608,7 +608,7 @@ class LeftOut:
     """The one value of what a model leaves out: it absorbs arithmetic, and refuses to be looked at.
 
     A counter without end (a zxid, a number of children ever created) would make the state space infinite,
-    and is harmless to leave out as long as nobody reads it. This value sees to that: adding to it gives it
+    and is harmless to leave out as long as it is not read. This value sees to that: adding to it gives it
     back, comparing or measuring it is the error that tells the author that it was needed after all.
     """
 
@@ -733,7 +733,7 @@ def tuple_of(*parts: Domain[Any] | Iterable[Any]) -> Domain[tuple[Any, ...]]:
 
 
 def left_out() -> Domain[LeftOut]:
-    """What the model forgets: whatever is written there is dropped, and whoever reads it is told so."""
+    """What the model forgets: whatever is written there is dropped, and reading it is an error that says so."""
     return LeftOutDomain()
 
 

@@ -15,7 +15,7 @@ from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.source import digests, modules_of
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.allotment import allotted
-from spec.checking.spark.session import Cluster, java_version
+from spec.checking.spark.session import SparkCluster, java_version
 from spec.language import UsageError
 from tests.spec.test_spark import explored
 from tests.spec.toys import Jugs, Walkers
@@ -130,7 +130,7 @@ def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
 def test_a_heap_that_is_too_small_is_a_bound_on_memory(failure: str, tmp_path: Path) -> None:
     """Whatever else Spark gives up for is none."""
     session = Mock(spec=["addArtifacts", "addTag", "interruptTag"])
-    cluster = Cluster(session, 1, tmp_path / "log", allotted(Budget(), 1, 1))
+    cluster = SparkCluster(session, 1, tmp_path / "log", allotted(Budget(), 1, 1))
 
     def job(_: object) -> None:
         raise Py4JError(f"An error occurred while calling o1.collectToPython.\n{failure}")

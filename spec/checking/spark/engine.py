@@ -37,7 +37,7 @@ from spec.checking.source import pickled
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
 from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
 from spec.checking.spark.report import Report
-from spec.checking.spark.session import Cluster, SparkFailed, cores, require_java
+from spec.checking.spark.session import SparkCluster, SparkFailed, cores, require_java
 from spec.checking.spark.stages import Job
 from spec.checking.spark.visited_buckets import load
 from spec.checking.spark.work import Work
@@ -119,7 +119,7 @@ class SparkEngine:
         with ExitStack() as until_done:
             directory, commits = self._directory(work, options, until_done)
             until_done.enter_context(environment_failures(self.run_dir, SparkFailed))
-            cluster = Cluster(self.session, self.workers, directory.path / "_spark.log", allotment)
+            cluster = SparkCluster(self.session, self.workers, directory.path / "_spark.log", allotment)
             until_done.callback(cluster.stop)
             search = _Search(work, options, on_progress, directory, cluster, self.driver_level, quota)
             try:
@@ -156,7 +156,7 @@ class _Search:
         options: Options,
         on_progress: OnProgress,
         directory: RunDirectory,
-        cluster: Cluster,
+        cluster: SparkCluster,
         driver_level: int,
         quota: MemoryQuota,
     ):

@@ -58,7 +58,7 @@ class SparkFailed(Exception):
     """Java, a worker or a disk of theirs is gone; one line says which."""
 
 
-class Cluster:
+class SparkCluster:
     """The Spark on which jobs run. A session that the caller gave is never stopped, one that was started here is."""
 
     def __init__(self, given: SparkSession | None, workers: int | None, log: Path, allotment: Allotment):

@@ -158,7 +158,7 @@ from pathlib import Path
 from threading import Condition, enumerate as enumerate_threads, get_ident, main_thread
 from spec.checking import check, simulate
 from spec.checking.local import LocalEngine, worker_pool
-from spec.checking.spark.session import Cluster
+from spec.checking.spark.session import SparkCluster
 from tests.spec.checking.test_interrupts import Field, Quiet
 
 taking, here, count, at = Condition.__enter__, get_ident(), 0, 0
@@ -179,7 +179,7 @@ def walk(directory):
     return simulate(Field(), runs=400, steps=20, seed=1, workers=2).verdict
 
 def job(directory):
-    cluster = Cluster(None, 2, Path(), None)
+    cluster = SparkCluster(None, 2, Path(), None)
     cluster._session = Quiet()
     return cluster.run(lambda session: "done", lambda: None)
 
