@@ -18,7 +18,7 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from election.ids import BrokerEpoch, ControllerEpoch
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
@@ -32,7 +32,7 @@ from statemachines.controller_event import (
 )
 from statemachines.failover import failover, requests
 from statemachines.releases import Release
-from statemachines.znode import SessionId, ZkVersion
+from statemachines.znode import SessionId, ZkPath, ZkVersion
 
 __all__ = [
     "BROKER_IDS",
@@ -103,49 +103,75 @@ INCREMENT: Final = Agenda((Do.ReadEpoch, Do.IncrementEpoch))
 
 
 class Design(NamedTuple):
-    """How a release does it, as far as releases differ."""
+    """How a release does it, as far as releases differ. A field with a sentence is a switch of the specifications."""
 
-    election: Election = Election.multi
-    threads: Threads = Threads.barrier
-    fenced: bool = True
-    """Writes, the deletion of /controller among them, check the version of /controller_epoch. [2.1, KAFKA-6082]"""
+    epoch_update: Annotated[
+        Election,
+        "How the election is joined to the epoch: in one multi (2.1, KAFKA-6082), or by a compare-and-set after it "
+        "whose failure is checked (1.1, KAFKA-5642) or swallowed.",
+    ] = Election.multi
+    threads: Annotated[
+        Threads,
+        "Who handles what a broker is told: listeners under one lock (0.10), a queue of what ZkEventThread read "
+        "(0.11), or a queue that a new session waits for, and all is read when it is handled (1.1, KAFKA-5642).",
+    ] = Threads.barrier
+    fence_zk: Annotated[
+        bool,
+        "Controller writes, the deletion of /controller among them, check the epoch's version (2.1, KAFKA-6082).",
+    ] = True
+    skip_if_self: Annotated[
+        bool, "In 0.10, a new session changes nothing for whom /controller names (0.10.2, KAFKA-4229)."
+    ] = True
+    listener_guard: Annotated[
+        bool, "A listener asks whether the broker is controller still (0.10.2, KAFKA-4447; 0.10.1 did not)."
+    ] = True
+    reinit_only_if_dead: Annotated[
+        bool, "A client that fails to authenticate begins anew only if its session has ended (3.0.1, KAFKA-13461)."
+    ] = True
+    ephemeral_owner_check: Annotated[
+        bool, "A broker deletes the registration that an older session of its own left (2.2, KAFKA-7165)."
+    ] = False
+    broker_epoch: Annotated[
+        bool, "A broker is told from its predecessor by the zxid of its registration (2.2, KAFKA-7235)."
+    ] = False
+    ghost_check: Annotated[
+        bool,
+        "A /controller that an older session of the broker left does not make it controller (KAFKA-13407, open).",
+    ] = False
+    resign_on_move: Annotated[
+        bool,
+        "Whoever reads, in elect or triggerControllerMove, that it is controller no longer resigns (proposed here).",
+    ] = False
+    elect_if_none: Annotated[
+        bool,
+        "Who asks whether it is controller still, and reads that nobody is, stands for election (proposed here).",
+    ] = False
     failover: Agenda = LEADER_AND_ISR
     """What a controller does with its office. If that ends with `Do.Started`, so does what `elect` catches."""
-    state: str = "/brokers/topics/t/partitions/0/state"
+    state: ZkPath = "/brokers/topics/t/partitions/0/state"
     """The path of the partition's state that a controller writes."""
     looks_again: bool = False
-    """Whoever is refused looks whether it was by what he himself did: his reply may have been lost."""
-    skip_if_self: bool = True
-    """A new session changes nothing for whom /controller names. Asked in 0.10 only. [0.10.2, KAFKA-4229]"""
-    listener_guard: bool = True
-    """A listener of a controller asks whether it is one still. [0.10.2, KAFKA-4447]"""
-    owner_check: bool = False
-    """A broker deletes the registration that an older session of its own left. [2.2, KAFKA-7165]"""
-    broker_epochs: bool = False
-    """A broker is told from its predecessor by the zxid that created its registration. [2.2, KAFKA-7235]"""
-    ghost_check: bool = False
-    """A /controller that an older session of the broker left does not make it controller. [proposed, KAFKA-13407]"""
-    resign_on_move: bool = False
-    """Also elect and triggerControllerMove resign if they read that another broker is controller. [proposed]"""
-    elect_if_none: bool = False
-    """Who asks whether it is still controller, and reads that nobody is, stands for election. [proposed]"""
+    """A broker that is refused looks whether it was by what it did itself: its reply may have been lost."""
 
 
 DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "0.10.1": {
-        "election": Election.cas_swallowed,
+        "epoch_update": Election.cas_swallowed,
         "threads": Threads.lock,
-        "fenced": False,
+        "fence_zk": False,
         "listener_guard": False,
         "skip_if_self": False,
     },
     "0.10.2": {"listener_guard": True, "skip_if_self": True},
     "0.11": {"threads": Threads.queue},
-    "1.1": {"threads": Threads.barrier, "election": Election.cas_checked},
-    "2.1": {"election": Election.multi, "fenced": True},
-    "2.2": {"owner_check": True, "broker_epochs": True},
+    "1.1": {"threads": Threads.barrier, "epoch_update": Election.cas_checked},
+    "2.1": {"epoch_update": Election.multi, "fence_zk": True},
+    "2.2": {"ephemeral_owner_check": True, "broker_epoch": True},
+    "2.8": {"reinit_only_if_dead": False},
+    "3.1": {"reinit_only_if_dead": True},
 }
-"""What a release changed of the design of the one before: KAFKA-4447 and 4229, 5028, 5642, 6082, 7165 and 7235."""
+"""What a release changed of the design of the one before: KAFKA-4447 and 4229, 5028, 5642, 6082, 7165 and 7235, and
+for a while 13461. Proposals are in none of them."""
 
 
 def design_of(release: str) -> Design:
@@ -169,7 +195,7 @@ def agendas(design: Design, told: Iterable[ControllerEvent] = ControllerEvent) -
         told: what it may be told.
     """
     rows: list[Iterable[Do]] = [STOPPED, STARTUP[design.threads], MAYBE_RESIGN]
-    rows.append((*ELECTION[design.election], *design.failover))
+    rows.append((*ELECTION[design.epoch_update], *design.failover))
     handling = HANDLING[design.threads]
     handled = [handling[event] for event in told if event in handling and Do.RegisterBroker not in handling[event]]
     rows += [row[1:] if row[0] is Do.GetControllerId and not design.skip_if_self else row for row in handled]
@@ -177,12 +203,14 @@ def agendas(design: Design, told: Iterable[ControllerEvent] = ControllerEvent) -
         rows.append(EXPIRED)
     if design.threads is not Threads.queue:
         rows += _registrations(design)
-    if design.election is Election.multi and Do.Started in design.failover:
+    if design.epoch_update is Election.multi and Do.Started in design.failover:
         rows.append((Do.MoveController,))
-    if design.election is Election.cas_checked or Do.Started in design.failover:
+    if design.epoch_update is Election.cas_checked or Do.Started in design.failover:
         rows.append((Do.DeleteController,))
     if design.looks_again:
-        checks = (Do.CheckController, Do.CheckEpoch) if design.election is Election.multi else (Do.CheckController,)
+        checks = (
+            (Do.CheckController, Do.CheckEpoch) if design.epoch_update is Election.multi else (Do.CheckController,)
+        )
         rows.append((*checks, *design.failover))
     return _suffixes(rows)
 
@@ -202,7 +230,7 @@ def _registrations(design: Design) -> list[Iterable[Do]]:
     found: list[Iterable[Do]] = list(rows)
     if design.looks_again:
         found += [(Do.CheckRegistration, *row[1:]) for row in rows]
-    if design.owner_check:
+    if design.ephemeral_owner_check:
         found += [(Do.DeleteRegistration, *row) for row in rows]
     return found
 

@@ -182,7 +182,7 @@ def _rows(design: Design) -> list[tuple[str, Agenda]]:
         ("Startup", STARTUP[design.threads]),
         ("RegisterBrokerAndReelect", EXPIRED),
         ("elect", Agenda((Do.Elect,))),
-        ("elect", Agenda((*ELECTION[design.election], *design.failover))),
+        ("elect", Agenda((*ELECTION[design.epoch_update], *design.failover))),
         ("onControllerFailover", design.failover),
         (asks, MAYBE_RESIGN),
         *((name, row) for name, row in handled if row != MAYBE_RESIGN),

@@ -210,7 +210,7 @@ class _Life:
 
     def elsewhere(self, now: Situation) -> Iterator[Situation]:
         """What becomes of a situation by what others do."""
-        atomic = self.design.election is Election.multi
+        atomic = self.design.epoch_update is Election.multi
         if now.controller is None:
             yield now._replace(controller=THEIRS, epoch=now.epoch + atomic)
         else:

@@ -337,7 +337,7 @@ class KafkaController:
         return self._refused(me) is None
 
     def _fence(self, me: Controller) -> Iterator[Operation]:
-        if self.design.fenced:
+        if self.design.fence_zk:
             yield Check(CONTROLLER_EPOCH, me.epoch_zk_version)
 
     def _refused(self, me: Controller) -> Operation | None:
@@ -378,7 +378,7 @@ class KafkaController:
             return Answer(me.to(*again), "NONODE: once more")
         if stat.ephemeralOwner == me.session:
             return Answer(self._registered(me, stat), "its own: registered")
-        if self.design.owner_check and stat.ephemeralOwner == me.registration:
+        if self.design.ephemeral_owner_check and stat.ephemeralOwner == me.registration:
             return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
         return self._not_registered(me, "another session's")
 
@@ -389,8 +389,8 @@ class KafkaController:
         return Answer(me.on(), "NONODE: it is gone already" if gone else "deleted")
 
     def _registered(self, me: Controller, stat: Stat) -> Controller:
-        after = me.on()._replace(registration=me.session if self.design.owner_check else None)
-        if self.design.broker_epochs:
+        after = me.on()._replace(registration=me.session if self.design.ephemeral_owner_check else None)
+        if self.design.broker_epoch:
             after = after._replace(broker_epoch=stat.czxid)
         return after.on() if after.about_to(Do.Serve) else after
 
@@ -444,7 +444,7 @@ class KafkaController:
         """Stand for election, unless there is a controller already. [elect]"""
         owner = self._controller_id(me)
         if owner is None:
-            standing = me.to(*ELECTION[self.design.election], *self.design.failover)
+            standing = me.to(*ELECTION[self.design.epoch_update], *self.design.failover)
             return Answer(self._deposed(standing), "there is none: it stands for election")
         if owner == self.broker:  # and that is all, even if no failover of this session ever ran
             return Answer(me.to()._replace(active=True), "it is this broker")
@@ -504,10 +504,10 @@ class KafkaController:
         try:
             owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=self.design.threads is Threads.barrier)
         except NoNode:
-            if self.design.election is Election.multi:
+            if self.design.epoch_update is Election.multi:
                 return self._moved(me, "NONODE")
             return Answer(me.to(Do.CreateController, *me.doing[1:]), "NONODE: once more")
-        if self.design.election is Election.multi:
+        if self.design.epoch_update is Election.multi:
             if owner == self.broker:
                 return Answer(me.on(), "it is this broker")
             return self._moved(me, named(owner))
@@ -528,7 +528,7 @@ class KafkaController:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]"""
         if self._refused(me) is None:
             return Answer(self._elected(me), "incremented: its failover runs", failover=True)
-        if self.design.election is Election.cas_swallowed:
+        if self.design.epoch_update is Election.cas_swallowed:
             said = "BADVERSION: logged and swallowed, its failover runs with the epoch it read"
             return Answer(me.on(), said, failover=True)
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
@@ -561,7 +561,7 @@ class KafkaController:
         """
         live: frozenset[Any]
         live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=True)
-        if self.design.broker_epochs:
+        if self.design.broker_epoch:
             stats = {name: self.zookeeper.exists(me.session, f"{BROKER_IDS}/{name}") for name in live}
             live = frozenset(LiveBroker(name, stat.czxid) for name, stat in stats.items() if stat is not None)
         if live == me.live and not me.in_elect:
@@ -616,7 +616,7 @@ class KafkaController:
 
     def fail(self, me: Controller) -> Answer:
         """Its next request, in its failover, fails for a reason of its own. [elect catches Throwable]"""
-        if self.design.election is Election.multi:
+        if self.design.epoch_update is Election.multi:
             return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
         resigns = "" if self.design.threads is Threads.lock else "resigns and "
         return Answer(self._to_move(me), f"it {resigns}moves the controller")

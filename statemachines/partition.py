@@ -18,7 +18,7 @@ The table never changed: the checks of 0.10 and the sets of valid previous state
 in 0.11 agree, release by release, up to 3.9 [PartitionStateMachine.scala, 0.10.0, 0.11.0, 3.9].
 """
 
-from statemachines.table import Row, State, Table
+from statemachines.table import Row, Table, TableState
 
 __all__ = [
     "PARTITION",
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-class PartitionState(State):
+class PartitionState(TableState):
     """Where a partition stands in the eyes of the controller, with Kafka's codes."""
 
     NewPartition = 0

@@ -21,7 +21,7 @@ OfflineReplica [TopicDeletionManager.scala, 2.2]. A row was added with the rewri
 """
 
 from statemachines.releases import Release
-from statemachines.table import Row, State, Table
+from statemachines.table import Row, Table, TableState
 
 __all__ = [
     "REPLICA",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class ReplicaState(State):
+class ReplicaState(TableState):
     """Where a replica stands in the eyes of the controller, with Kafka's codes."""
 
     NewReplica = 1

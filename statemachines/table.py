@@ -27,10 +27,10 @@ from transitions import Machine, MachineError
 
 from statemachines.releases import Release
 
-__all__ = ["IllegalTransition", "Life", "Row", "State", "Table", "trigger"]
+__all__ = ["IllegalTransition", "Life", "Row", "TableState", "Table", "trigger"]
 
 
-class State(enum.Enum):
+class TableState(enum.Enum):
     """A state under Kafka's own name; its value is Kafka's own code.
 
     Equal only to itself, so that code 1 of one machine is never taken for code 1 of another. It sorts
@@ -51,7 +51,7 @@ class State(enum.Enum):
         return self._value_ < other._value_
 
 
-S = TypeVar("S", bound=State)
+S = TypeVar("S", bound=TableState)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class IllegalTransition(Exception):
     partitions [PartitionStateMachine.scala, 3.9].
     """
 
-    def __init__(self, table: str, source: State, target: State, allowed: tuple[State, ...]) -> None:
+    def __init__(self, table: str, source: TableState, target: TableState, allowed: tuple[TableState, ...]) -> None:
         super().__init__(table, source, target, allowed)
         self.table = table
         self.source = source
@@ -220,6 +220,6 @@ class Life(Generic[S]):
         return f"<{self.table}: {self._state}>"
 
 
-def trigger(target: State) -> str:
+def trigger(target: TableState) -> str:
     """The name that the library knows a row by. The source tells rows of one target apart."""
     return f"to_{target}"

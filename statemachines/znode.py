@@ -42,9 +42,9 @@ __all__ = [
     "NodeExists",
     "NotEmpty",
     "Operation",
-    "Path",
+    "ZkPath",
     "Pending",
-    "Result",
+    "OpResult",
     "SessionId",
     "SessionExpired",
     "SetData",
@@ -63,7 +63,7 @@ V = TypeVar("V")
 SessionId = Annotated[Any, "a session's id"]
 """A session's id: anything that can be hashed and ordered, but None."""
 
-Path = Annotated[str, "a znode's path"]
+ZkPath = Annotated[str, "a znode's path"]
 """Where a znode is, from the root on: `/brokers/ids/0`."""
 
 ZkVersion = Annotated[int, "a znode's version"]
@@ -196,7 +196,7 @@ def stat_of(node: Node) -> Stat:
 class Created(NamedTuple):
     """The answer to a create: the path, with its number if it is sequential, and the new node's stat."""
 
-    path: Path
+    path: ZkPath
     stat: Stat
 
 
@@ -215,7 +215,7 @@ class EventType(Enum):
 class Create(NamedTuple):
     """Create a node below an existing parent that is not ephemeral."""
 
-    path: Path
+    path: ZkPath
     data: Any = None
     ephemeral: bool = False
     sequential: bool = False
@@ -224,7 +224,7 @@ class Create(NamedTuple):
 class SetData(NamedTuple):
     """Replace a node's data if it is at the expected version."""
 
-    path: Path
+    path: ZkPath
     data: Any = None
     version: ZkVersion = ANY_VERSION
 
@@ -232,19 +232,19 @@ class SetData(NamedTuple):
 class Delete(NamedTuple):
     """Delete a node that is at the expected version and has no children."""
 
-    path: Path
+    path: ZkPath
     version: ZkVersion = ANY_VERSION
 
 
 class Check(NamedTuple):
     """Let the transaction fail unless the node exists at the expected version. Only a multi has checks."""
 
-    path: Path
+    path: ZkPath
     version: ZkVersion = ANY_VERSION
 
 
 Operation: TypeAlias = Create | SetData | Delete | Check
-Result: TypeAlias = Created | Stat | None
+OpResult: TypeAlias = Created | Stat | None
 
 
 # Paths
@@ -268,13 +268,13 @@ TAKES = {
 """What the paths look like that an operation takes. Others that no node can have, it merely fails to find."""
 
 
-def refuse_path(operation: str, path: Path) -> None:
+def refuse_path(operation: str, path: ZkPath) -> None:
     """Raise BadArguments for a path that the operation does not take."""
     if TAKES[operation].fullmatch(path) is None:
         raise BadArguments(f"{operation} {path!r}: not a path for this operation")
 
 
-def parent_of(path: Path) -> Path:
+def parent_of(path: ZkPath) -> ZkPath:
     """The path above; for the root, and for what stands directly below it, the root."""
     return path.rpartition("/")[0] or "/"
 
@@ -325,15 +325,15 @@ class Transaction:
     """
 
     def __init__(
-        self, nodes: MutableMapping[Path, Node], sessions: MutableMapping[SessionId, frozenset[Path]], zxid: Zxid
+        self, nodes: MutableMapping[ZkPath, Node], sessions: MutableMapping[SessionId, frozenset[ZkPath]], zxid: Zxid
     ) -> None:
         self.nodes = Pending(nodes)
         self.sessions = Pending(sessions)
         self.zxid = zxid
-        self.changes: list[tuple[EventType, Path]] = []
+        self.changes: list[tuple[EventType, ZkPath]] = []
         """How nodes changed, in the order of the operations: what watches are told."""
 
-    def apply(self, session: SessionId | None, operation: Operation) -> Result:
+    def apply(self, session: SessionId | None, operation: Operation) -> OpResult:
         """What the operation answers; raises what it raises."""
         match operation:
             case Create():
@@ -346,7 +346,9 @@ class Transaction:
                 self.check(*operation)
         return None
 
-    def create(self, session: SessionId | None, path: Path, data: Any, ephemeral: bool, sequential: bool) -> Created:
+    def create(
+        self, session: SessionId | None, path: ZkPath, data: Any, ephemeral: bool, sequential: bool
+    ) -> Created:
         """Guards in the server's order: path, parent, name, presence, ephemeral parent."""
         refuse_path("create", path)
         above = parent_of(path)
@@ -366,7 +368,7 @@ class Transaction:
         self.changes.append((EventType.NodeCreated, path))
         return Created(path, stat_of(node))
 
-    def set(self, path: Path, data: Any, version: ZkVersion) -> Stat:
+    def set(self, path: ZkPath, data: Any, version: ZkVersion) -> Stat:
         """The version grows even if the data stay the same."""
         refuse_path("set", path)
         node = self.find_version("set", path, version)
@@ -375,7 +377,7 @@ class Transaction:
         self.changes.append((EventType.NodeDataChanged, path))
         return stat_of(changed)
 
-    def delete(self, path: Path, version: ZkVersion = ANY_VERSION) -> None:
+    def delete(self, path: ZkPath, version: ZkVersion = ANY_VERSION) -> None:
         """Guards in the server's order: path, presence, version, children."""
         refuse_path("delete", path)
         node = self.find_version("delete", path, version)
@@ -387,7 +389,7 @@ class Transaction:
             self.sessions[node.owner] -= {path}
         self.changes.append((EventType.NodeDeleted, path))
 
-    def check(self, path: Path, version: ZkVersion) -> None:
+    def check(self, path: ZkPath, version: ZkVersion) -> None:
         """A guard without an effect."""
         refuse_path("check", path)
         self.find_version("check", path, version)
@@ -399,25 +401,25 @@ class Transaction:
 
     # what the operations are made of
 
-    def find(self, operation: str, path: Path, wanted: Path) -> Node:
+    def find(self, operation: str, path: ZkPath, wanted: ZkPath) -> Node:
         """The node that is wanted for an operation on `path`: this one itself, or its parent."""
         if wanted not in self.nodes:
             missing = "no such node" if wanted == path else f"its parent {wanted} does not exist"
             raise NoNode(f"{operation} {path}: {missing}")
         return self.nodes[wanted]
 
-    def find_version(self, operation: str, path: Path, version: ZkVersion) -> Node:
+    def find_version(self, operation: str, path: ZkPath, version: ZkVersion) -> Node:
         """The node, if it is at the expected version."""
         node = self.find(operation, path, path)
         if version != ANY_VERSION and node.version != version:
             raise BadVersion(f"{operation} {path}: expected version {version}, it is at {node.version}")
         return node
 
-    def numbered(self, path: Path, parent: Node) -> Path:
+    def numbered(self, path: ZkPath, parent: Node) -> ZkPath:
         """A sequential node's name ends in the number of children created here before it, of any name."""
         return f"{path}{parent.created:010d}"
 
-    def adopt(self, above: Path, path: Path) -> None:
+    def adopt(self, above: ZkPath, path: ZkPath) -> None:
         """A child has come. Only pzxid and the children's counters of its parent notice."""
         parent = self.nodes[above]
         name = path.rpartition("/")[2]
@@ -425,7 +427,7 @@ class Transaction:
             children=parent.children | {name}, created=parent.created + 1, pzxid=self.zxid
         )
 
-    def orphan(self, above: Path, path: Path) -> None:
+    def orphan(self, above: ZkPath, path: ZkPath) -> None:
         """A child has gone. The number it was created under is not given out again."""
         parent = self.nodes[above]
         name = path.rpartition("/")[2]

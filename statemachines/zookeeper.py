@@ -51,13 +51,13 @@ from statemachines.znode import (
     NoNode,
     NotEmpty,
     Operation,
-    Path,
-    Result,
+    OpResult,
     SessionExpired,
     SessionId,
     SetData,
     Stat,
     Transaction,
+    ZkPath,
     ZkVersion,
     ZooKeeperError,
     Zxid,
@@ -87,7 +87,7 @@ __all__ = [
     "NodeExists",
     "NotEmpty",
     "Operation",
-    "Result",
+    "OpResult",
     "SessionId",
     "SessionExpired",
     "SetData",
@@ -114,7 +114,7 @@ class Event(NamedTuple):
     """
 
     type: EventType
-    path: Path
+    path: ZkPath
     zxid: Zxid = 0
 
 
@@ -135,19 +135,19 @@ class ZooKeeperState(Protocol):
     """What a ZooKeeper knows, as six variables. Values are immutable and replaced as a whole."""
 
     @property
-    def nodes(self) -> MutableMapping[Path, Node]:
+    def nodes(self) -> MutableMapping[ZkPath, Node]:
         """Znodes by full path, the root's too."""
 
     @property
-    def sessions(self) -> MutableMapping[SessionId, frozenset[Path]]:
+    def sessions(self) -> MutableMapping[SessionId, frozenset[ZkPath]]:
         """Live sessions, with the paths of their ephemerals."""
 
     @property
-    def data_watches(self) -> MutableMapping[Path, frozenset[SessionId]]:
+    def data_watches(self) -> MutableMapping[ZkPath, frozenset[SessionId]]:
         """Who watches a node's presence and data. Total."""
 
     @property
-    def child_watches(self) -> MutableMapping[Path, frozenset[SessionId]]:
+    def child_watches(self) -> MutableMapping[ZkPath, frozenset[SessionId]]:
         """Who watches a node's children. Total."""
 
     @property
@@ -175,7 +175,7 @@ class TotalDict(dict[K, V]):
             self.pop(key, None)
 
 
-def _nobody() -> MutableMapping[Path, frozenset[SessionId]]:
+def _nobody() -> MutableMapping[ZkPath, frozenset[SessionId]]:
     return TotalDict(frozenset())
 
 
@@ -187,10 +187,10 @@ def _nothing() -> MutableMapping[SessionId, tuple[Event, ...]]:
 class InMemoryState:
     """The state over dicts: at first a lone root and no session."""
 
-    nodes: MutableMapping[Path, Node] = field(default_factory=lambda: {"/": Node()})
-    sessions: MutableMapping[SessionId, frozenset[Path]] = field(default_factory=dict)
-    data_watches: MutableMapping[Path, frozenset[SessionId]] = field(default_factory=_nobody)
-    child_watches: MutableMapping[Path, frozenset[SessionId]] = field(default_factory=_nobody)
+    nodes: MutableMapping[ZkPath, Node] = field(default_factory=lambda: {"/": Node()})
+    sessions: MutableMapping[SessionId, frozenset[ZkPath]] = field(default_factory=dict)
+    data_watches: MutableMapping[ZkPath, frozenset[SessionId]] = field(default_factory=_nobody)
+    child_watches: MutableMapping[ZkPath, frozenset[SessionId]] = field(default_factory=_nobody)
     events: MutableMapping[SessionId, tuple[Event, ...]] = field(default_factory=_nothing)
     zxid: Zxid = 0
 
@@ -204,11 +204,11 @@ class Fires(NamedTuple):
     """A change of a node tells those who watch `node(path)` in `table` an event of this type."""
 
     table: WatchTable
-    node: Callable[[Path], Path]
+    node: Callable[[ZkPath], ZkPath]
     type: EventType
 
 
-def itself(path: Path) -> Path:
+def itself(path: ZkPath) -> ZkPath:
     """The changed node."""
     return path
 
@@ -273,11 +273,11 @@ class ZooKeeper:
         self.state.sessions[session] = frozenset()
         self.state.events[session] = ()
 
-    def close(self, session: SessionId, order: Sequence[Path] | None = None) -> None:
+    def close(self, session: SessionId, order: Sequence[ZkPath] | None = None) -> None:
         """The client ends its session, as in `expire`, and hears all events of its own watches."""
         self._end("close", session, order, seen=None)
 
-    def expire(self, session: SessionId, order: Sequence[Path] | None = None, seen: int = 0) -> None:
+    def expire(self, session: SessionId, order: Sequence[ZkPath] | None = None, seen: int = 0) -> None:
         """The server ends a session: one transaction deletes its ephemerals, then its watches go.
 
         The ephemerals go in the given order, else sorted; a real server's is that of a hash set, so any order
@@ -301,9 +301,9 @@ class ZooKeeper:
         self,
         session: SessionId,
         seen_zxid: Zxid,
-        data: Sequence[Path] = (),
-        exist: Sequence[Path] = (),
-        child: Sequence[Path] = (),
+        data: Sequence[ZkPath] = (),
+        exist: Sequence[ZkPath] = (),
+        child: Sequence[ZkPath] = (),
     ) -> None:
         """A client is back, and tells which watches it has and which zxid it saw last.
 
@@ -339,7 +339,7 @@ class ZooKeeper:
 
     # reads
 
-    def exists(self, session: SessionId | None, path: Path, watch: bool = False) -> Stat | None:
+    def exists(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> Stat | None:
         """The node's stat, None if there is no node. The watch is armed in either case.
 
         Raises BadArguments for a path with a null character.
@@ -349,12 +349,12 @@ class ZooKeeper:
             self._arm("data_watches", path, session)
         return stat_of(self.state.nodes[path]) if path in self.state.nodes else None
 
-    def get(self, session: SessionId | None, path: Path, watch: bool = False) -> tuple[Any, Stat]:
+    def get(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> tuple[Any, Stat]:
         """The node's data and stat. Raises NoNode, and then arms nothing."""
         node = self._read("get", session, path, "data_watches" if watch else None)
         return node.data, stat_of(node)
 
-    def children(self, session: SessionId | None, path: Path, watch: bool = False) -> tuple[frozenset[str], Stat]:
+    def children(self, session: SessionId | None, path: ZkPath, watch: bool = False) -> tuple[frozenset[str], Stat]:
         """The names of the node's children, and its stat. Raises NoNode, and then arms nothing.
 
         Names have no order: a server's answer is neither sorted nor in order of creation.
@@ -367,7 +367,7 @@ class ZooKeeper:
     def create(
         self,
         session: SessionId | None,
-        path: Path,
+        path: ZkPath,
         data: Any = None,
         *,
         ephemeral: bool = False,
@@ -383,14 +383,14 @@ class ZooKeeper:
         self._commit(transaction)
         return created
 
-    def set(self, session: SessionId | None, path: Path, data: Any, version: ZkVersion = ANY_VERSION) -> Stat:
+    def set(self, session: SessionId | None, path: ZkPath, data: Any, version: ZkVersion = ANY_VERSION) -> Stat:
         """Replace a node's data. Raises, the first that applies: BadArguments, NoNode, BadVersion."""
         transaction = self._begin("set", session)
         stat = transaction.set(path, data, version)
         self._commit(transaction)
         return stat
 
-    def delete(self, session: SessionId | None, path: Path, version: ZkVersion = ANY_VERSION) -> None:
+    def delete(self, session: SessionId | None, path: ZkPath, version: ZkVersion = ANY_VERSION) -> None:
         """Delete a node, whoever owns it.
 
         Raises, the first that applies: BadArguments, NoNode, BadVersion, NotEmpty.
@@ -399,7 +399,7 @@ class ZooKeeper:
         transaction.delete(path, version)
         self._commit(transaction)
 
-    def multi(self, session: SessionId | None, operations: Iterable[Operation]) -> tuple[Result | Code, ...]:
+    def multi(self, session: SessionId | None, operations: Iterable[Operation]) -> tuple[OpResult | Code, ...]:
         """All of the operations, each seeing what those before it did, or none of them.
 
         The answer has a place for each operation: its own result (a Created, a Stat, None for a delete or a
@@ -409,7 +409,7 @@ class ZooKeeper:
         operations = tuple(operations)
         ephemeral = any(isinstance(operation, Create) and operation.ephemeral for operation in operations)
         transaction = self._begin("multi", session, ephemeral)
-        results: list[Result] = []
+        results: list[OpResult] = []
         try:
             for operation in operations:
                 results.append(transaction.apply(session, operation))  # noqa: PERF401 - how far it got counts
@@ -444,7 +444,7 @@ class ZooKeeper:
         for session, event in self._fired(transaction):
             self._deliver(session, event)
 
-    def _end(self, request: str, session: SessionId, order: Sequence[Path] | None, seen: int | None) -> None:
+    def _end(self, request: str, session: SessionId, order: Sequence[ZkPath] | None, seen: int | None) -> None:
         """End a session; it hears the first `seen` of its own events, None for all."""
         self._require(request, session, owner=True)
         owned = sorted(self.state.sessions[session])
@@ -466,13 +466,13 @@ class ZooKeeper:
         self._forget_watches(session)
         del self.state.sessions[session]
 
-    def _asked(self, request: str, session: SessionId | None, path: Path, watch: bool) -> Path:
+    def _asked(self, request: str, session: SessionId | None, path: ZkPath, watch: bool) -> ZkPath:
         """The path that is read: no path at all is the root's, to a server."""
         self._require(request, session, owner=watch)
         refuse_path(request, path)
         return path or "/"
 
-    def _read(self, request: str, session: SessionId | None, path: Path, watch: WatchTable | None) -> Node:
+    def _read(self, request: str, session: SessionId | None, path: ZkPath, watch: WatchTable | None) -> Node:
         """A node that must exist, watched from now on if a table is named."""
         path = self._asked(request, session, path, watch is not None)
         if path not in self.state.nodes:
@@ -483,13 +483,13 @@ class ZooKeeper:
 
     # watches
 
-    def _watches(self, table: WatchTable) -> MutableMapping[Path, frozenset[SessionId]]:
+    def _watches(self, table: WatchTable) -> MutableMapping[ZkPath, frozenset[SessionId]]:
         return self.state.data_watches if table == "data_watches" else self.state.child_watches
 
-    def _arm(self, table: WatchTable, path: Path, session: SessionId) -> None:
+    def _arm(self, table: WatchTable, path: ZkPath, session: SessionId) -> None:
         self._watches(table)[path] |= {session}
 
-    def _disarm(self, table: WatchTable, path: Path) -> list[SessionId]:
+    def _disarm(self, table: WatchTable, path: ZkPath) -> list[SessionId]:
         """Those who watch. They do so no longer: a watch fires once."""
         watches = self._watches(table)
         watchers = sorted(watches[path])
@@ -514,7 +514,7 @@ class ZooKeeper:
             for path in tuple(watches):
                 watches[path] -= {session}
 
-    def _catch_up(self, session: SessionId, seen_zxid: Zxid, missed: Missed, paths: Sequence[Path]) -> None:
+    def _catch_up(self, session: SessionId, seen_zxid: Zxid, missed: Missed, paths: Sequence[ZkPath]) -> None:
         """Tell or arm, path by path."""
         for path in paths:
             event = self._missed(missed, path, seen_zxid)
@@ -523,7 +523,7 @@ class ZooKeeper:
             else:
                 self._deliver(session, Event(event, path, self.state.zxid))
 
-    def _missed(self, missed: Missed, path: Path, seen_zxid: Zxid) -> EventType | None:
+    def _missed(self, missed: Missed, path: ZkPath, seen_zxid: Zxid) -> EventType | None:
         """What a client is told of this path, if it has seen all up to this zxid."""
         if path not in self.state.nodes:
             return missed.if_missing
@@ -531,6 +531,6 @@ class ZooKeeper:
             return missed.if_changed
         return None
 
-    def _changed(self, path: Path, since: Literal["mzxid", "pzxid"], seen_zxid: Zxid) -> bool:
+    def _changed(self, path: ZkPath, since: Literal["mzxid", "pzxid"], seen_zxid: Zxid) -> bool:
         """Whether an existing node has changed since this zxid."""
         return bool(getattr(self.state.nodes[path], since) > seen_zxid)

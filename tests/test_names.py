@@ -13,11 +13,6 @@ PACKAGES = ("election", "statemachines", "spec")
 TWICE = {
     "Box": "a node of a picture: statemachines.controller_diagram and statemachines.drawing",
     "Layout": "where cells of a state lie: spec.language.state; where nodes of a picture lie: statemachines.drawing",
-    "Partition": "an argument of election.rebalance; what spec.systems.replication knows of a partition",
-    "PartitionState": "a state of the table statemachines.partition; what statemachines.controller writes of it",
-    "Path": "a run of a model: spec.checking.paths; that of a znode: statemachines.znode",
-    "Result": "of a check: spec.checking.result; of an operation: statemachines.znode",
-    "State": "of a specification: spec.language.state; of a transition table: statemachines.table",
 }
 """Names that two modules still define, until the machines and systems have names of their own for them."""
 

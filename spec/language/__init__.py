@@ -54,6 +54,7 @@ from spec.language.part import Part, part
 from spec.language.sizes import Partial, Size, Total, at_most
 from spec.language.specification import Specification
 from spec.language.state import State
+from spec.language.switches import switches
 from spec.language.symmetry import either, every, interchangeable, part_of
 from spec.language.words import (
     Step,
@@ -119,6 +120,7 @@ __all__ = [
     "sometimes",
     "subset_of",
     "switch",
+    "switches",
     "transition_invariant",
     "tuple_of",
     "variable",

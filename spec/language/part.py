@@ -290,12 +290,18 @@ class Part(Generic[S], metaclass=_Body):
         found: dict[str, tuple[str, Domain[Any] | MappingDomain]] = {}
         for name, member in self.states.members().items():
             if not isinstance(member, Declared):
-                found |= {f"{name}.{each}": of for each, of in self.parts[name].variables.items()}
+                found |= {f"{name}.{each}": of for each, of in self._variables_of(name).items()}
             elif member.when is None or member.when(self):
                 found[name] = member.doc, self._laid_out(name, member)
         for name, function, _ in self._of_kind("variable"):
             found[name] = inspect.getdoc(function) or "", self._domain_of(name)
         return found
+
+    def _variables_of(self, name: str) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
+        try:
+            return self.parts[name].variables
+        except SpecificationError as wrong:
+            raise SpecificationError(f"part {name}: {wrong}") from None
 
     def _laid_out(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
         """As its type has it, or what is said there of the whole or, key by key, of a mapping's values."""

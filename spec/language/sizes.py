@@ -157,6 +157,8 @@ class Sizes:
     def _sized(self, type_: Any, size: Size) -> Domain[Any]:
         """A domain of this size, which says how long tuples get, or is a domain already."""
         if not isinstance(size, AtMost):
+            if type_ is Any:
+                return as_domain(size)
             with _in(f"the size of {name_of(type_)}"):
                 return as_domain(size)
         plain = get_args(type_)[0] if get_origin(type_) is Annotated else type_

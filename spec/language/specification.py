@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
 from spec.language.part import Part, S, sentence_of
+from spec.language.switches import Switches
 from spec.language.words import Constant, kind_of, plain
 
 
@@ -45,6 +46,9 @@ class Specification(Part[S]):
         super().__init_subclass__()
         if not (cls.__dict__.get("name") or (fixed and cls.name)):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+        of_design = [value.releases for value in vars(cls).values() if isinstance(value, Switches)]
+        if of_design and "releases" not in vars(cls):
+            cls.releases = of_design[-1]
         cls._head = fixed
         cls._fixed = {name: value for base in reversed(cls.__mro__) for name, value in _head_of(base).items()}
         known = cls.constants()
@@ -142,7 +146,11 @@ class Specification(Part[S]):
         """The constants and switches, in the order of their declaration."""
         found: dict[str, Constant] = {}
         for base in reversed(cls.__mro__):
-            found |= {name: value for name, value in vars(base).items() if isinstance(value, Constant)}
+            for name, value in vars(base).items():
+                if isinstance(value, Constant):
+                    found[name] = value
+                elif isinstance(value, Switches):
+                    found |= value.constants
         return found
 
     @property

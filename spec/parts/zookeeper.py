@@ -42,21 +42,21 @@ from spec.language import (
     variable,
     view,
 )
-from statemachines.znode import Created, Node, Path, Pending, SessionId, Transaction, Zxid, parent_of, stat_of
+from statemachines.znode import Created, Node, Pending, SessionId, Transaction, ZkPath, Zxid, parent_of, stat_of
 from statemachines.zookeeper import Event, EventType, WatchTable, ZooKeeper, ZooKeeperState
 
 __all__ = ["Ensemble", "Servers", "Znodes", "ZooKeeperPart"]
 
-DataPath = Annotated[Path, "a path whose data are watched"]
+DataPath = Annotated[ZkPath, "a path whose data are watched"]
 """A path at which clients watch whether there is a node, and its data."""
 
-ParentPath = Annotated[Path, "a path whose children are watched"]
+ParentPath = Annotated[ZkPath, "a path whose children are watched"]
 """A path at which clients watch which children there are."""
 
-WatchedPath = Annotated[Path, "a path that is watched"]
+WatchedPath = Annotated[ZkPath, "a path that is watched"]
 """Either of them."""
 
-CountedPath = Annotated[Path, "a path whose nodes are counted"]
+CountedPath = Annotated[ZkPath, "a path whose nodes are counted"]
 """A path at which each node is told from the one before."""
 
 EVER = -1
@@ -66,9 +66,11 @@ EVER = -1
 class Numbered(Transaction):
     """A transaction that numbers the nodes created at a path; the numbers grow as their czxids would."""
 
-    created: Pending[Path, int]
+    created: Pending[ZkPath, int]
 
-    def create(self, session: SessionId | None, path: Path, data: Any, ephemeral: bool, sequential: bool) -> Created:
+    def create(
+        self, session: SessionId | None, path: ZkPath, data: Any, ephemeral: bool, sequential: bool
+    ) -> Created:
         """As ever, but for the number, where nodes are counted."""
         answer = super().create(session, path, data, ephemeral, sequential)
         if path not in self.created:
@@ -101,7 +103,7 @@ class Servers(ZooKeeper):
         self,
         state: ZooKeeperState | None = None,
         outliving: bool = False,
-        created: MutableMapping[Path, int] | None = None,
+        created: MutableMapping[ZkPath, int] | None = None,
     ) -> None:
         super().__init__(state)
         self.outliving, self.created = outliving, {} if created is None else created
@@ -114,10 +116,10 @@ class Servers(ZooKeeper):
         child = [event.path for event in missed if event.type is EventType.NodeChildrenChanged]
         self.set_watches(session, EVER, data, exist, child)
 
-    def _changed(self, path: Path, since: str, seen_zxid: Zxid) -> bool:
+    def _changed(self, path: ZkPath, since: str, seen_zxid: Zxid) -> bool:
         return True
 
-    def _disarm(self, table: WatchTable, path: Path) -> list[SessionId]:
+    def _disarm(self, table: WatchTable, path: ZkPath) -> list[SessionId]:
         watches = self._watches(table)
         if path not in watches:  # no client watches there
             return []
@@ -153,7 +155,7 @@ class Znodes:
         created: how often one may be created, in place of whose czxid it is counted; 0: they are not told apart.
     """
 
-    paths: Domain[Path] | Path
+    paths: Domain[ZkPath] | ZkPath
     data: Size = (None,)
     version: Size = (0,)
     children: Size | None = None
@@ -162,7 +164,7 @@ class Znodes:
     created: int = 0
 
     @cached_property
-    def domain(self) -> Domain[Path]:
+    def domain(self) -> Domain[ZkPath]:
         """The paths as a domain."""
         return one_of(self.paths) if isinstance(self.paths, str) else self.paths
 
@@ -170,10 +172,10 @@ class Znodes:
 class Ensemble(State):
     """What ZooKeeper's servers hold."""
 
-    nodes: Partial[Path, Node] = variable(
+    nodes: Partial[ZkPath, Node] = variable(
         "The znodes by path. Left out: zxids, counters of children.", of=lambda self, path: self.node_at(path)
     )
-    sessions: Partial[SessionId, frozenset[Path]] = variable(
+    sessions: Partial[SessionId, frozenset[ZkPath]] = variable(
         "The sessions that the servers keep alive, with their ephemerals.",
         of=lambda self, session: subset_of(self.ephemerals_of(session)),
     )
@@ -215,13 +217,13 @@ class ZooKeeperPart(Part[Ensemble]):
 
     sessions: Domain[SessionId]
     znodes: Collection[Znodes]
-    owns: Callable[[Any, Path], bool]
+    owns: Callable[[Any, ZkPath], bool]
     inbox: int
     told: Collection[EventType] = tuple(EventType)
     expiries: bool = True
     disconnections: bool = False
     outliving: bool = False
-    together: Mapping[Path, Path] = field(default_factory=dict)
+    together: Mapping[ZkPath, ZkPath] = field(default_factory=dict)
     implementation: type[Servers] = Servers
 
     def sizes(self) -> Mapping[Any, Size]:
@@ -231,7 +233,7 @@ class ZooKeeperPart(Part[Ensemble]):
         watched = either(*dict.fromkeys([*data_watched, *child_watched]))
         return {
             SessionId: self.sessions,
-            Path: self.paths,
+            ZkPath: self.paths,
             DataPath: either(*data_watched),
             ParentPath: either(*child_watched),
             WatchedPath: watched,
@@ -245,7 +247,7 @@ class ZooKeeperPart(Part[Ensemble]):
     # How large it is.
 
     @cached_property
-    def paths(self) -> Domain[Path]:
+    def paths(self) -> Domain[ZkPath]:
         """Where there may be znodes."""
         return either(*(each.domain for each in self.znodes))
 
@@ -255,14 +257,14 @@ class ZooKeeperPart(Part[Ensemble]):
         return any(each.created for each in self.znodes)
 
     @cached_property
-    def _znodes(self) -> Mapping[Path, Znodes]:
+    def _znodes(self) -> Mapping[ZkPath, Znodes]:
         return {path: each for each in self.znodes for path in each.domain}
 
-    def at(self, path: Path) -> Znodes:
+    def at(self, path: ZkPath) -> Znodes:
         """What there may be at a path."""
         return self._znodes[path]
 
-    def node_at(self, path: Path) -> Domain[Node]:
+    def node_at(self, path: ZkPath) -> Domain[Node]:
         """Every node that there may be at a path."""
         its, owners = self.at(path), [each for each in self.sessions if self.owns(each, path)]
         childless = all(path != parent_of(other) for other in self.paths if other != path)
@@ -279,15 +281,15 @@ class ZooKeeperPart(Part[Ensemble]):
             pzxid=nobody_asks,
         )
 
-    def ephemerals_of(self, session: SessionId) -> Domain[Path]:
+    def ephemerals_of(self, session: SessionId) -> Domain[ZkPath]:
         """Every node that a session may own."""
         return part_of(self.paths, *(path for path in self.paths if self.owns(session, path)))
 
     @cached_property
-    def told_of(self) -> Mapping[Path, Collection[tuple[WatchTable, Path]]]:
+    def told_of(self) -> Mapping[ZkPath, Collection[tuple[WatchTable, ZkPath]]]:
         """Of each path, the watches that tell that a node there has gone."""
 
-        def tell(path: Path) -> Iterator[tuple[WatchTable, Path]]:
+        def tell(path: ZkPath) -> Iterator[tuple[WatchTable, ZkPath]]:
             if self.at(path).data_watched:
                 yield "data_watches", path
             if self.at(path).child_watched:
@@ -370,7 +372,7 @@ class ZooKeeperPart(Part[Ensemble]):
         ),
         when=lambda self: self.outliving,
     )
-    def delete_at_last(self, s: Ensemble, path: Path) -> None:
+    def delete_at_last(self, s: Ensemble, path: ZkPath) -> None:
         """The servers delete what a session that has ended owned."""
         require(path in s.nodes and s.nodes[path].owner not in s.sessions)
         self.servers(s).delete(None, path)
@@ -383,7 +385,7 @@ class ZooKeeperPart(Part[Ensemble]):
         return all(node.owner is None or node.owner in s.sessions for node in s.nodes.values())
 
     @transition_invariant
-    def version_step(self, before: Ensemble, step: Step, after: Ensemble, path: Path) -> bool:
+    def version_step(self, before: Ensemble, step: Step, after: Ensemble, path: ZkPath) -> bool:
         """Z2: data change only with the version, and the version by one; a new node starts at 0."""
         old, new = before.nodes.get(path), after.nodes.get(path)
         if new is None or new == old:
@@ -411,7 +413,7 @@ class ZooKeeperPart(Part[Ensemble]):
         old, new = ([event.path for event in s.events[session]].count(path) for s in (before, after))
         return new <= old or new - old <= len(self.armed(before, session, path) - self.armed(after, session, path))
 
-    def armed(self, s: Ensemble, session: SessionId, path: Path) -> set[WatchTable]:
+    def armed(self, s: Ensemble, session: SessionId, path: ZkPath) -> set[WatchTable]:
         """In which tables a session watches a path."""
         tables: dict[WatchTable, Total[Any, frozenset[SessionId]]] = {
             "data_watches": s.data_watches,
@@ -427,7 +429,7 @@ class ZooKeeperPart(Part[Ensemble]):
         return f"the client of {session} has no connection to ZooKeeper" if session in s.away else ""
 
     @view(when=lambda self: self.outliving)
-    def left_behind(self, s: Ensemble, path: Path) -> str:
+    def left_behind(self, s: Ensemble, path: ZkPath) -> str:
         """A node whose session has ended."""
         if path not in s.nodes or s.nodes[path].owner in (None, *s.sessions):
             return ""

@@ -25,13 +25,13 @@ from spec.language import (
     sequence_of,
     sometimes,
     subset_of,
-    switch,
+    switches,
     transition_invariant,
     variable,
     view,
 )
 from spec.parts.zookeeper import Znodes, ZooKeeperPart
-from spec.releases import RELEASES, since
+from spec.releases import RELEASES
 from spec.systems.controller_election import (
     PARTITION_STATE,
     Cluster,
@@ -96,40 +96,12 @@ def is_contested(self: ControllerLife) -> bool:
     return self.elections > 1 and self.brokers > 1
 
 
-CLIENTS = since(
-    {
-        "0.10.1": {"reinit_only_if_dead": True},
-        "2.8": {"reinit_only_if_dead": False},
-        "3.1": {"reinit_only_if_dead": True},
-    }
-)
-"""What differs in a release besides the design of its controller. [KAFKA-13461]"""
-
-
-def switches_of(release: str) -> dict[str, Any]:
-    """The valuation of a release."""
-    its = design_of(release)
-    return {
-        "threads": its.threads.name,
-        "listener_guard": its.listener_guard,
-        "skip_if_self": its.skip_if_self,
-        "epoch_update": its.election.name,
-        "fence_zk": its.fenced,
-        "ephemeral_owner_check": its.owner_check,
-        "broker_epoch": its.broker_epochs,
-        "ghost_check": its.ghost_check,
-        "resign_on_move": its.resign_on_move,
-        "elect_if_none": its.elect_if_none,
-        **CLIENTS[release],
-    }
-
-
 class ClusterAtWork(Cluster):
     """Brokers that do a controller's work, and one that gets the controllers' requests."""
 
     held_over: frozenset[BrokerId] = variable(
         "Who is controller in another session than that in which it was elected: a history.",
-        of=lambda self: subset_of(self.domain_of(BrokerId) if self.threads != "barrier" else ()),
+        of=lambda self: subset_of(self.domain_of(BrokerId) if self.design.threads is not Threads.barrier else ()),
     )
     requests: frozenset[ControllerEpoch] = variable(
         "The controller epochs of the requests that are on their way to a broker, in no order.",
@@ -157,8 +129,6 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     name = "controller"
     leaves_out = "topics, replicas, what of a failover touches none of the variables, threads beside ZkEventThread"
-    releases = {release: switches_of(release) for release in RELEASES}
-    """What is proposed is off in all of them."""
 
     brokers: int = constant(2, "Brokers that compete.", at_least=1, at_most=3)
     waiting: int = constant(8, "Bound: how many events may wait at a broker.", at_least=5, at_most=12)
@@ -179,60 +149,19 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         False, "A fault of the servers: what an ended session owned goes later (ZOOKEEPER-2985)."
     )
 
-    threads: str = switch(
-        "barrier",
-        "Who handles what a broker is told: listeners under one lock (0.10), a queue of what ZkEventThread read "
-        "(0.11), or a queue that a new session waits for, and all is read when it is handled (1.1, KAFKA-5642).",
-        among=[threads.name for threads in Threads],
-    )
-    listener_guard: bool = switch(
-        True, "A listener asks whether the broker is controller still (0.10.2, KAFKA-4447; 0.10.1 did not)."
-    )
-    skip_if_self: bool = switch(
-        True, "In 0.10, a new session changes nothing for whom /controller names (0.10.2, KAFKA-4229)."
-    )
-    reinit_only_if_dead: bool = switch(
-        True, "A client that fails to authenticate begins anew only if its session has ended (3.0.1, KAFKA-13461)."
-    )
-    ephemeral_owner_check: bool = switch(
-        True, "A broker deletes the registration that an older session of its own left (2.2, KAFKA-7165)."
-    )
-    broker_epoch: bool = switch(
-        True, "A broker is told from its predecessor by the zxid of its registration (2.2, KAFKA-7235)."
-    )
-    ghost_check: bool = switch(
-        False,
-        "A /controller that an older session of the broker left does not make it controller (KAFKA-13407, open).",
-    )
-    resign_on_move: bool = switch(
-        False,
-        "Whoever reads, in elect or triggerControllerMove, that it is controller no longer resigns (proposed here).",
-    )
-
-    elect_if_none: bool = switch(
-        False,
-        "Who asks whether it is controller still, and reads that nobody is, stands for election (proposed here).",
-    )
+    chosen: Design = switches(Design, {release: design_of(release) for release in RELEASES})
 
     @cached_property
     def design(self) -> Design:
-        """How the controller of this release does it."""
-        election, threads = Election[self.epoch_update], Threads[self.threads]
-        like = "2.1" if election is Election.multi else "1.1" if threads is Threads.barrier else "1.0"
-        return Design(
-            election,
-            threads,
-            fenced=self.fence_zk,
-            failover=requests(failover(like)),
+        """How the controller of this release does it, without what nothing here can make it do."""
+        its = self.chosen
+        older = "1.1" if its.threads is Threads.barrier else "1.0"
+        return its._replace(
+            failover=requests(failover("2.1" if its.epoch_update is Election.multi else older)),
             state=PARTITION_STATE,
             looks_again=True,
-            skip_if_self=self.skip_if_self,
-            listener_guard=self.listener_guard,
-            owner_check=self.ephemeral_owner_check and self.ephemeral_outlives_session,
-            broker_epochs=self.broker_epoch and self.registrations > 0,
-            ghost_check=self.ghost_check,
-            resign_on_move=self.resign_on_move,
-            elect_if_none=self.elect_if_none,
+            ephemeral_owner_check=its.ephemeral_owner_check and self.ephemeral_outlives_session,
+            broker_epoch=its.broker_epoch and self.registrations > 0,
         )
 
     # How large it is.
@@ -241,7 +170,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def told(self) -> Collection[ControllerEvent]:
         """What a broker may have to handle; until 0.10 the listeners themselves."""
         isr = [ControllerEvent.IsrChangeNotification] if self.isr_changes else []
-        if self.threads == "lock":
+        if self.design.threads is Threads.lock:
             return [*LISTENERS, *isr]
         return [ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange, *isr]
 
@@ -252,21 +181,21 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     def sizes(self) -> Mapping[Any, Size]:
         """Of what a controller knows, all that there is in this release."""
-        given, beside = super().sizes(), self.threads == "queue"
+        given, beside = super().sizes(), self.design.threads is Threads.queue
         brokers, posted = given[BrokerId], record(Queued, event=LISTENERS, controller=(None,))
         names = every(name_of, broker=brokers)
         epochs = every(LiveBroker, name=names, epoch=range(1, self.registrations + 1))
         return {
             **given,
-            BrokerEpoch: integers(0, self.registrations if self.design.broker_epochs else 0),
+            BrokerEpoch: integers(0, self.registrations if self.design.broker_epoch else 0),
             Queued.controller: optional(brokers) if beside else (None,),
             Controller.listening: listening(self.design),
             Controller.posted: sequence_of(posted, longest=self.waiting) if beside else ((),),
-            Controller.registration: optional(given[Session]) if self.design.owner_check else (None,),
-            Controller.broker_epoch: integers(0, self.registrations if self.design.broker_epochs else 0),
+            Controller.registration: optional(given[Session]) if self.design.ephemeral_owner_check else (None,),
+            Controller.broker_epoch: integers(0, self.registrations if self.design.broker_epoch else 0),
             Controller.listens: (False, True),
             Controller.started: (False, True),
-            Controller.live: subset_of(epochs if self.design.broker_epochs else names),
+            Controller.live: subset_of(epochs if self.design.broker_epoch else names),
             Controller.cached: optional(integers(0, self.updates)),
         }
 
@@ -294,7 +223,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             expiries=self.expiries,
             disconnections=self.disconnections,
             outliving=self.ephemeral_outlives_session,
-            together={CONTROLLER: CONTROLLER_EPOCH} if self.epoch_update == "multi" else {},
+            together={CONTROLLER: CONTROLLER_EPOCH} if self.design.epoch_update is Election.multi else {},
             implementation=self.servers,
         )
 
@@ -318,7 +247,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     @action(when=lambda self: self.expiries)
     def learn_of_expiry(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A client reconnects, and is told that its session has ended. Since 1.1 an idle broker; until 1.0 any."""
-        if self.threads == "barrier":
+        if self.design.threads is Threads.barrier:
             super().learn_of_expiry(s, broker)
             return
         me = s.controllers[broker]
@@ -329,14 +258,14 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         if me.active or me.listens:
             s.held_over |= {broker}
 
-    @action(when=lambda self: self.threads == "barrier" and not self.reinit_only_if_dead)
+    @action(when=lambda self: self.design.threads is Threads.barrier and not self.design.reinit_only_if_dead)
     def fail_authentication(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """An idle broker's client fails to authenticate, and begins anew, while its session lives on."""
         me = s.controllers[broker]
         require(me.doing == IDLE and me.session in s.zk.sessions and self.connected(s, broker))
         s.controllers[broker] = self.controller(s, broker).begin_anew(me)
 
-    @action(when=lambda self: self.threads != "barrier")
+    @action(when=lambda self: self.design.threads is not Threads.barrier)
     def deliver_event(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """What its watches have to tell reaches a broker; it then stays, even if its session ends."""
         me = s.controllers[broker]
@@ -345,11 +274,11 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     def hears(self, s: ClusterAtWork, broker: BrokerId) -> Controller:
         """What it knows when it turns to an event: until 1.0, and without a connection, nothing arrives with that."""
-        if self.connected(s, broker) and self.threads == "barrier":
+        if self.connected(s, broker) and self.design.threads is Threads.barrier:
             return super().hears(s, broker)
         return s.controllers[broker]
 
-    @action(when=lambda self: self.threads == "queue")
+    @action(when=lambda self: self.design.threads is Threads.queue)
     def listen(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """ZkEventThread reads for a listener, and puts an event into the controller's queue."""
         me = s.controllers[broker]
@@ -388,13 +317,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def steps(self) -> list[Do]:
         """The requests that brokers make: those on their agendas, but for what nothing here makes them ask."""
         again = self.crashes and self.sessions_per_broker > 1
-        renewed = self.threads != "barrier" or not self.reinit_only_if_dead
+        renewed = self.design.threads is not Threads.barrier or not self.design.reinit_only_if_dead
         needed = {
             Do.CheckRegistration: self.lost_replies or again or renewed or self.ephemeral_outlives_session,
             Do.CheckController: self.lost_replies or self.brokers > 1,
             Do.CheckEpoch: self.lost_replies,
             Do.MoveController: self.failures,
-            Do.DeleteController: self.failures or self.epoch_update == "cas_checked",
+            Do.DeleteController: self.failures or self.design.epoch_update is Election.cas_checked,
         }
         return [do for do in super().steps if needed.get(do, True)]
 
@@ -410,7 +339,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """The broker makes its next request, which is this one, and acts on the answer, unless that is lost."""
         bound(self.within_bounds(s, broker, do))
         me = s.controllers[broker]
-        beside = self.threads == "queue" and do in REGISTERS
+        beside = self.design.threads is Threads.queue and do in REGISTERS
         me = me.beside() if beside else me
         require(me.about_to(do) and self.connected(s, broker))
         its = self.controller(s, broker)
@@ -419,7 +348,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             say("it is done, and the broker does not hear of it")
             self.zk.loses_connection(s.zk, me.session)
             return
-        if self.threads != "barrier" and do not in CREATES | REGISTERS:
+        if self.design.threads is not Threads.barrier and do not in CREATES | REGISTERS:
             require(me.session in s.zk.sessions)  # it is repeated in the next one
         answer = its.step(do)(me)
         say(answer.said)
@@ -559,7 +488,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         if not self.quiet(s):
             return True
         registered: frozenset[Any] = s.zk.nodes[BROKER_IDS].children
-        if self.design.broker_epochs:
+        if self.design.broker_epoch:
             epochs = [(name_of(broker), s.zk.nodes.get(registration(broker))) for broker in s.controllers]
             registered = frozenset(LiveBroker(name, node.czxid) for name, node in epochs if node is not None)
         return all(me.live == registered for me in s.controllers.values() if me.active and me.started)
@@ -664,12 +593,12 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         row = HANDLING[self.design.threads].get(event)
         return step.action == "handle_event" and bool(after.controllers[step.parameters["broker"]].doing == row)
 
-    @sometimes(when=lambda self: self.threads == "barrier")
+    @sometimes(when=lambda self: self.design.threads is Threads.barrier)
     def a_controller_change(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
         """A broker handles a ControllerChange."""
         return self.handles(step, after, ControllerEvent.ControllerChange)
 
-    @sometimes(when=lambda self: self.threads != "lock" and (self.expiries or self.operator))
+    @sometimes(when=lambda self: self.design.threads is not Threads.lock and (self.expiries or self.operator))
     def a_reelect(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
         """A broker handles a Reelect."""
         return self.handles(step, after, ControllerEvent.Reelect)
@@ -706,7 +635,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """A controller dies in its failover, between the read of a partition's state and its write."""
         return self.dies_before(before, step, Do.UpdateLeaderAndIsr)
 
-    @sometimes(when=lambda self: self.design.broker_epochs and self.registrations > 1 and self.crashes)
+    @sometimes(when=lambda self: self.design.broker_epoch and self.registrations > 1 and self.crashes)
     def a_bounced_broker(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
         """The controller finds a broker that was alive when it last read, and is another one by now."""
         if step.action != "read_brokers" or before.controllers[step.parameters["broker"]].in_elect:

@@ -30,7 +30,7 @@ from spec.language import (
     require,
     say,
     sometimes,
-    switch,
+    switches,
     transition_invariant,
     variable,
     view,
@@ -54,13 +54,13 @@ from statemachines.controller import (
 )
 from statemachines.controller_event import ControllerEvent, Queued
 from statemachines.kafka_controller import STEPS, KafkaController
-from statemachines.znode import Node, Path, SessionId, ZkVersion
+from statemachines.znode import Node, SessionId, ZkPath, ZkVersion
 from statemachines.zookeeper import EventType
 
 PARTITION_STATE = "/brokers/topics/t/partitions/0/state"
 
 
-def registration(broker: BrokerId) -> Path:
+def registration(broker: BrokerId) -> ZkPath:
     """The path of a broker's own node."""
     return f"{BROKER_IDS}/{broker}"
 
@@ -144,10 +144,6 @@ class ControllerElection(Specification[C]):
 
     name = "controller-election"
     leaves_out = "lost replies, disconnections without expiry, the reads of a failover"
-    releases = {
-        release: {"epoch_update": its.election.name, "fence_zk": its.fenced}
-        for release, its in ((release, design_of(release)) for release in RELEASES)
-    }
 
     brokers: int = constant(3, "Brokers that compete.", at_least=1, at_most=5)
     sessions_per_broker: int = constant(
@@ -158,15 +154,8 @@ class ControllerElection(Specification[C]):
     crashes: bool = constant(True, "Brokers crash, and may be started again.")
     operator: bool = constant(True, "An operator deletes /controller.")
 
-    epoch_update: str = switch(
-        "multi",
-        "How the election is joined to the epoch: in one multi (2.1, KAFKA-6082), or by a compare-and-set after it "
-        "whose failure is checked (1.1, KAFKA-5642) or swallowed.",
-        among=[election.name for election in Election],
-    )
-    fence_zk: bool = switch(
-        True,
-        "Controller writes, the deletion of /controller among them, check the epoch's version (2.1, KAFKA-6082).",
+    chosen: Design = switches(
+        Design, {release: design_of(release) for release in RELEASES}, only=["epoch_update", "fence_zk"]
     )
 
     servers: ClassVar[type[Servers]] = Servers
@@ -174,11 +163,9 @@ class ControllerElection(Specification[C]):
 
     @cached_property
     def design(self) -> Design:
-        """How the controller of this release does it."""
-        election = Election[self.epoch_update]
-        increment = () if election is Election.multi else INCREMENT
-        failover = Agenda((*increment, *LEADER_AND_ISR))
-        return Design(election, fenced=self.fence_zk, failover=failover, state=PARTITION_STATE)
+        """How the controller of this release does it, as far as an election goes."""
+        increment = () if self.chosen.epoch_update is Election.multi else INCREMENT
+        return self.chosen._replace(failover=Agenda((*increment, *LEADER_AND_ISR)), state=PARTITION_STATE)
 
     # How large it is.
 
@@ -213,7 +200,7 @@ class ControllerElection(Specification[C]):
         }
 
     @cached_property
-    def own_nodes(self) -> Domain[Path]:
+    def own_nodes(self) -> Domain[ZkPath]:
         """The path of each broker's own node."""
         return every(registration, broker=self.domain_of(BrokerId))
 
@@ -221,7 +208,7 @@ class ControllerElection(Specification[C]):
         """The sessions that a broker may have."""
         return [Session(broker, number) for number in range(self.sessions_per_broker)]
 
-    def owns(self, session: Session, path: Path) -> bool:
+    def owns(self, session: Session, path: ZkPath) -> bool:
         """Whether a node can belong to a session."""
         return path in (CONTROLLER, registration(session.broker))
 

@@ -54,7 +54,7 @@ class Committed(NamedTuple):
         return f"{self.record} at {self.offset}"
 
 
-class Partition(State):
+class Replicas(State):
     """One partition: its replicas, ZooKeeper, the requests."""
 
     log: Total[BrokerId, ReplicaLog] = variable("The log of each replica, with its high watermark.")
@@ -85,7 +85,7 @@ def several_epochs(self: Replication) -> bool:
     return self.brokers > 1 and self.max_leader_epoch > 0
 
 
-class Replication(Specification[Partition]):
+class Replication(Specification[Replicas]):
     """The replicas of one partition, under a controller that may elect any member of the ISR at any time.
 
     At the abstraction of Jason Gustafson's TLA+ models of this protocol, and with `history` off in the very same
@@ -146,20 +146,20 @@ class Replication(Specification[Partition]):
         }
 
     @initial
-    def a_partition_without_leader(self, s: Partition) -> None:
+    def a_partition_without_leader(self, s: Replicas) -> None:
         """Nothing is written, nobody leads, and everybody is in sync."""
         s.partition_state = LeaderAndIsr(isr=frozenset(self.domain_of(BrokerId)))
 
     # The controller.
 
-    def send(self, s: Partition, leader: BrokerId | None, isr: frozenset[BrokerId]) -> None:
+    def send(self, s: Replicas, leader: BrokerId | None, isr: frozenset[BrokerId]) -> None:
         """The controller writes a leadership under the next epoch to ZooKeeper, and sends it to every replica."""
         epoch = s.partition_state.leader_epoch + 1
         bound(epoch <= self.max_leader_epoch)
         s.partition_state = s.leader_and_isr[epoch] = LeaderAndIsr(epoch, leader, isr)
 
     @action
-    def controller_shrink_isr(self, s: Partition, broker: BrokerId) -> None:
+    def controller_shrink_isr(self, s: Replicas, broker: BrokerId) -> None:
         """The controller takes a broker out of the ISR, but for the last one, and its leadership from a leader.
 
         [ReplicaStateMachine.removeReplicasFromIsr, 3.9]
@@ -172,7 +172,7 @@ class Replication(Specification[Partition]):
             self.send(s, None, state.isr - {broker} or state.isr)
 
     @action
-    def controller_elect_leader(self, s: Partition, broker: BrokerId) -> None:
+    def controller_elect_leader(self, s: Replicas, broker: BrokerId) -> None:
         """The controller elects a member of the ISR.
 
         Any member, at any time: a coarse rule, which covers every clean strategy of `election`. What some of these
@@ -185,7 +185,7 @@ class Replication(Specification[Partition]):
     # Whoever is sent a request.
 
     def later_request(
-        self, s: Partition, broker: BrokerId, epoch: LeaderEpoch, leaders: Collection[BrokerId | None]
+        self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch, leaders: Collection[BrokerId | None]
     ) -> LeaderAndIsr:
         """The request of an epoch that names one of these leaders, and is later than what the broker goes by."""
         request = s.leader_and_isr.get(epoch)
@@ -196,17 +196,17 @@ class Replication(Specification[Partition]):
 
     # Whoever presumes to lead.
 
-    def presumes_leadership(self, s: Partition, broker: BrokerId) -> bool:
+    def presumes_leadership(self, s: Replicas, broker: BrokerId) -> bool:
         """Whether a broker believes that it leads, rightly or not."""
         return s.replica[broker].leader == broker
 
-    def is_true_leader(self, s: Partition, broker: BrokerId) -> bool:
+    def is_true_leader(self, s: Replicas, broker: BrokerId) -> bool:
         """Whether it believes so, and ZooKeeper has it under the same epoch."""
         mine, state = s.replica[broker], s.partition_state
         return mine.leader == broker == state.leader and mine.leader_epoch == state.leader_epoch
 
     @action
-    def become_leader(self, s: Partition, broker: BrokerId, epoch: LeaderEpoch) -> None:
+    def become_leader(self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch) -> None:
         """A broker accepts a request of a later epoch that makes it leader. Its log stays.
 
         [Partition.makeLeader, 3.9]
@@ -215,7 +215,7 @@ class Replication(Specification[Partition]):
         self.remember_committed(s, broker)
 
     @action
-    def leader_write(self, s: Partition, leader: BrokerId) -> None:
+    def leader_write(self, s: Replicas, leader: BrokerId) -> None:
         """A leader appends a record under its epoch. [Partition.appendRecordsToLeader, 3.9]"""
         require(self.presumes_leadership(s, leader))
         bound(s.next_record_id < self.max_records)
@@ -225,7 +225,7 @@ class Replication(Specification[Partition]):
         s.next_record_id += 1
 
     @action
-    def leader_increment_high_watermark(self, s: Partition, leader: BrokerId) -> None:
+    def leader_increment_high_watermark(self, s: Replicas, leader: BrokerId) -> None:
         """A leader commits its next record, which its whole ISR has. [Partition.maybeIncrementLeaderHW, 3.9]"""
         require(self.presumes_leadership(s, leader))
         log = s.log[leader]
@@ -236,7 +236,7 @@ class Replication(Specification[Partition]):
         self.remember_committed(s, leader)
 
     @action(when=several_brokers)
-    def leader_shrink_isr(self, s: Partition, leader: BrokerId, replica: BrokerId) -> None:
+    def leader_shrink_isr(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> None:
         """The true leader takes a replica that is behind out of the ISR. [Partition.maybeShrinkIsr, 3.9]"""
         require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
@@ -245,7 +245,7 @@ class Replication(Specification[Partition]):
         self.write_isr(s, leader, mine.isr - {replica})
 
     @action(when=several_brokers)
-    def leader_expand_isr(self, s: Partition, leader: BrokerId, replica: BrokerId) -> None:
+    def leader_expand_isr(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> None:
         """The true leader takes a replica that has caught up into the ISR. [Partition.maybeExpandIsr, 3.9]"""
         require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
@@ -253,12 +253,12 @@ class Replication(Specification[Partition]):
         require(self.may_join(s, replica, leader))
         self.write_isr(s, leader, mine.isr | {replica})
 
-    def write_isr(self, s: Partition, leader: BrokerId, isr: frozenset[BrokerId]) -> None:
+    def write_isr(self, s: Replicas, leader: BrokerId, isr: frozenset[BrokerId]) -> None:
         """The true leader writes its ISR to ZooKeeper, under the same epoch; nobody is sent anything."""
         s.partition_state = s.partition_state._replace(isr=isr)
         s.replica[leader] = s.replica[leader]._replace(isr=isr)
 
-    def remember_committed(self, s: Partition, leader: BrokerId) -> None:
+    def remember_committed(self, s: Replicas, leader: BrokerId) -> None:
         """What is below the high watermark of a leader is committed."""
         if self.history:
             log = s.log[leader]
@@ -266,12 +266,12 @@ class Replication(Specification[Partition]):
 
     # Whoever follows.
 
-    def truncation_offset(self, s: Partition, follower: BrokerId, leader: BrokerId) -> Offset:
+    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
         """To where a follower truncates its log before it fetches from a leader."""
         raise NotImplementedError
 
     @action(when=several_brokers)
-    def become_follower(self, s: Partition, broker: BrokerId, epoch: LeaderEpoch) -> None:
+    def become_follower(self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch) -> None:
         """A broker accepts a request of a later epoch that names another leader, and truncates its log.
 
         [ReplicaManager.makeFollowers, Partition.makeFollower, 3.9]
@@ -280,7 +280,7 @@ class Replication(Specification[Partition]):
         self.truncate(s, broker, request)
         s.replica[broker] = request
 
-    def truncate(self, s: Partition, follower: BrokerId, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Replicas, follower: BrokerId, request: LeaderAndIsr) -> None:
         """A broker that is about to follow the leader of a request truncates its log."""
         log, leader = s.log[follower], request.leader
         assert leader is not None
@@ -291,12 +291,12 @@ class Replication(Specification[Partition]):
         s.log[follower] = log.truncate_to(offset)
 
     @action(when=lambda self: self.adopt_leaderless)
-    def become_leaderless(self, s: Partition, broker: BrokerId, epoch: LeaderEpoch) -> None:
+    def become_leaderless(self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch) -> None:
         """A broker accepts a request of a later epoch that names no leader."""
         s.replica[broker] = self.later_request(s, broker, epoch, {None})
 
     @action(when=several_brokers)
-    def follower_fetch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> None:
+    def follower_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
         """A follower fetches the next record, and the high watermark with it. [ReplicaFetcherThread, 3.9]"""
         require(follower != leader and self.presumes_leadership(s, leader))
         require(self.may_fetch(s, follower, leader))
@@ -307,27 +307,27 @@ class Replication(Specification[Partition]):
 
     # What one broker knows of another; here the versions differ.
 
-    def follows(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def follows(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether a replica takes this broker for the leader."""
         return s.replica[follower].leader == leader
 
-    def has_reached(self, s: Partition, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
+    def has_reached(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Whether both logs reach up to an offset, as far as the leader can tell from a fetch."""
         return s.log[follower].end_offset >= offset and s.log[leader].end_offset >= offset
 
-    def may_fetch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether the leader answers a fetch at the end of the follower's log."""
         return self.follows(s, follower, leader)
 
-    def is_caught_up(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def is_caught_up(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether a member of the ISR may stay there."""
         return self.follows(s, follower, leader) and self.has_reached(s, follower, leader, s.log[leader].end_offset)
 
-    def has_acknowledged(self, s: Partition, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
+    def has_acknowledged(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Whether a member of the ISR, the leader among them, lets the high watermark move up to an offset."""
         return self.follows(s, follower, leader) and self.has_reached(s, follower, leader, offset)
 
-    def may_join(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether a replica that is not in the ISR has all that the leader has committed."""
         return self.follows(s, follower, leader) and self.has_reached(
             s, follower, leader, s.log[leader].high_watermark
@@ -335,13 +335,13 @@ class Replication(Specification[Partition]):
 
     # Properties.
 
-    def has_the_same_committed(self, s: Partition, leader: BrokerId, replica: BrokerId) -> bool:
+    def has_the_same_committed(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> bool:
         """Whether a replica has what the leader has at every offset below the leader's high watermark."""
         mine, offset = s.log[leader], s.log[leader].high_watermark
         return offset <= mine.end_offset and mine.records[:offset] == s.log[replica].records[:offset]
 
     @invariant
-    def weak_isr(self, s: Partition, leader: BrokerId, member: BrokerId) -> bool:
+    def weak_isr(self, s: Replicas, leader: BrokerId, member: BrokerId) -> bool:
         """D4: each member of the ISR that a leader believes in has what this leader has committed."""
         mine = s.replica[leader]
         if mine.leader != leader or member not in mine.isr:
@@ -349,31 +349,31 @@ class Replication(Specification[Partition]):
         return self.has_the_same_committed(s, leader, member)
 
     @invariant
-    def strong_isr(self, s: Partition, leader: BrokerId, member: BrokerId) -> bool:
+    def strong_isr(self, s: Replicas, leader: BrokerId, member: BrokerId) -> bool:
         """D3: each member of the ISR in ZooKeeper, any of whom may be elected, has what any leader has committed."""
         if member not in s.partition_state.isr or not self.presumes_leadership(s, leader):
             return True
         return self.has_the_same_committed(s, leader, member)
 
     @invariant
-    def leader_in_isr(self, s: Partition) -> bool:
+    def leader_in_isr(self, s: Replicas) -> bool:
         """P1: in ZooKeeper there is no leader, or the leader is in the ISR."""
         return s.partition_state.leader is None or s.partition_state.leader in s.partition_state.isr
 
     @invariant(when=lambda self: self.history)
-    def leader_completeness(self, s: Partition, leader: BrokerId) -> bool:
+    def leader_completeness(self, s: Replicas, leader: BrokerId) -> bool:
         """D5: a true leader has every record that was ever committed, where it was."""
         if not self.is_true_leader(s, leader):
             return True
         return all(s.log[leader].at(each.offset) == each.record for each in s.committed)
 
     @invariant(when=lambda self: self.history)
-    def committed_once(self, s: Partition) -> bool:
+    def committed_once(self, s: Replicas) -> bool:
         """D6: no two records were ever committed at one offset."""
         return len({each.offset for each in s.committed}) == len(s.committed)
 
     @transition_invariant
-    def high_watermark_monotone(self, before: Partition, step: Step, after: Partition, leader: BrokerId) -> bool:
+    def high_watermark_monotone(self, before: Replicas, step: Step, after: Replicas, leader: BrokerId) -> bool:
         """D9: the high watermark of a leader never goes back within its epoch."""
         then, now = before.replica[leader], after.replica[leader]
         if not (then.leader == now.leader == leader and then.leader_epoch == now.leader_epoch):
@@ -383,7 +383,7 @@ class Replication(Specification[Partition]):
     # What must be able to happen.
 
     @sometimes
-    def a_record_is_committed(self, s: Partition) -> bool:
+    def a_record_is_committed(self, s: Replicas) -> bool:
         """A leader has moved its high watermark over a record."""
         return any(
             self.presumes_leadership(s, broker) and s.log[broker].high_watermark > 0
@@ -391,12 +391,12 @@ class Replication(Specification[Partition]):
         )
 
     @sometimes(when=several_brokers)
-    def an_isr_shrinks_and_grows_back(self, before: Partition, step: Step, after: Partition) -> bool:
+    def an_isr_shrinks_and_grows_back(self, before: Replicas, step: Step, after: Replicas) -> bool:
         """The ISR in ZooKeeper grows; everybody was in it at first, so it has shrunk before."""
         return before.partition_state.isr < after.partition_state.isr
 
     @sometimes(when=several_epochs)
-    def a_leader_changes_with_records_in_flight(self, before: Partition, step: Step, after: Partition) -> bool:
+    def a_leader_changes_with_records_in_flight(self, before: Replicas, step: Step, after: Replicas) -> bool:
         """Another leader is elected while the one before has records that are not committed."""
         old, new = before.partition_state, after.partition_state
         if old.leader is None or new.leader in (None, old.leader):
@@ -405,7 +405,7 @@ class Replication(Specification[Partition]):
         return self.is_true_leader(before, old.leader) and log.high_watermark < log.end_offset
 
     @sometimes(when=several_epochs)
-    def a_truncation_cuts_something(self, before: Partition, step: Step, after: Partition) -> bool:
+    def a_truncation_cuts_something(self, before: Replicas, step: Step, after: Replicas) -> bool:
         """A replica loses a record."""
         return any(
             after.log[broker].end_offset < before.log[broker].end_offset for broker in self.domain_of(BrokerId)
@@ -418,7 +418,7 @@ class TruncateToHighWatermark(Replication, truncation="truncate-to-high-watermar
     It may be behind the leader's, so that committed records go, and come back only if the leader lives. T1, T2.
     """
 
-    def truncation_offset(self, s: Partition, follower: BrokerId, leader: BrokerId) -> Offset:
+    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
         """The follower's own high watermark."""
         return truncation.to_high_watermark(s.log[follower])
 
@@ -436,7 +436,7 @@ class Kip101(TruncateToHighWatermark, truncation="kip-101"):
         among=["published", "kafka"],
     )
 
-    def truncation_offset(self, s: Partition, follower: BrokerId, leader: BrokerId) -> Offset:
+    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
         """Where the follower's latest epoch ends at the leader."""
         log, its = s.log[follower], s.log[leader]
         if self.answers == "published":
@@ -451,20 +451,20 @@ class Kip279(Kip101, truncation="kip-279"):
     Whoever is asked answers, even if leader and follower go by different leader epochs. T4, T5.
     """
 
-    def truncation_offset(self, s: Partition, follower: BrokerId, leader: BrokerId) -> Offset:
+    def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
         """Where the latest epoch that both have ends, all rounds in one step."""
         log, its = s.log[follower], s.log[leader]
         if self.answers == "published":
             return truncation.published_kip_279(log, its)
         return truncation.in_rounds(log, lambda epoch: self.end_offset_for(s, leader, epoch)).end_offset
 
-    def end_offset_for(self, s: Partition, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
+    def end_offset_for(self, s: Replicas, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
         """What a leader answers to the question where an epoch ends."""
         its = s.log[leader]
         return its.epochs.end_offset_for_kip_279(epoch, its.end_offset)
 
 
-def has_committed_in_its_epoch(s: Partition, leader: BrokerId) -> bool:
+def has_committed_in_its_epoch(s: Replicas, leader: BrokerId) -> bool:
     """Whether the leader's high watermark has come to the first record of its epoch, or to the end of its log."""
     log = s.log[leader]
     here = log.at(log.high_watermark)
@@ -479,27 +479,27 @@ class Kip320FirstTry(Kip279, truncation="kip-320-first-try"):
     follower goes by now: strong_isr breaks at three brokers and three epochs.
     """
 
-    def has_reached(self, s: Partition, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
+    def has_reached(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Whether both have a record of one epoch before an offset."""
         if offset == 0:
             return True
         mine, its = s.log[follower].at(offset - 1), s.log[leader].at(offset - 1)
         return mine is not None and its is not None and mine.leader_epoch == its.leader_epoch
 
-    def may_fetch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only if the follower's last record has the epoch of the leader's there."""
         end_offset = s.log[follower].end_offset
         return super().may_fetch(s, follower, leader) and self.has_reached(s, follower, leader, end_offset)
 
-    def may_join(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only when something of the leader's epoch can be compared."""
         return super().may_join(s, follower, leader) and has_committed_in_its_epoch(s, leader)
 
-    def truncate(self, s: Partition, follower: BrokerId, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Replicas, follower: BrokerId, request: LeaderAndIsr) -> None:
         """Not yet."""
 
     @action(when=several_epochs)
-    def follower_truncate(self, s: Partition, follower: BrokerId, leader: BrokerId) -> None:
+    def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
         """A follower whose last record has another epoch than the leader's there truncates its log."""
         require(self.follows(s, follower, leader) and self.presumes_leadership(s, leader))
         log, its = s.log[follower], s.log[leader]
@@ -533,18 +533,18 @@ class Kip320(Kip279, truncation="kip-320"):
         True, "A leader can answer for its epoch before it has a record of it (KAFKA-7415); with Kafka's answers."
     )
 
-    def same_epoch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def same_epoch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether both go by one leader epoch, of which this broker is the leader."""
         return self.may_ask(s, s.replica[follower], leader)
 
-    def may_ask(self, s: Partition, mine: LeaderAndIsr, leader: BrokerId) -> bool:
+    def may_ask(self, s: Replicas, mine: LeaderAndIsr, leader: BrokerId) -> bool:
         """Whether this broker leads, and under the very leader epoch that the asker goes by."""
         its = s.replica[leader]
         if its.leader != leader:
             return False
         return truncation.check_leader_epoch(mine.leader_epoch, its.leader_epoch) is None
 
-    def truncate(self, s: Partition, follower: BrokerId, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Replicas, follower: BrokerId, request: LeaderAndIsr) -> None:
         """Only when the leader has accepted the same request."""
         leader = request.leader
         if self.fence_truncation:
@@ -553,7 +553,7 @@ class Kip320(Kip279, truncation="kip-320"):
         if self.truncate_every_epoch or s.replica[follower].leader != leader:
             super().truncate(s, follower, request)
 
-    def end_offset_for(self, s: Partition, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
+    def end_offset_for(self, s: Replicas, leader: BrokerId, epoch: LeaderEpoch) -> EpochEndOffset:
         """The answer of a leader that knows where its own epoch began."""
         its = s.log[leader]
         epochs = its.epochs
@@ -561,21 +561,21 @@ class Kip320(Kip279, truncation="kip-320"):
             epochs = epochs.assign(s.replica[leader].leader_epoch, its.end_offset)
         return epochs.end_offset_for(epoch, its.end_offset)
 
-    def may_fetch(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only under the leader's own epoch."""
         fenced_off = self.fence_fetch and not self.same_epoch(s, follower, leader)
         return not fenced_off and super().may_fetch(s, follower, leader)
 
-    def is_caught_up(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def is_caught_up(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only under the leader's own epoch."""
         return self.same_epoch(s, follower, leader) and super().is_caught_up(s, follower, leader)
 
-    def has_acknowledged(self, s: Partition, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
+    def has_acknowledged(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Only under the leader's own epoch."""
         fenced_off = self.fence_high_watermark and not self.same_epoch(s, follower, leader)
         return not fenced_off and super().has_acknowledged(s, follower, leader, offset)
 
-    def may_join(self, s: Partition, follower: BrokerId, leader: BrokerId) -> bool:
+    def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only under the leader's own epoch, and not before that epoch can be told from the records."""
         if self.fence_join and not self.same_epoch(s, follower, leader):
             return False

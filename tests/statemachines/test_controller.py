@@ -32,9 +32,9 @@ from statemachines.failover import failover, requests
 QUEUED = Queued(ControllerEvent.BrokerChange)
 
 DESIGNS = {
-    "0.10": Design(Election.cas_swallowed, Threads.lock, fenced=False, failover=requests(failover("0.10.2"))),
-    "1.0": Design(Election.cas_swallowed, Threads.queue, fenced=False, failover=requests(failover("1.0"))),
-    "2.0": Design(Election.cas_checked, fenced=False, failover=requests(failover("2.0"))),
+    "0.10": Design(Election.cas_swallowed, Threads.lock, fence_zk=False, failover=requests(failover("0.10.2"))),
+    "1.0": Design(Election.cas_swallowed, Threads.queue, fence_zk=False, failover=requests(failover("1.0"))),
+    "2.0": Design(Election.cas_checked, fence_zk=False, failover=requests(failover("2.0"))),
     "2.1": Design(failover=requests(failover("2.1"))),
 }
 """How generations do it, as long as no reply is lost."""
@@ -72,7 +72,7 @@ def test_only_the_multi_needs_to_know_the_epoch_before_there_is_a_controller(ele
 @every_design
 def test_every_way_to_become_controller_increments_the_epoch_once(design: Design) -> None:
     """In the election or in the failover."""
-    row = (*ELECTION[design.election], *design.failover)
+    row = (*ELECTION[design.epoch_update], *design.failover)
     assert len([do for do in row if do in (Do.RegisterController, Do.IncrementEpoch)]) == 1
     assert row.count(Do.ReadEpoch) == 1
 
@@ -80,7 +80,7 @@ def test_every_way_to_become_controller_increments_the_epoch_once(design: Design
 def test_the_default_is_the_newest_release_without_what_is_proposed() -> None:
     """Fixes of Kafka are on, and fixes of ours off."""
     design = Design()
-    assert (design.election, design.threads, design.fenced) == (Election.multi, Threads.barrier, True)
+    assert (design.epoch_update, design.threads, design.fence_zk) == (Election.multi, Threads.barrier, True)
     assert (design.skip_if_self, design.listener_guard) == (True, True)
     assert (design.ghost_check, design.resign_on_move, design.elect_if_none) == (False, False, False)
 
@@ -101,8 +101,8 @@ def test_an_agenda_shows_what_comes_next() -> None:
 def variants() -> list[Design]:
     """Each generation, with each switch that makes another agenda."""
     return [
-        design._replace(looks_again=looks_again, owner_check=owner_check)
-        for design, looks_again, owner_check in product(DESIGNS.values(), (False, True), (False, True))
+        design._replace(looks_again=looks_again, ephemeral_owner_check=ephemeral_owner_check)
+        for design, looks_again, ephemeral_owner_check in product(DESIGNS.values(), (False, True), (False, True))
     ]
 
 
@@ -120,7 +120,7 @@ def test_agendas_stand_once_with_all_that_is_left_of_them(of: Any, design: Desig
 def test_the_rows_themselves_are_agendas(design: Design) -> None:
     """To be stopped, to start, to handle what is told, and to stand for election with all that follows."""
     known = agendas(design)
-    assert {STOPPED, STARTUP[design.threads], (*ELECTION[design.election], *design.failover)} <= set(known)
+    assert {STOPPED, STARTUP[design.threads], (*ELECTION[design.epoch_update], *design.failover)} <= set(known)
     registers = {ControllerEvent.Healthcheck, ControllerEvent.SessionExpireListener}
     for event, row in HANDLING[design.threads].items():
         beside = design.threads is Threads.queue and event in registers
@@ -158,7 +158,7 @@ def test_who_never_doubts_an_answer_looks_at_nothing_again(design: Design) -> No
 
     assert looked_at(design) == set()
     again = looked_at(design._replace(looks_again=True))
-    assert looks - again == ({Do.CheckEpoch} if design.election is not Election.multi else set())
+    assert looks - again == ({Do.CheckEpoch} if design.epoch_update is not Election.multi else set())
 
 
 @every_design
@@ -168,7 +168,7 @@ def test_only_who_asks_for_its_older_session_deletes_a_registration(design: Desi
     def deletes(design: Design) -> bool:
         return any(Do.DeleteRegistration in row for row in (*agendas(design), *listening(design)))
 
-    assert (deletes(design), deletes(design._replace(owner_check=True))) == (False, True)
+    assert (deletes(design), deletes(design._replace(ephemeral_owner_check=True))) == (False, True)
 
 
 def test_without_a_failover_that_can_fail_nobody_moves_the_controller() -> None:
@@ -183,7 +183,7 @@ def test_without_a_failover_that_can_fail_nobody_moves_the_controller() -> None:
 @every_design
 def test_only_since_the_multi_it_is_asked_who_is_to_be_moved(design: Design) -> None:
     """Before, whoever moves the controller deletes the node at once. [triggerControllerMove, 2.1]"""
-    assert ((Do.MoveController,) in agendas(design)) is (design.election is Election.multi)
+    assert ((Do.MoveController,) in agendas(design)) is (design.epoch_update is Election.multi)
     assert (Do.DeleteController,) in agendas(design)
 
 

@@ -92,13 +92,13 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
 @pytest.mark.parametrize(
     ("release", "changed"),
     [
-        ("3.9", {"fenced": False}),
-        ("3.9", {"owner_check": False}),
+        ("3.9", {"fence_zk": False}),
+        ("3.9", {"ephemeral_owner_check": False}),
         ("3.9", {"looks_again": False}),
         ("3.9", {"elect_if_none": True}),
         ("3.9", {"ghost_check": True}),
         ("3.9", {"failover": design_of("3.9").failover[1:]}),
-        ("2.0", {"election": design_of("1.0").election}),
+        ("2.0", {"epoch_update": design_of("1.0").epoch_update}),
         pytest.param("0.10.2", {"skip_if_self": False}, marks=pytest.mark.long),
         pytest.param("0.10.2", {"listener_guard": False}, marks=pytest.mark.long),
     ],

@@ -16,7 +16,7 @@ from statemachines.diagrams import DIAGRAMS, FORMATS, _main, dot, files, mermaid
 from statemachines.drawing import graphviz_version
 from statemachines.releases import Release
 from statemachines.replica import REPLICA
-from statemachines.table import Row, State, Table
+from statemachines.table import Row, Table, TableState
 
 COMMITTED = Path(__file__).parents[2] / "diagrams"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -26,7 +26,7 @@ CONTROLLERS = [f"controller-{release}.{kind}" for release in GENERATIONS for kin
 NAMES = [*CONTROLLERS, "partition.mmd", "partition.svg", "replica.mmd", "replica.svg"]
 
 
-class Traffic(State):
+class Traffic(TableState):
     Red = 0
     Green = 1
     Broken = 2

@@ -40,11 +40,11 @@ OWN, OTHER = f"{BROKER_IDS}/0", f"{BROKER_IDS}/1"
 
 RELEASE = {
     "0.10.1": Design(
-        Election.cas_swallowed, Threads.lock, fenced=False, listener_guard=False, skip_if_self=False, state=STATE
+        Election.cas_swallowed, Threads.lock, fence_zk=False, listener_guard=False, skip_if_self=False, state=STATE
     ),
-    "0.10.2": Design(Election.cas_swallowed, Threads.lock, fenced=False, state=STATE),
-    "1.0": Design(Election.cas_swallowed, Threads.queue, fenced=False, state=STATE),
-    "2.0": Design(Election.cas_checked, fenced=False, state=STATE),
+    "0.10.2": Design(Election.cas_swallowed, Threads.lock, fence_zk=False, state=STATE),
+    "1.0": Design(Election.cas_swallowed, Threads.queue, fence_zk=False, state=STATE),
+    "2.0": Design(Election.cas_checked, fence_zk=False, state=STATE),
     "2.1": Design(state=STATE),
 }
 """How releases do it."""
@@ -106,7 +106,7 @@ def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes
 
 def short(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> KafkaController:
     """The controller of a broker that never doubts an answer, and whose failover is one write."""
-    multi = RELEASE[release].election is Election.multi
+    multi = RELEASE[release].epoch_update is Election.multi
     row = LEADER_AND_ISR if multi else Agenda((*INCREMENT, *LEADER_AND_ISR))
     return KafkaController(RELEASE[release]._replace(failover=row)._replace(**changes), zookeeper, broker)
 
@@ -1059,7 +1059,7 @@ def left_by(zookeeper: ZooKeeper, session: int) -> None:
 def test_a_broker_deletes_what_an_older_session_of_its_own_left(zookeeper: ZooKeeper) -> None:
     """And registers in its present one. [KAFKA-7165]"""
     left_by(zookeeper, 1)
-    controller = whole(zookeeper, owner_check=True)
+    controller = whole(zookeeper, ephemeral_owner_check=True)
     me = at(Do.CheckRegistration, *EXPIRED[2:], registration=1)
     answer = controller.check_registration(me)
     assert answer.said == "an older session of its own left it"
@@ -1071,7 +1071,7 @@ def test_a_broker_deletes_what_an_older_session_of_its_own_left(zookeeper: ZooKe
 
 def test_what_an_older_session_left_may_be_gone_before_it_is_deleted(zookeeper: ZooKeeper) -> None:
     """NONODE is as good."""
-    answer = whole(zookeeper, owner_check=True).delete_registration(at(Do.DeleteRegistration, *EXPIRED[1:]))
+    answer = whole(zookeeper, ephemeral_owner_check=True).delete_registration(at(Do.DeleteRegistration, *EXPIRED[1:]))
     assert (answer.controller, answer.said) == (at(*EXPIRED[1:]), "NONODE: it is gone already")
 
 
@@ -1084,21 +1084,23 @@ def test_without_the_check_a_broker_does_not_know_its_older_session(zookeeper: Z
     assert (answer.controller, answer.said) == (at(registration=1), "another session's: the event is dropped")
 
 
-@pytest.mark.parametrize("owner_check", [False, True])
-def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, owner_check: bool) -> None:
+@pytest.mark.parametrize("ephemeral_owner_check", [False, True])
+def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, ephemeral_owner_check: bool) -> None:
     """The process ends, and closes its session."""
     zookeeper.create(1, OWN, ephemeral=True)
-    controller = whole(zookeeper, owner_check=owner_check)
+    controller = whole(zookeeper, ephemeral_owner_check=ephemeral_owner_check)
     answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
     assert (answer.controller, answer.said) == (Controller(), "another session's, the start fails")
     assert 0 not in zookeeper.state.sessions
 
 
-@pytest.mark.parametrize("owner_check", [False, True])
-def test_anothers_registration_leaves_a_running_broker_idle(zookeeper: ZooKeeper, owner_check: bool) -> None:
+@pytest.mark.parametrize("ephemeral_owner_check", [False, True])
+def test_anothers_registration_leaves_a_running_broker_idle(
+    zookeeper: ZooKeeper, ephemeral_owner_check: bool
+) -> None:
     """It lives on in its session, unregistered."""
     zookeeper.create(1, OWN, ephemeral=True)
-    controller = whole(zookeeper, owner_check=owner_check)
+    controller = whole(zookeeper, ephemeral_owner_check=ephemeral_owner_check)
     answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:], registration=2))
     assert answer.controller == at(registration=2)
     assert 0 in zookeeper.state.sessions
@@ -1177,7 +1179,7 @@ def test_who_stands_for_election_again_is_not_controller_meanwhile(zookeeper: Zo
     """The node was deleted after it had been read to be its own; what it read before is -1 by now."""
     before = at(Do.Elect, active=True, epoch=1, epoch_zk_version=1)
     controller = whole(zookeeper, release=release)
-    standing = (*ELECTION[controller.design.election], *controller.design.failover)
+    standing = (*ELECTION[controller.design.epoch_update], *controller.design.failover)
     assert controller.elect(before).controller == at(*standing)
 
 
@@ -1337,7 +1339,7 @@ def test_a_node_that_is_gone_is_created_once_more(zookeeper: ZooKeeper, release:
 def lost_increment(zookeeper: ZooKeeper, release: str) -> Answer:
     """Broker 1 wins between the read and the compare-and-set of broker 0."""
     controller = short(zookeeper, release=release)
-    row = (*ELECTION[RELEASE[release].election], *INCREMENT, *LEADER_AND_ISR)
+    row = (*ELECTION[RELEASE[release].epoch_update], *INCREMENT, *LEADER_AND_ISR)
     slow = until(Do.IncrementEpoch, controller, at(*row))
     zookeeper.delete(None, CONTROLLER)
     elected(zookeeper, 1, release)
@@ -1379,7 +1381,7 @@ def test_only_a_fence_keeps_the_loser_from_deleting_the_winners_node(
 ) -> None:
     """B43, in four requests."""
     loser = lost_increment(zookeeper, "2.0").controller
-    done = short(zookeeper, release="2.0", fenced=fenced).delete_controller(loser).controller
+    done = short(zookeeper, release="2.0", fence_zk=fenced).delete_controller(loser).controller
     assert (zookeeper.exists(None, CONTROLLER) is not None) is remains
     assert done == at(queue=done.queue)
 
@@ -1414,7 +1416,7 @@ def test_only_a_fence_keeps_a_zombie_from_writing(
     zookeeper: ZooKeeper, fenced: bool, written: int, doing: Agenda
 ) -> None:
     """B4: the epoch has moved, the state has not been written yet."""
-    controller = short(zookeeper, fenced=fenced)
+    controller = short(zookeeper, fence_zk=fenced)
     zombie = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
     zookeeper.delete(None, CONTROLLER)
     elected(zookeeper, 1)
@@ -1755,7 +1757,7 @@ def test_elect_too_only_notes_that_it_is_controller_no_longer(
         in_failover(zookeeper, by, release)
     after = controller.elect(me).controller
     assert (after.active, after.epoch, after.epoch_zk_version, after.has_context) == (False, 0, 0, not resigns)
-    row = (*ELECTION[controller.design.election], *FAILOVER[release])
+    row = (*ELECTION[controller.design.epoch_update], *FAILOVER[release])
     assert after.doing == (IDLE if by is not None else row)
 
 
@@ -1882,7 +1884,7 @@ class Cluster:
 
     def end(self, session: int, me: Controller) -> Controller:
         """The servers end a session, and what it owned may outlive it."""
-        if self.design.owner_check and self.chance.random() < 0.1:
+        if self.design.ephemeral_owner_check and self.chance.random() < 0.1:
             self.zookeeper.disconnect(session)
             del self.zookeeper.state.sessions[session]
         else:
@@ -1904,7 +1906,7 @@ def lives() -> Iterator[Any]:
     for release, design in RELEASE.items():
         switches: list[dict[str, Any]] = [{}, {"elect_if_none": True}]
         if design.threads is Threads.barrier:
-            switches += [{"owner_check": True}, {"resign_on_move": True, "ghost_check": True}]
+            switches += [{"ephemeral_owner_check": True}, {"resign_on_move": True, "ghost_check": True}]
         for switch in switches:
             followed = design._replace(failover=FAILOVER[release], looks_again=True, **switch)
             yield pytest.param(followed, id="-".join((release, *switch)))
@@ -1920,7 +1922,7 @@ def never(design: Design) -> set[tuple[Do, ...]]:
         rows.add(MAYBE_RESIGN)
     if not design.skip_if_self:
         rows.add((Do.GetControllerId, Do.Elect))
-    if design.owner_check:
+    if design.ephemeral_owner_check:
         rows.add((Do.DeleteRegistration, *STARTUP[Threads.barrier][1:]))
     return rows
 
@@ -1953,7 +1955,7 @@ def test_whatever_comes_of_a_whole_life_is_an_agenda(design: Design) -> None:
 
 def test_the_epoch_of_a_broker_is_the_zxid_of_its_registration(zookeeper: ZooKeeper) -> None:
     """KAFKA-7235: a later registration has a greater one, whether the reply was heard or looked up."""
-    controller = whole(zookeeper, broker_epochs=True)
+    controller = whole(zookeeper, broker_epoch=True)
     me = controller.register_broker(at(*STARTUP[Threads.barrier][1:])).controller
     stat = zookeeper.exists(None, f"{BROKER_IDS}/0")
     assert stat is not None
@@ -1972,7 +1974,7 @@ def test_without_epochs_a_broker_has_none(zookeeper: ZooKeeper) -> None:
 @pytest.mark.parametrize("epochs", [True, False])
 def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epochs: bool) -> None:
     """The controller reads the same names, and since 2.2 another broker."""
-    controller = whole(zookeeper, broker_epochs=epochs)
+    controller = whole(zookeeper, broker_epoch=epochs)
     zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
     before = controller.read_brokers(at(*BROKER_CHANGE, active=True)).controller
     zookeeper.delete(None, f"{BROKER_IDS}/1")

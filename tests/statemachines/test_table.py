@@ -10,10 +10,10 @@ import pytest
 import transitions
 
 from statemachines.releases import Release
-from statemachines.table import IllegalTransition, Life, Row, State, Table, trigger
+from statemachines.table import IllegalTransition, Life, Row, Table, TableState, trigger
 
 
-class Light(State):
+class Light(TableState):
     Red = 3
     Green = 1
     Amber = 2
@@ -21,7 +21,7 @@ class Light(State):
     Off = 0
 
 
-class Door(State):
+class Door(TableState):
     Open = 1
     Shut = 3
 
@@ -73,7 +73,7 @@ class TestState:
         assert [hash(state) for state in Light] == [3, 1, 2, 9, 0]
 
     def test_is_never_taken_for_a_state_of_another_machine_with_the_same_code(self) -> None:
-        states: list[State] = [Green, Door.Open]
+        states: list[TableState] = [Green, Door.Open]
         assert states[0] != states[1]
         with pytest.raises(TypeError):
             sorted(states)
@@ -107,11 +107,11 @@ class TestTable:
             Table("light", Off, (Row(Red, Green, before=then), Row(Red, Green, since=then)))
 
     @pytest.mark.parametrize(
-        "row", [Row[State](Red, Door.Open), Row[State](Door.Shut, Red)], ids=["target", "source"]
+        "row", [Row[TableState](Red, Door.Open), Row[TableState](Door.Shut, Red)], ids=["target", "source"]
     )
-    def test_a_state_of_another_machine_is_refused(self, row: Row[State]) -> None:
+    def test_a_state_of_another_machine_is_refused(self, row: Row[TableState]) -> None:
         with pytest.raises(TypeError, match=r"light: <Door.* is no Light"):
-            Table[State]("light", Off, (row,))
+            Table[TableState]("light", Off, (row,))
 
     def test_is_a_value(self) -> None:
         assert Table("light", Off, LIGHT.rows) == LIGHT
@@ -228,7 +228,7 @@ class TestLife:
             LIGHT.begin(Red).become(Off)
 
     def test_a_state_of_another_machine_is_refused(self) -> None:
-        life: Life[State] = Life(Table[State]("light", Off, (Row(Off, Red),)), Off)
+        life: Life[TableState] = Life(Table[TableState]("light", Off, (Row(Off, Red),)), Off)
         with pytest.raises(IllegalTransition, match="Off cannot become Open"):
             life.become(Door.Open)
 

@@ -10,7 +10,7 @@ from statemachines.zookeeper import (
     Delete,
     EventType,
     Operation,
-    Result,
+    OpResult,
     SetData,
     ZooKeeper,
 )
@@ -21,7 +21,7 @@ CREATED, DELETED = EventType.NodeCreated, EventType.NodeDeleted
 DATA, CHILDREN = EventType.NodeDataChanged, EventType.NodeChildrenChanged
 
 
-def codes(results: tuple[Result | Code, ...]) -> list[Code]:
+def codes(results: tuple[OpResult | Code, ...]) -> list[Code]:
     """The code of each place, where an operation's own result counts as OK."""
     return [result if isinstance(result, Code) else OK for result in results]
 
@@ -231,7 +231,7 @@ def test_a_watch_fires_once_within_a_multi(
     assert inbox(zk) == heard
 
 
-def alone(zk: ZooKeeper, operation: Operation) -> Result:
+def alone(zk: ZooKeeper, operation: Operation) -> OpResult:
     """The operation as a request of its own."""
     match operation:
         case Create(path, data, ephemeral, sequential):

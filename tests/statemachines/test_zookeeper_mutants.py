@@ -22,7 +22,7 @@ from statemachines.zookeeper import (
     EventType,
     Node,
     Operation,
-    Result,
+    OpResult,
     SessionId,
     SetData,
     Stat,
@@ -378,7 +378,7 @@ class KeepsWhatWasDone(ZooKeeper):
     """A multi keeps the operations before the one that failed."""
 
     class transaction(Transaction):  # noqa: N801
-        def apply(self, session: SessionId | None, operation: Operation) -> Result:
+        def apply(self, session: SessionId | None, operation: Operation) -> OpResult:
             result = super().apply(session, operation)
             self.commit()
             return result
@@ -387,7 +387,7 @@ class KeepsWhatWasDone(ZooKeeper):
 class LooksAtTheOldTree(ZooKeeper):
     """The operations of a multi do not see each other."""
 
-    def multi(self, session: SessionId | None, operations: Any) -> tuple[Result | Code, ...]:
+    def multi(self, session: SessionId | None, operations: Any) -> tuple[OpResult | Code, ...]:
         operations = tuple(operations)
         for operation in operations:
             fresh = self.transaction(self.state.nodes, self.state.sessions, self.state.zxid + 1)

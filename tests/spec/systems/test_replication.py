@@ -21,7 +21,7 @@ from spec.systems.replication import (
     Kip279,
     Kip320,
     Kip320FirstTry,
-    Partition,
+    Replicas,
     Replication,
     TruncateToHighWatermark,
 )
@@ -165,7 +165,7 @@ def test_kip_320_needs_a_leader_that_can_answer_for_its_epoch() -> None:
 class AcceptsItsEpochAgain(Kip320):
     """Make-leader takes a request of the epoch it has already, and starts from high watermark 0."""
 
-    def become_leader(self, s: Partition, broker: int, epoch: int) -> None:
+    def become_leader(self, s: Replicas, broker: int, epoch: int) -> None:
         request = s.leader_and_isr.get(epoch)
         require(request is not None and request.leader == broker)
         assert request is not None
@@ -177,7 +177,7 @@ class AcceptsItsEpochAgain(Kip320):
 class ElectsAnybody(Kip320):
     """The controller elects whom it likes, in the ISR or not."""
 
-    def controller_elect_leader(self, s: Partition, broker: int) -> None:
+    def controller_elect_leader(self, s: Replicas, broker: int) -> None:
         require(broker != s.partition_state.leader)
         self.send(s, broker, s.partition_state.isr)
 
@@ -185,28 +185,28 @@ class ElectsAnybody(Kip320):
 class CommitsAlone(Kip320):
     """The high watermark waits for nobody."""
 
-    def has_acknowledged(self, s: Partition, follower: int, leader: int, offset: int) -> bool:
+    def has_acknowledged(self, s: Replicas, follower: int, leader: int, offset: int) -> bool:
         return True
 
 
 class JoinsBehind(Kip320):
     """A replica joins the ISR wherever its log ends."""
 
-    def may_join(self, s: Partition, follower: int, leader: int) -> bool:
+    def may_join(self, s: Replicas, follower: int, leader: int) -> bool:
         return self.same_epoch(s, follower, leader) and self.follows(s, follower, leader)
 
 
 class NeverTruncates(Kip320):
     """A follower keeps what it has."""
 
-    def truncation_offset(self, s: Partition, follower: int, leader: int) -> int:
+    def truncation_offset(self, s: Replicas, follower: int, leader: int) -> int:
         return len(s.log[follower].records)
 
 
 class CommitsBeyond(Kip320):
     """The high watermark is moved without a look at where the log ends."""
 
-    def leader_increment_high_watermark(self, s: Partition, leader: int) -> None:
+    def leader_increment_high_watermark(self, s: Replicas, leader: int) -> None:
         require(self.presumes_leadership(s, leader))
         log = s.log[leader]
         s.log[leader] = log._replace(high_watermark=log.high_watermark + 1)

@@ -1,0 +1,229 @@
+"""ZooKeeper as a part: a system may hold two, each with znodes, sessions and faults of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import pytest
+
+from spec.checking import check
+from spec.language import (
+    Size,
+    Specification,
+    SpecificationError,
+    State,
+    action,
+    constant,
+    interchangeable,
+    invariant,
+    one_of,
+    part,
+    require,
+    sometimes,
+    variable,
+)
+from spec.parts.zookeeper import Ensemble, Znodes, ZooKeeperPart
+from statemachines.znode import Node, SessionId, ZkPath
+
+Client = Annotated[int, "a client"]
+
+LOCK = "/lock"
+COPY = "/copy"
+
+
+class Migration(State):
+    """Two ensembles: one that clients come from, and one that they go to."""
+
+    old: Ensemble
+    new: Ensemble
+    done: bool = variable("Whether all is over there.")
+
+
+class Migrations(Specification[Migration]):
+    """A lock is held in the old ensemble, and then in the new one; a client has a session with each."""
+
+    clients: int = constant(2, "Clients.", at_least=1, at_most=3)
+    outliving: bool = constant(False, "What an ended session owned in the new ensemble goes later.")
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """As many as there are."""
+        return {Client: interchangeable("client", range(self.clients))}
+
+    @part
+    def old(self) -> ZooKeeperPart:
+        """Its lock is watched."""
+        return ZooKeeperPart(
+            sessions=self.domain_of(Client),
+            znodes=[Znodes("/"), Znodes(LOCK, data=self.domain_of(Client), data_watched=True)],
+            owns=lambda session, path: path == LOCK,
+            inbox=2,
+        )
+
+    @part
+    def new(self) -> ZooKeeperPart:
+        """Its lock is another, which no client watches, and whose holders are counted."""
+        return ZooKeeperPart(
+            sessions=self.domain_of(Client),
+            znodes=[Znodes("/", child_watched=True), Znodes(COPY, created=2)],
+            owns=lambda session, path: path == COPY,
+            inbox=2,
+            outliving=self.outliving,
+        )
+
+    @action
+    def connect(self, s: Migration, client: Client) -> None:
+        """A client opens a session with both."""
+        require(not self.old.refers_to(s.old, client) and not self.new.refers_to(s.new, client))
+        self.old.servers(s.old).connect(client)
+        self.new.servers(s.new).connect(client)
+
+    @action
+    def lock(self, s: Migration, client: Client) -> None:
+        """It takes the lock, if it is free, and watches it if it is not: one request in each step."""
+        require(client in s.old.sessions and not s.old.events[client])
+        servers = self.old.servers(s.old)
+        if LOCK in s.old.nodes:
+            servers.exists(client, LOCK, watch=True)
+        else:
+            servers.create(client, LOCK, client, ephemeral=True)
+
+    @action
+    def hear(self, s: Migration, client: Client) -> None:
+        """It hears of the lock."""
+        require(self.old.servers(s.old).take(client))
+
+    @action
+    def move(self, s: Migration, client: Client) -> None:
+        """Who holds the lock takes the new one as well."""
+        require(LOCK in s.old.nodes and s.old.nodes[LOCK].owner == client and client in s.new.sessions)
+        require(COPY not in s.new.nodes and s.new.created[COPY] < 2)
+        self.new.servers(s.new).create(client, COPY, ephemeral=True)
+        s.done = True
+
+    @invariant
+    def one_number(self, s: Migration) -> bool:
+        """The new lock has the number of its holder."""
+        return COPY not in s.new.nodes or s.new.nodes[COPY].czxid == s.new.created[COPY]
+
+    @sometimes
+    def held_by_two(self, s: Migration) -> bool:
+        """One client holds the old lock, while another has the new one still: its session there has not ended yet."""
+        if LOCK not in s.old.nodes or COPY not in s.new.nodes:
+            return False
+        holder: Client | None = s.old.nodes[LOCK].owner
+        return holder != s.new.nodes[COPY].owner
+
+
+def test_each_has_what_it_was_given() -> None:
+    """Variables, actions and properties of both stand side by side."""
+    system = Migrations()
+    assert [name for name in system.variables if name.startswith("old.")] == [
+        f"old.{name}" for name in ("nodes", "sessions", "data_watches", "child_watches", "events", "zxid", "away")
+    ]
+    assert "new.created" in system.variables
+    assert {"old.expire", "new.expire"} <= {each.name for each in system.actions}
+    assert {"old.one_shot", "new.one_shot"} <= {each.name for each in system.properties}
+
+
+def test_a_fault_is_that_of_one() -> None:
+    """The new ensemble's nodes outlive their sessions, and are deleted at last; the old one's do not."""
+    system = Migrations(outliving=True)
+    assert "new.delete_at_last" in {each.name for each in system.actions}
+    assert "old.delete_at_last" not in {each.name for each in system.actions}
+    judged = {each.name for each in system.properties}
+    assert "old.ephemeral_owned" in judged
+    assert "new.ephemeral_owned" not in judged
+
+
+@pytest.mark.parametrize("outliving", [False, True])
+def test_engines_agree_on_it(outliving: bool) -> None:
+    """With symmetry, too, and everything holds."""
+    plain = check(Migrations(outliving=outliving), engine="reference")
+    assert plain.verdict == "holds"
+    assert {each.verdict for each in plain.properties} == {"holds", "witnessed"}
+    compiled = check(Migrations(outliving=outliving), engine="local")
+    assert (compiled.distinct_states, compiled.generated_states) == (plain.distinct_states, plain.generated_states)
+    halved = check(Migrations(outliving=outliving), engine="local", symmetry=True)
+    assert plain.distinct_states / 2 <= halved.distinct_states < plain.distinct_states
+
+
+def test_a_session_ends_in_one_of_them() -> None:
+    """Its events name the ensemble, and the other one has not changed."""
+
+    class StillThere(Migrations):
+        @invariant
+        def never_gone(self, s: Migration) -> bool:
+            """Who has a session with the new ensemble has one with the old."""
+            return {*s.new.sessions} <= {*s.old.sessions}
+
+    counterexample = check(StillThere(), properties=["never_gone"]).counterexample
+    assert counterexample is not None
+    last = counterexample.steps[-1]
+    assert last.step.action == "old.expire"
+    assert {name.split(".")[0] for name in last.changes} == {"old"}
+
+
+# Domains follow from the znodes that there may be.
+
+
+def domains(**given: Any) -> dict[str, Any]:
+    """Of a ZooKeeper with two sessions, by variable."""
+    sessions = one_of("a", "b")
+    return {name: domain for name, (_, domain) in ZooKeeperPart(sessions, inbox=1, **given).variables.items()}
+
+
+def test_a_node_holds_what_its_path_may() -> None:
+    """Its owners are those who may own it; what no rule reads is left out."""
+    znodes = [Znodes("/", child_watched=True), Znodes("/x", data=["y"], version=range(3)), Znodes("/e")]
+    found = domains(znodes=znodes, owns=lambda session, path: path == "/e" and session == "a")
+    nodes = found["nodes"].cells
+    assert Node(data="y", version=2) in {each._replace(**left_out(each)) for each in nodes["/x"].domain}
+    assert {each.owner for each in nodes["/e"].domain} == {"a"}
+    assert {each.owner for each in nodes["/x"].domain} == {None}
+    assert {name: len([*each.domain]) for name, each in found["sessions"].cells.items()} == {"a": 2, "b": 1}
+    assert [*found["child_watches"].cells] == ["/"]
+    assert [*found["data_watches"].cells] == []
+
+
+def left_out(node: Node) -> dict[str, int]:
+    """The counters that are left out, as they are in a fresh node."""
+    return {"created": 0, "czxid": 0, "mzxid": 0, "pzxid": 0}
+
+
+def test_a_watch_where_none_is_expected_is_told() -> None:
+    """The system has said which paths are watched."""
+
+    class WatchesMore(Migrations):
+        @action
+        def watch(self, s: Migration, client: Client) -> None:
+            """What it was not said to."""
+            require(client in s.new.sessions)
+            self.new.servers(s.new).exists(client, COPY, watch=True)
+
+    result = check(WatchesMore(), engine="reference")
+    assert (result.verdict, result.counterexample and result.counterexample.broken) == ("violated", "type_ok")
+    assert "new.data_watches: '/copy' is not a key of it" in str(result)
+
+
+def test_a_part_that_is_given_the_wrong_thing_is_told() -> None:
+    """In one line, with the variable and the path."""
+
+    class Wrong(Migrations):
+        @part
+        def old(self) -> ZooKeeperPart:
+            """Its lock holds nothing that it could."""
+            return ZooKeeperPart(
+                sessions=self.domain_of(Client),
+                znodes=[Znodes("/"), Znodes(LOCK, data=3)],  # type: ignore[arg-type]
+                owns=owns_nothing,
+                inbox=1,
+            )
+
+    with pytest.raises(SpecificationError, match=r"^part old: variable nodes: Node.data: 3 is not a domain: give"):
+        check(Wrong())
+
+
+def owns_nothing(session: SessionId, path: ZkPath) -> bool:
+    """No session owns a node."""
+    return False
