@@ -11,7 +11,7 @@ QUICK := $(addprefix tests/test_,names.py rows.py sharing.py) tests/election tes
 	$(wildcard tests/spec/checking/test_*.py) \
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
 	tests/spec/systems/test_replication.py \
-	$(addprefix tests/spec/test_,anomalies.py catalogue.py loading.py progress.py rundir.py)
+	$(addprefix tests/spec/test_,anomalies.py catalogue.py diagrams.py life.py loading.py progress.py rundir.py)
 # Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -82,8 +82,8 @@ lint: $(STAMP)  ## style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-diagrams: $(STAMP)  ## draw diagrams/ anew from the tables
-	$(BIN)/python -m statemachines.diagrams diagrams
+diagrams: $(STAMP)  ## draw diagrams/ anew, from the tables and from what exploring the controller finds
+	$(BIN)/python -m spec.diagrams diagrams
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info build dist

@@ -21,7 +21,7 @@ from click.core import ParameterSource
 from spec.streams import Unwritable, printing_to_stderr, take_over, tell
 
 if TYPE_CHECKING:
-    from spec.checking import Engine, Result
+    from spec.checking import Engine, Result, Statistics
     from spec.checking.simulation import Simulation
     from spec.failures import Failure
     from spec.language import Specification
@@ -419,17 +419,16 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
     A table without --release shows the rows of all releases, and says which of them had each; a life is that of the
     newest release.
     """
-    from spec.releases import RELEASES, release_named
-    from statemachines import controller_diagram
-    from statemachines.diagrams import DIAGRAMS, FORMATS
+    from spec.diagrams import drawn
+    from spec.progress import Progress
 
-    if what not in DIAGRAMS and what != "controller":
-        raise click.UsageError(f"no diagram is called {what}; there are {', '.join([*DIAGRAMS, 'controller'])}")
-    named = release and release_named(release, dict.fromkeys(RELEASES))
-    if what == "controller":
-        picture = controller_diagram.FORMATS[form](controller_diagram.picture(named or RELEASES[-1]))
-    else:
-        picture = FORMATS[form](DIAGRAMS[what].at(named) if named else DIAGRAMS[what])
+    with Progress() as progress:
+
+        def compiling(statistics: Statistics) -> None:
+            if statistics.doing:
+                progress(statistics)
+
+        picture = drawn(what, form, release, compiling)
     if output is None:
         click.echo(picture, nl=not picture.endswith("\n"))
         return

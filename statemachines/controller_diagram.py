@@ -1,6 +1,6 @@
 """Pictures of a controller's life, release by release: requests, and the answers that lead from one to the next.
 
-What leads to what comes from the steps, see `statemachines.controller_life`. Here is only decided what is seen of it:
+Which moves there are is found elsewhere, and handed in. Here is only decided what is seen of them:
 
     a box             a request, which is the head of an agenda; or a thread that waits
     a frame           a row of requests, under Kafka's name for what makes it
@@ -8,20 +8,18 @@ What leads to what comes from the steps, see `statemachines.controller_life`. He
     from a frame      the same answer, or error, leads there from each box in it
     any request       the same answer leads there from most requests; if not from all, it says "any other"
 
-Not shown: an event that changes nothing, and the death of the process, which is possible anywhere.
+Not shown: an event that changes nothing.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from html import escape
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
 from statemachines.controller_event import HANDLING, REGISTER
-from statemachines.controller_life import At, Move, moves_of
 from statemachines.drawing import (
     FONT_SIZE,
     FONTS,
@@ -42,18 +40,36 @@ from statemachines.drawing import (
     width_of,
 )
 
-__all__ = ["FORMATS", "GENERATIONS", "Arrow", "Box", "Picture", "dot", "files", "mermaid", "picture", "svg"]
+__all__ = ["FORMATS", "Arrow", "At", "Box", "Move", "Picture", "dot", "mermaid", "picture", "svg"]
 
-GENERATIONS: Final = ("0.10.2", "1.0", "2.0", "3.9")
-"""The releases there are pictures of: the last one of each generation."""
-
-_SOURCE = "drawn from the steps by statemachines.controller_diagram"
+_SOURCE = "drawn from its moves by statemachines.controller_diagram"
 _WAITS = "waiting for an event"
 _BESIDE = "ZkEventThread"
 _ANY = "any"
-_SELF = At(STOPPED, active=True)  # which is nowhere: the place that an arrow comes from
 _FRAME = "#f6f6f2"
 _FRAME_LINE = "#999999"
+
+
+class At(NamedTuple):
+    """Where a thread of a broker is: what it is about to do, or whether it waits as the controller or not."""
+
+    doing: Agenda
+    active: bool = False
+    """Of a thread that waits: the broker takes itself for the controller."""
+    beside: bool = False
+    """It is ZkEventThread, beside the controller's thread."""
+
+
+class Move(NamedTuple):
+    """What leads from one place to another."""
+
+    source: At
+    said: str
+    """The answer to the request, what is handled, or nothing."""
+    target: At
+
+
+_SELF = At(STOPPED, active=True)  # which is nowhere: the place that an arrow comes from
 
 
 class Box(NamedTuple):
@@ -94,20 +110,14 @@ class Picture(NamedTuple):
         return [each for each in self.boxes if each.frame == frame]
 
 
-@cache
-def picture(release: str) -> Picture:
-    """The life of a controller of a release.
+def picture(release: str, moves: Iterable[Move]) -> Picture:
+    """The life of a controller of a release, in which there are these moves.
 
     Raises:
         ValueError: it is no release.
     """
-    return drawn(release, design_of(release), moves_of(release))
-
-
-def drawn(release: str, design: Design, found: Iterable[Move]) -> Picture:
-    """What is drawn of these moves."""
-    shown = [each for each in found if each.source != each.target or each.source.beside or each.source.doing]
-    rows = _rows(design)
+    shown = [each for each in moves if each.source != each.target or each.source.beside or each.source.doing]
+    rows = _rows(design_of(release))
     names = list(dict.fromkeys(name for name, _ in rows))
     places = list(dict.fromkeys(place for each in shown for place in (each.source, each.target)))
     places.sort(key=lambda at: names.index(_row(at.doing, rows)) if at.doing and at.doing != STOPPED else -1)
@@ -292,15 +302,6 @@ def svg(picture: Picture) -> str:
 
 FORMATS: Mapping[str, Callable[[Picture], str]] = MappingProxyType({"mermaid": mermaid, "dot": dot, "svg": svg})
 """What a life can be drawn as, by the name of the format."""
-
-
-def files() -> dict[str, str]:
-    """Every generated picture, by file name."""
-    return {
-        f"controller-{release}.{suffix}": draw(picture(release))
-        for release in GENERATIONS
-        for suffix, draw in (("mmd", mermaid), ("svg", svg))
-    }
 
 
 def _digraph(picture: Picture, *, text: bool) -> str:

@@ -4,19 +4,13 @@ Text in, text out, always in the same order: states as declared, transitions by 
 A table of all releases shows each row with the releases that had it; `table.at("2.2")` draws one release.
 
 An SVG is the same bytes on every machine, see `statemachines.drawing`.
-
-`python -m statemachines.diagrams DIRECTORY` writes a Mermaid and an SVG file for every table, and those of
-the controller's life, which `statemachines.controller_diagram` draws.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from statemachines import controller_diagram
 from statemachines.drawing import (
     BEGIN_SIZE,
     FONT_SIZE,
@@ -39,7 +33,7 @@ from statemachines.partition import PARTITION
 from statemachines.replica import REPLICA
 from statemachines.table import Row, Table
 
-__all__ = ["DIAGRAMS", "FORMATS", "Direction", "dot", "files", "mermaid", "svg"]
+__all__ = ["DIAGRAMS", "FORMATS", "Direction", "dot", "mermaid", "svg"]
 
 Direction = Literal["LR", "TB"]
 """Which way time flows: from left to right, or from top to bottom."""
@@ -104,16 +98,6 @@ FORMATS: Mapping[str, Callable[[Table[Any]], str]] = MappingProxyType({"mermaid"
 """What a table can be drawn as, by the name of the format."""
 
 
-def files() -> dict[str, str]:
-    """Every generated picture, by file name."""
-    tables = {
-        f"{name}.{suffix}": draw(table)
-        for name, table in sorted(DIAGRAMS.items())
-        for suffix, draw in (("mmd", mermaid), ("svg", svg))
-    }
-    return {**controller_diagram.files(), **tables}
-
-
 def _digraph(table: Table[Any], direction: Direction, *, text: bool) -> str:
     """The graph in DOT; without text, places are kept free for the same text of a width we know."""
     width, height = _node_width(table) / POINTS_PER_INCH, NODE_HEIGHT / POINTS_PER_INCH
@@ -155,16 +139,3 @@ def _ends(table: Table[Any]) -> list[Any]:
 def _node_width(table: Table[Any]) -> int:
     """One width for all states of a table, in points."""
     return max(width_of(str(state)) for state in table.states)
-
-
-def _main(arguments: list[str]) -> None:
-    if len(arguments) != 1:
-        sys.exit("usage: python -m statemachines.diagrams DIRECTORY")
-    directory = Path(arguments[0])
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, content in files().items():
-        (directory / name).write_text(content, encoding="utf-8", newline="\n")
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1:])

@@ -21,9 +21,9 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     ),
     "ZooKeeper": ("tests/zookeeper/",),
     "controller's moves": (
+        "tests/spec/test_diagrams.py",
+        "tests/spec/test_life.py",
         "tests/statemachines/test_controller_diagram.py",
-        "tests/statemachines/test_controller_life.py",
-        "tests/statemachines/test_diagrams.py",
     ),
 }
 """What needs the same server, or what takes as long to be found, by the beginning of its name."""

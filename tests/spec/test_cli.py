@@ -21,10 +21,9 @@ import pytest
 
 from spec import cli
 from spec.anomalies import read
+from spec.diagrams import FORMATS, NAMES, drawn
 from spec.progress import Progress
 from spec.systems import SYSTEMS
-from statemachines import controller_diagram
-from statemachines.diagrams import DIAGRAMS, FORMATS
 from tests.spec.test_anomalies import ATLAS, BY_FORM
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
@@ -616,7 +615,7 @@ TEXT_ERRORS = {
         "replicas: -1 is no broker id, allowed are the integers from 0 on"
     ),
     "diagram": "Missing argument 'WHAT'.",
-    "diagram broker": f"no diagram is called broker; there are {', '.join(DIAGRAMS)}, controller",
+    "diagram broker": f"no diagram is called broker; there are {', '.join(NAMES)}",
     "diagram controller --release 0.9": "no release is called 0.9; there are 0.10.1, 0.10.2",
     "diagram replica --release new": "no release is called new; there are 0.10.1, 0.10.2",
     "diagram partition --format png": ("Invalid value for '--format': 'png' is not one of 'mermaid', 'dot', 'svg'."),
@@ -1050,25 +1049,20 @@ def test_elect_among_nobody(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("what", DIAGRAMS)
+@pytest.mark.parametrize("what", NAMES)
 def test_diagram(ask: Ask, tmp_path: Path, what: str, form: str) -> None:
     """It prints the picture, or writes the same into a file."""
-    picture = FORMATS[form](DIAGRAMS[what])
+    picture = drawn(what, form)
     assert ask("diagram", what, "--format", form) == Answer(0, picture, "")
     assert ask("diagram", what, "--format", form, "-o", "picture") == Answer(0, "", "")
     assert (tmp_path / "picture").read_text(encoding="utf-8") == picture
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_diagram_of_a_release(ask: Ask, form: str) -> None:
-    """A table is that of the release; a controller's life is, or else that of the newest. A line means its last."""
-    table = FORMATS[form](DIAGRAMS["replica"].at("2.2"))
-    assert ask("diagram", "replica", "--release", "2.2", "--format", form) == Answer(0, table, "")
-    draw = controller_diagram.FORMATS[form]
-    for release, named in ((None, "3.9"), ("0.10", "0.10.2"), ("3.9", "3.9")):
-        asked = ["--release", release] if release else []
-        picture = draw(controller_diagram.picture(named))
-        assert ask("diagram", "controller", "--format", form, *asked) == Answer(0, picture, "")
+@pytest.mark.parametrize(("what", "release"), [("replica", "2.2"), ("controller", "2.0.1")])
+def test_diagram_of_a_release(ask: Ask, what: str, release: str) -> None:
+    """A table is that of the release, and so is a controller's life."""
+    assert ask("diagram", what, "--release", release) == Answer(0, drawn(what, "mermaid", release), "")
+    assert drawn(what, "mermaid", release) != drawn(what, "mermaid")
 
 
 # Help.

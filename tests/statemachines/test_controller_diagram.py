@@ -1,19 +1,26 @@
 """The pictures of a controller's life show every move, under Kafka's names, and nothing else."""
 
 import re
+from functools import cache
 from xml.etree import ElementTree
 
 import pytest
 
-from statemachines.agenda import IDLE, Do
-from statemachines.controller import Controller, design_of
-from statemachines.controller_diagram import FORMATS, GENERATIONS, Picture, drawn, mermaid, picture, svg
-from statemachines.controller_life import Move, moves, moves_of
+from spec.diagrams import GENERATIONS
+from spec.life import moves
+from statemachines import controller_diagram
+from statemachines.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.controller_diagram import FORMATS, At, Move, Picture, mermaid, svg
 from statemachines.drawing import width_of
-from statemachines.kafka_controller import Answer, KafkaController
 
 SVG = "{http://www.w3.org/2000/svg}"
 each_generation = pytest.mark.parametrize("release", GENERATIONS)
+
+
+@cache
+def picture(release: str) -> Picture:
+    """What is drawn of all moves of a release."""
+    return controller_diagram.picture(release, moves(release))
 
 
 def said_of(shown: Picture, move: Move) -> list[str]:
@@ -25,7 +32,7 @@ def said_of(shown: Picture, move: Move) -> list[str]:
 def test_every_move_is_shown(release: str) -> None:
     """But for an event that changes nothing."""
     shown = picture(release)
-    for move in moves_of(release):
+    for move in moves(release):
         changes = move.source != move.target or move.source.doing != IDLE or move.source.beside
         if changes and move.said:
             plain = move.said.removesuffix(": it resigns")
@@ -40,7 +47,7 @@ def test_every_request_is_a_box_of_its_own(release: str) -> None:
     shown = picture(release)
     names = [each.name for each in shown.boxes]
     assert len(names) == len(set(names))
-    found = moves_of(release)
+    found = moves(release)
     places = {at for move in found for at in (move.source, move.target)}
     assert len(places) == len([each for each in shown.boxes if not each.sign and each.name != "any"])
 
@@ -109,15 +116,27 @@ def test_an_svg_keeps_everything_inside(release: str) -> None:
     assert {str(width_of(each.words)) for each in drawn_as_boxes} <= {box.get("width") for box in boxes}
 
 
-def test_another_step_is_another_picture() -> None:
-    """The picture is of the steps: with one of them changed it is not the same."""
-
-    class Stubborn(KafkaController):
-        def move_controller(self, me: Controller) -> Answer:
-            return Answer(me.to(Do.DeleteController), "whoever it is")
-
-    its = design_of("3.9")
-    assert drawn("3.9", its, moves_of("3.9")) == picture("3.9")
-    other = drawn("3.9", its, moves(its, Stubborn))
-    assert 'MoveController -->|"whoever it is"| triggerControllerMove_DeleteController' in mermaid(other)
-    assert mermaid(other) != mermaid(picture("3.9"))
+def test_only_what_is_handed_in_is_drawn() -> None:
+    """A box for each place, an arrow for each way with all that leads along it, and none for what changes nothing."""
+    idle, elect, watch = At(IDLE), At(Agenda((Do.Elect,))), At(Agenda((Do.WatchController, Do.Elect)))
+    few = [
+        Move(At(STOPPED), "the process is started", watch),
+        Move(watch, "it is there", elect),
+        Move(watch, "it is not there", elect),
+        Move(idle, "nothing to do", idle),
+        Move(elect, "it is another broker", idle),
+    ]
+    shown = controller_diagram.picture("3.9", few)
+    assert [each.words for each in shown.boxes] == [
+        "stopped",
+        "not controller",
+        "WatchController",
+        "Elect",
+        "to not controller",
+    ]
+    assert [(arrow.source, arrow.target, arrow.said) for arrow in shown.arrows] == [
+        ("Stopped", "Startup_WatchController", ("the process is started",)),
+        ("Startup_WatchController", "elect_Elect", ("it is not there", "it is there")),
+        ("elect_Elect", "elect_to_NotController", ("it is another broker",)),
+    ]
+    assert mermaid(controller_diagram.picture("3.9", few[:-1])) != mermaid(shown)

@@ -58,7 +58,7 @@ def test_it_is_refused_wherever_it_is_asked_for(name: str) -> None:
     """There is one list of releases, for tables, lists of steps and pictures."""
     asks: list[Callable[[str], object]] = [
         *(Release, PARTITION.at, REPLICA.at),
-        *(failover, resignation, design_of, picture),
+        *(failover, resignation, design_of, lambda name: picture(name, ())),
     ]
     for ask in asks:
         with pytest.raises(UnknownRelease):

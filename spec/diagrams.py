@@ -1,0 +1,65 @@
+"""All pictures there are: of the tables, and of a controller's life in the releases.
+
+`python -m spec.diagrams DIRECTORY` writes a Mermaid and an SVG file for each of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from spec.checking.check import silent
+from spec.checking.exploration import OnProgress
+from spec.language.errors import UsageError
+from spec.life import moves
+from spec.releases import RELEASES, release_named
+from statemachines import controller_diagram, diagrams
+
+NAMES: Final = (*diagrams.DIAGRAMS, "controller")
+"""What there are pictures of."""
+FORMATS: Final = tuple(diagrams.FORMATS)
+"""What they can be drawn as."""
+GENERATIONS: Final = ("0.10.2", "1.0", "2.0", "3.9")
+"""The releases whose controllers are drawn in `diagrams/`: the last one of each generation."""
+ENDINGS: Final = {"mermaid": "mmd", "svg": "svg"}
+"""In which formats they stand there, and how the names of these files end."""
+
+
+def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgress = silent) -> str:
+    """A picture of a release; without one a table shows the rows of all releases, and a life is the newest's.
+
+    Raises:
+        UsageError: there is no such picture, or no such release.
+    """
+    if what not in NAMES:
+        raise UsageError(f"no diagram is called {what}; there are {', '.join(NAMES)}")
+    named = release and release_named(release, dict.fromkeys(RELEASES))
+    if what == "controller":
+        named = named or RELEASES[-1]
+        return controller_diagram.FORMATS[form](controller_diagram.picture(named, moves(named, on_progress)))
+    table = diagrams.DIAGRAMS[what]
+    return diagrams.FORMATS[form](table.at(named) if named else table)
+
+
+def files() -> dict[str, str]:
+    """What stands in `diagrams/`, by the name of the file."""
+    pictures = [("controller", release) for release in GENERATIONS] + [(each, None) for each in diagrams.DIAGRAMS]
+    return {
+        f"{what}-{release}.{ending}" if release else f"{what}.{ending}": drawn(what, form, release)
+        for what, release in pictures
+        for form, ending in ENDINGS.items()
+    }
+
+
+def _main(arguments: list[str]) -> None:
+    if len(arguments) != 1:
+        sys.exit("usage: python -m spec.diagrams DIRECTORY")
+    directory = Path(arguments[0])
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, content in files().items():
+        (directory / name).write_text(content, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])

@@ -1,0 +1,171 @@
+"""A controller's life: the moves that a broker's threads can make, found by exploring the system `controller`.
+
+A move leads a thread from what it is about to do to what it is about to do next. No table has them: rows say what a
+broker means to do, the steps what an answer makes of that. So the system is explored, and of each step it is noted
+what the thread that takes it was about to do, and what it is about to do then.
+
+Bounds under which all of a life happens are too wide to be explored to the end. So several are explored for each
+generation of threads, and under each of them something else can happen. Wider ones have no other moves: there is a
+test of that.
+
+No moves are the death of a process, which is possible anywhere; a lost answer, after which the same request is made
+again; and until 1.0 a request in a session that has ended, which waits for the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from spec.checking.abstraction import Abstraction, Edge, edges
+from spec.checking.check import silent
+from spec.checking.exploration import OnProgress
+from spec.language import State, Step
+from spec.releases import RELEASES, valuation
+from spec.systems.controller import ControllerLife
+from statemachines.agenda import IDLE, STOPPED, Agenda
+from statemachines.controller import NOBODY, Controller, Threads, agendas, listening
+from statemachines.controller_diagram import At, Move
+
+HAPPENS: Final = (
+    "crashes",
+    "expiries",
+    "operator",
+    "lost_replies",
+    "failures",
+    "isr_changes",
+    "ephemeral_outlives_session",
+)
+"""The constants that say what can happen at all."""
+
+
+def bounds(brokers: int, *happens: str, times: int = 1, sessions: int = 1) -> dict[str, Any]:
+    """The constants under which this can happen and no more, with so many elections and writes.
+
+    Disconnections and what becomes of requests to brokers are left out: no thread moves by them.
+    """
+    return {
+        **{each: each in happens for each in HAPPENS},
+        "brokers": brokers,
+        "sessions_per_broker": sessions,
+        "elections": times,
+        "updates": times,
+        "waiting": 5,
+        "disconnections": False,
+        "receives": False,
+    }
+
+
+_ALONE: Final = bounds(1, *HAPPENS, sessions=2)
+_COMING_AND_GOING: Final = bounds(2, "crashes", "expiries", "failures")
+BOUNDS: Final[Mapping[Threads, tuple[Mapping[str, Any], ...]]] = {
+    Threads.lock: (
+        _ALONE,
+        _COMING_AND_GOING,
+        bounds(2, "operator", times=2),
+        bounds(2, "failures", times=2),
+    ),
+    Threads.queue: (
+        _ALONE,
+        _COMING_AND_GOING,
+        bounds(2, "operator"),
+        bounds(1, "crashes", "operator", "lost_replies", "failures", "isr_changes", times=2),
+    ),
+    Threads.barrier: (
+        _ALONE,
+        _COMING_AND_GOING,
+        bounds(2, "operator", "lost_replies", times=2),
+        bounds(2, "operator", "failures", times=2),
+    ),
+}
+"""What is explored of each generation, breadth first."""
+STATES: Final = 150_000
+"""As many are explored under each of them, and the level to its end."""
+
+SAID: Final = {
+    "start": "the process is started",
+    "learn_of_expiry": "Expire",
+    "fail_authentication": "AuthFailed: it begins anew in the session it has",
+    "fail": "another error",
+}
+"""What leads on and is no answer, by action."""
+BESIDE: Final = {"listen", "register_broker", "check_registration"}
+"""The actions of ZkEventThread, where that is another thread than the controller's."""
+
+_known: dict[str, tuple[Move, ...]] = {}
+
+
+def moves(release: str, on_progress: OnProgress = silent) -> tuple[Move, ...]:
+    """Every move of a release's controller. It takes a second or two, once.
+
+    Raises:
+        UsageError: there is no such release.
+    """
+    if release not in _known:
+        _known[release] = moves_with(valuation(ControllerLife.releases, release), on_progress=on_progress)
+    return _known[release]
+
+
+def moves_with(
+    switches: Mapping[str, Any], states: int = STATES, on_progress: OnProgress = silent
+) -> tuple[Move, ...]:
+    """Every move of a controller that differs from the newest release's in these switches, agenda by agenda."""
+    switches = {**ControllerLife.releases[RELEASES[-1]], **switches}
+    threads, found, agendas_met = ControllerLife(**switches).design.threads, set[Move](), dict[Agenda, None]()
+    for constants in BOUNDS[threads]:
+        system = ControllerLife(**{**switches, **constants})
+        agendas_met |= dict.fromkeys((*agendas(system.design), *listening(system.design)))
+        found |= {
+            _move(edge)
+            for edge in edges(system, _place_of(threads), max_states=states, on_progress=on_progress)
+            if edge.source != edge.target or edge.said
+        }
+    order = {agenda: number for number, agenda in enumerate(agendas_met)}
+
+    def place(at: At) -> tuple[int, bool, bool]:
+        return order[at.doing], at.active, at.beside
+
+    return tuple(sorted(found, key=lambda move: (place(move.source), place(move.target), move.said)))
+
+
+def _place_of(threads: Threads) -> Abstraction:
+    """What is seen of a state: where the thread is that takes the step."""
+
+    def place(s: State, step: Step) -> At | None:
+        broker = step.parameters.get("broker")
+        if broker is None or step.action == "crash" or step.parameters.get("reply") == "lost":
+            return None
+        me: Controller = s.controllers[broker]
+        if me.doing == STOPPED:
+            return At(STOPPED)
+        if threads is Threads.queue and step.action in BESIDE:
+            return At(me.listening, beside=True)
+        return At(me.doing, active=bool(me.doing == IDLE and me.active))
+
+    return place
+
+
+def _move(edge: Edge) -> Move:
+    parameters = dict(edge.parameters)
+    said = SAID.get(edge.action) or _general(" ".join(edge.said), parameters["broker"])
+    if parameters.get("leader") == "alive":
+        said += "; the leader is alive"
+    return Move(edge.source, said, edge.target)
+
+
+def _general(said: str, broker: int) -> str:
+    """What was said to a broker, of any broker and of any number."""
+
+    def of(id: str) -> str:
+        return (
+            "this broker"
+            if int(id) == broker
+            else "a ghost of this broker"
+            if int(id) == NOBODY
+            else "another broker"
+        )
+
+    said = re.sub(r"broker (-?\d+)", lambda found: of(found[1]), said)
+    said = re.sub(r"\((-?\d+)\)", lambda found: f"({of(found[1])})", said)
+    return re.sub(r"it is \d+, at version \d+", "it is e, at version v", said)
