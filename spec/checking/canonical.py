@@ -51,7 +51,7 @@ class Canonical:
         self._arguments: dict[int, tuple[int, ...]] = {}
 
     def representative(self, packed: int) -> int:
-        """The one of the orbit of a packed state."""
+        """The canonical form of a packed state."""
         facts, arguments = list[int](), self._arguments
         for shift, mask, first, guard, guard_mask, above in self._slots:
             fact = first + (packed >> shift & mask)
@@ -79,12 +79,12 @@ class _Node:
         self.order, self.colour = order, colour
 
     def cells(self) -> list[range]:
-        """The places of each."""
+        """The places of each cell."""
         begins = sorted(set(self.colour))
         return [range(*each) for each in zip(begins, [*begins[1:], len(self.order)], strict=True)]
 
     def split(self, words: Sequence[int], trace: int) -> int:
-        """Let values of a cell part that have different words, the lower first; how it came out joins the trace."""
+        """Split a cell by the words of its values, the lower first; the outcome joins the trace."""
         for cell in self.cells():
             its = sorted((self.order[place] for place in cell), key=words.__getitem__)
             last = None

@@ -28,7 +28,7 @@ from spec.language.errors import UsageError
 Numbers = npt.NDArray[np.int32]
 
 PLACES: Final = 1 << 22
-"""Of all tables together, at most. A relation among three of sixteen values takes 4,096 for each thing it can say."""
+"""Places in all tables, at most. A relation among three of sixteen values takes 4,096 for each thing it can say."""
 
 
 class MovingSlot(NamedTuple):
@@ -36,7 +36,7 @@ class MovingSlot(NamedTuple):
 
     slot: int
     first: int
-    """Its code 0 is the fact with this number, and so on."""
+    """The number of the fact that its code 0 is; further codes follow."""
     guard: int
     """The slot that tells whether it is in use, -1 if what it holds tells that."""
     above: int
@@ -44,7 +44,7 @@ class MovingSlot(NamedTuple):
 
 
 class Facts:
-    """Those of the states of a model.
+    """The facts of the states of a model.
 
     Args:
         sizes: how many values each sort has; they are numbered through, sort after sort.
@@ -79,7 +79,7 @@ class Facts:
         """By fact, its code."""
         self._neighbours = self._exchanging_neighbours([self._moved(each, moving) for each in moves])
         self.kind_of = np.full(self.number, -1, np.int32)
-        """By fact; -1 of one that says nothing: all of its kind are the code 0."""
+        """By fact, its kind; -1 of a fact that says nothing, because all facts of its kind are the code 0."""
         bases = self._kinds()
         self._relate(bases)
         guards = _guards(moves)
@@ -104,7 +104,7 @@ class Facts:
     # How facts move.
 
     def _moved(self, moves: Mapping[int, tuple[int, Image]], moving: Sequence[int]) -> Numbers:
-        """By fact, where a permutation takes it."""
+        """By fact, the fact to which a permutation takes it."""
         found = np.empty(self.number, np.int32)
         for slot in moving:
             target, image = moves[slot]
@@ -249,7 +249,7 @@ class Facts:
                     reached.append(following)
 
     def _beside(self, arguments: tuple[int, ...]) -> Iterator[int]:
-        """Whom to exchange with the next one to change the arguments."""
+        """The values that are exchanged with the next one to change the arguments."""
         for value in sorted({*arguments, *(arg - 1 for arg in arguments)}):
             if value in self._neighbours:
                 yield value

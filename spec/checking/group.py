@@ -42,13 +42,13 @@ def order(sorts: Sorts) -> int:
 
 
 def every_permutation(sorts: Sorts) -> Iterator[Permutation]:
-    """All of them; the first changes nothing."""
+    """All permutations; the first changes nothing."""
     for chosen in product(*(permutations(values) for values in sorts.values())):
         yield {sort: _onto(values, images) for (sort, values), images in zip(sorts.items(), chosen, strict=True)}
 
 
 def generators(sorts: Sorts) -> Iterator[Permutation]:
-    """A few of which all others are made; they name only what they change."""
+    """The generators of the group; they name only the values that they change."""
     for sort, values in sorts.items():
         if len(values) > 1:
             yield {sort: _onto(values, (values[1], values[0], *values[2:]))}
@@ -57,7 +57,7 @@ def generators(sorts: Sorts) -> Iterator[Permutation]:
 
 
 def described(permutation: Permutation) -> str:
-    """What a permutation exchanges, in words."""
+    """The values that a permutation moves, in words."""
     return ", ".join(
         f"{sort} {value} for {image}"
         for sort, images in permutation.items()
