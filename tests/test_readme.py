@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.tutorial import PARTS, TUTORIAL, Reader
+
 README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+BEFORE = re.compile(r"^([^\n]+)\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+"""A block of Python, and the sentence before it."""
 PYTHON = [text for language, text in BLOCKS if language == "python"]
 
 
@@ -25,6 +29,23 @@ def test_each_example_gives_what_its_comment_says(block: str) -> None:
     exec(compile(code, "README.md", "exec"), names)
     value = eval(compile(ast.Expression(last.value), "README.md", "eval"), names)
     assert block.rstrip().splitlines()[-1] == f"# {value!r}"
+
+
+def test_what_is_shown_has_types(tmp_path: Path) -> None:
+    """As a strict type checker sees it: README's calls with plain integers, and both pages of the tutorial."""
+    files = {f"readme_{number}.py": block for number, block in enumerate(PYTHON)}
+    for page in (TUTORIAL, PARTS):
+        reader = Reader(tmp_path, Path(sys.executable).parent)
+        for before, body in BEFORE.findall(page.read_text()):
+            reader.write(before, body)
+        files[reader.file.name] = reader.file.read_text()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    strictly = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path)]
+    checked = subprocess.run(
+        [*strictly, *map(str, tmp_path.glob("*.py"))], capture_output=True, text=True, check=False, cwd=README.parent
+    )
+    assert checked.stdout == f"Success: no issues found in {len(files)} source files\n"
 
 
 def test_the_trace_is_what_the_command_prints() -> None:

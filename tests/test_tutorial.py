@@ -12,14 +12,15 @@ import pytest
 
 import spec.language
 from tests import tutorial
-from tests.tutorial import TUTORIAL, Reader, lines_of, without_times
+from tests.tutorial import PARTS, TUTORIAL, Reader, lines_of, without_times
 
 PROGRAMS = Path(sys.executable).parent
 
 
-def test_the_tutorial_prints_what_it_says(tmp_path: Path) -> None:
-    """Whoever types what stands there sees what stands there."""
-    tried = list(Reader(tmp_path, PROGRAMS).follow(TUTORIAL.read_text()))
+@pytest.mark.parametrize("page", [TUTORIAL, PARTS], ids=["tutorial", "parts"])
+def test_a_page_prints_what_it_says(tmp_path: Path, page: Path) -> None:
+    """A person who types what stands there sees what stands there."""
+    tried = list(Reader(tmp_path, PROGRAMS).follow(page.read_text()))
     assert sum(each.command.startswith("kafkaspec") for each in tried) == 3
     said = [(each.command, without_times(each.expected)) for each in tried]
     assert said == [(each.command, without_times(each.printed)) for each in tried]

@@ -1,8 +1,8 @@
 """A reader of a tutorial who does what it says: types the code, runs the commands, and looks whether it is so.
 
 A block of Python goes where the sentence before it says; a block of commands is run, in an empty directory.
-`python -m tests.tutorial` writes into docs/tutorial.md what is printed today: read the difference before you
-keep it.
+`python -m tests.tutorial` writes into docs/tutorial.md and docs/parts.md what is printed today: read the difference
+before you keep it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.md"
+DOCS = Path(__file__).parents[1] / "docs"
+TUTORIAL, PARTS = DOCS / "tutorial.md", DOCS / "parts.md"
 
 _BLOCK = re.compile(r"(?:^(?P<before>[^\n]+)\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -111,15 +112,16 @@ def without_times(text: str) -> str:
 
 
 def main() -> None:
-    """Write into the tutorial what is printed today."""
-    text = TUTORIAL.read_text()
-    with tempfile.TemporaryDirectory() as directory:
-        tried = list(Reader(Path(directory), Path(sys.executable).parent).follow(text))
-    for each in reversed(tried):
-        if without_times(each.expected) != without_times(each.printed):
-            first, last = each.span
-            text = text[:first] + each.printed + text[last:]
-    TUTORIAL.write_text(text)
+    """Write into each page what is printed today."""
+    for page in (TUTORIAL, PARTS):
+        text = page.read_text()
+        with tempfile.TemporaryDirectory() as directory:
+            tried = list(Reader(Path(directory), Path(sys.executable).parent).follow(text))
+        for each in reversed(tried):
+            if without_times(each.expected) != without_times(each.printed):
+                first, last = each.span
+                text = text[:first] + each.printed + text[last:]
+        page.write_text(text)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@
         def never_beyond_the_top(self, s: Counts):
             return s.count <= self.top
 
-`docs/tutorial.md` writes one from nothing. Nothing in this package knows how a specification is explored, and
-nothing knows of Kafka.
+`docs/tutorial.md` writes one from nothing, `docs/parts.md` one of parts. Nothing in this package knows how a
+specification is explored, and nothing knows of Kafka.
 """
 
 from spec.language.domains import (
