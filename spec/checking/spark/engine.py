@@ -59,11 +59,11 @@ are read in a second, when levels have become small again."""
 MORE = "a level did not fit; more --memory, or fewer --workers, each with more of it, goes further"
 """What helps when memory is reached."""
 VISITED = 16
-"""Bytes that a visited state takes beside itself: the index, and room in it."""
+"""Bytes that a visited state takes beside its words: the index, and room in it."""
 
 
 def of_a_state(words: int) -> int:
-    """Bytes that it takes to expand a state, or to settle what it leads to: with three new ones, and their copies."""
+    """Bytes that it takes to expand a state, or to settle its successors: with three new ones, and their copies."""
     return 72 * words + 74
 
 
