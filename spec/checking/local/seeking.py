@@ -19,8 +19,7 @@ from numba import uint64
 from spec.checking.discoveries import PathEnd, Predecessor
 from spec.checking.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
 from spec.checking.local.arrays import MET, RAISED, Cursor, Program, Scratch, StateRange, StateRanges
-from spec.checking.local.following import apply, ask, mask, outcome_at
-from spec.checking.local.intrinsics import trailing_zeros
+from spec.checking.local.following import apply, ask, listed, mask, outcome_at
 from spec.checking.local.jit import Array, compiled, inlined
 from spec.checking.local.outcomes import EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import represent_in
@@ -213,6 +212,90 @@ def _lowest(
             best[row + words + k] = before[at + k]
 
 
+@inlined
+def _has(
+    tables: Array, wanted: int, registers: Array, program: Program, missing: Array, number: int, reach: int
+) -> Any:
+    """Whether one of these tables has the outcome that is wanted; and how many paths are missing by now."""
+    has = False
+    for t in range(tables.shape[0]):
+        outcome = outcome_at(program.code, program.root[tables[t]], registers)
+        if outcome == UNKNOWN:
+            number = ask(missing, number, tables[t], registers, 0, reach)
+        has |= outcome == wanted
+    return has, number
+
+
+@inlined
+def _seek_targets(
+    after: Array, targets: Array, hashes: Any, found: Array, best: Array, registers: Array, table: Any, words: int
+) -> None:
+    """Keep the step to a state if that is one of the targets, of whose hashes six bits each are in a set."""
+    if (hashes >> (hash_of(after, 0, words) & uint64(63))) & uint64(1) != uint64(0):
+        for t in range(targets.shape[0] // words):
+            if _before(after, 0, targets, t * words, words) == 0:
+                _lowest(found, best, t, after, registers, words, table, words)
+
+
+@inlined
+def _seek_steps(
+    shape: Any,
+    program: Program,
+    what: int,
+    tables: Array,
+    wanted: int,
+    targets: Array,
+    hashes: Any,
+    found: Array,
+    best: Array,
+    missing: Array,
+    number: int,
+    scratch: Scratch,
+) -> Any:
+    """What is sought among the steps from the state in the registers: whether it has any, and the missing paths."""
+    words, reach = len(shape), 2 * len(shape) + 1
+    registers, live, after, actions = scratch.registers, scratch.live, scratch.after, scratch.tables
+    by_orbits, any_step = program.orbits.permutations > 0, False
+    for m in range(program.off.shape[1]):
+        live[m] = uint64(0xFFFFFFFFFFFFFFFF)
+    mask(program, registers, live)
+    for i in range(listed(live, 0, 0, program.actions, actions, 0)):
+        table = actions[i]
+        outcome = outcome_at(program.code, program.root[table], registers)
+        if outcome == USUAL:
+            continue
+        any_step = True
+        if outcome == UNKNOWN:
+            number = ask(missing, number, table, registers, 0, reach)
+        elif outcome in (FAILED, LEFT):
+            if what == (FAILS if outcome == FAILED else OUTSIDE):
+                for k in range(words):
+                    after[k] = uint64(0)
+                _lowest(found, best, 0, after, registers, words, table, words)
+        elif outcome >= EFFECTS:
+            apply(program, outcome, registers, 0, after, 0, words)
+            if what == TO_STATE:
+                if by_orbits:
+                    represent_in(shape, program.orbits, after, 0, scratch.orbits)
+                _seek_targets(after, targets, hashes, found, best, registers, table, words)
+            elif what in (BY_STEP, FAILS):
+                for k in range(words):
+                    registers[k] = after[k]
+                registers[2 * words] = program.step_of[table]
+                match, number = _has(tables, wanted, registers, program, missing, number, reach)
+                for k in range(words):
+                    registers[k] = registers[words + k]
+                registers[2 * words] = program.step_of[program.actions]
+                if match:
+                    if what == FAILS:
+                        for k in range(words):
+                            after[k] = uint64(0)
+                    elif by_orbits:
+                        represent_in(shape, program.orbits, after, 0, scratch.orbits)
+                    _lowest(found, best, 0, after, registers, words, table, words)
+    return any_step, number
+
+
 @compiled
 def seek(
     shape: Any,
@@ -238,13 +321,10 @@ def seek(
     number is returned, and the cursor is at the first state that wants one of them.
     """
     words, reach = len(shape), 2 * len(shape) + 1
-    code, root, step_of = program.code, program.root, program.step_of
-    n_actions, n_targets = program.actions, targets.shape[0] // words
-    registers, live, after = scratch.registers, scratch.live, scratch.after
-    by_orbits = program.orbits.permutations > 0
+    registers, after = scratch.registers, scratch.after
     room = missing.shape[0] // (reach + 1)
     hashes = uint64(0)
-    for t in range(n_targets):
+    for t in range(targets.shape[0] // words):
         hashes |= uint64(1) << (hash_of(targets, t * words, words) & uint64(63))
     n_missing = done = 0
     first_range = first_at = np.int64(-1)
@@ -261,72 +341,18 @@ def seek(
             for k in range(words):
                 registers[k] = states[at * words + k]
                 registers[words + k] = registers[k]
-            registers[2 * words] = step_of[n_actions]
+            registers[2 * words] = program.step_of[program.actions]
             if what == IN_STATE:
-                for t in range(tables.shape[0]):
-                    outcome = outcome_at(code, root[tables[t]], registers)
-                    if outcome == UNKNOWN:
-                        n_missing = ask(missing, n_missing, tables[t], registers, 0, reach)
-                    elif outcome == wanted:
-                        for k in range(words):
-                            after[k] = registers[k]
-                        _lowest(found, best, 0, after, registers, 0, 0, words)
+                match, n_missing = _has(tables, wanted, registers, program, missing, n_missing, reach)
             else:
-                for m in range(program.off.shape[1]):
-                    live[m] = uint64(0xFFFFFFFFFFFFFFFF)
-                mask(program, registers, live)
-                any_step = False
-                for m in range((n_actions + 63) // 64):
-                    bits = live[m]
-                    while bits != uint64(0):
-                        table = np.int64(trailing_zeros(bits)) + 64 * m
-                        bits &= bits - uint64(1)
-                        if table >= n_actions:
-                            break
-                        outcome = outcome_at(code, root[uint64(table)], registers)
-                        if outcome == USUAL:
-                            continue
-                        any_step = True
-                        if outcome == UNKNOWN:
-                            n_missing = ask(missing, n_missing, table, registers, 0, reach)
-                        elif outcome in (FAILED, LEFT):
-                            if what == (FAILS if outcome == FAILED else OUTSIDE):
-                                for k in range(words):
-                                    after[k] = uint64(0)
-                                _lowest(found, best, 0, after, registers, words, table, words)
-                        elif outcome >= EFFECTS:
-                            apply(program, outcome, registers, 0, after, 0, words)
-                            if what == TO_STATE:
-                                if by_orbits:
-                                    represent_in(shape, program.orbits, after, 0, scratch.orbits)
-                                if (hashes >> (hash_of(after, 0, words) & uint64(63))) & uint64(1) != uint64(0):
-                                    for t in range(n_targets):
-                                        if _before(after, 0, targets, t * words, words) == 0:
-                                            _lowest(found, best, t, after, registers, words, table, words)
-                            elif what in (BY_STEP, FAILS):
-                                for k in range(words):
-                                    registers[k] = after[k]
-                                registers[2 * words] = step_of[table]
-                                hit = False
-                                for t in range(tables.shape[0]):
-                                    outcome = outcome_at(code, root[tables[t]], registers)
-                                    if outcome == UNKNOWN:
-                                        n_missing = ask(missing, n_missing, tables[t], registers, 0, reach)
-                                    hit |= outcome == wanted
-                                for k in range(words):
-                                    registers[k] = registers[words + k]
-                                registers[2 * words] = step_of[n_actions]
-                                if hit:
-                                    if what == FAILS:
-                                        for k in range(words):
-                                            after[k] = uint64(0)
-                                    elif by_orbits:
-                                        represent_in(shape, program.orbits, after, 0, scratch.orbits)
-                                    _lowest(found, best, 0, after, registers, words, table, words)
-                if what == DEAD and not any_step:
-                    for k in range(words):
-                        after[k] = registers[k]
-                    _lowest(found, best, 0, after, registers, words, 0, words)
+                any_step, n_missing = _seek_steps(
+                    shape, program, what, tables, wanted, targets, hashes, found, best, missing, n_missing, scratch
+                )
+                match = what == DEAD and not any_step
+            if match:
+                for k in range(words):
+                    after[k] = registers[k]
+                _lowest(found, best, 0, after, registers, words, 0, words)
             if asked == 0 and n_missing > 0:
                 first_range, first_at, done = r, at, 0
             at += 1
