@@ -21,8 +21,15 @@ Words = npt.NDArray[np.uint64]
 
 
 def words_of(states: Iterable[bytes], width: int) -> Words:
-    """States of so many bytes each, as words."""
-    return np.frombuffer(b"".join(states), ">u8").astype(np.uint64).reshape(-1, width // 8)
+    """States of so many bytes each, as words.
+
+    Raises:
+        ValueError: one has another number of bytes.
+    """
+    every = list(states)
+    for length in set(map(len, every)) - {width}:
+        raise ValueError(f"a packed state of {length} bytes, and {width} were expected")
+    return np.frombuffer(b"".join(every), ">u8").astype(np.uint64).reshape(-1, width // 8)
 
 
 def bytes_of(states: Words) -> list[bytes]:

@@ -149,7 +149,7 @@ def test_an_array_without_states_is_no_file(run: RunDirectory) -> None:
 def test_a_state_of_another_width_is_refused(run: RunDirectory) -> None:
     """Whether its bytes would give whole words or not."""
     for state in (b"\x00\x00", packed(1, 2)):
-        with pytest.raises(ValueError, match="expected to be length 8"):
+        with pytest.raises(ValueError, match="and 8 were expected"):
             run.write(4, [state])
 
 
