@@ -43,6 +43,7 @@ WORDS: Final = {
     "part": DOMAINS,
     "constant": CONSTANTS,
     "switch": CONSTANTS,
+    "switches": CONSTANTS,
     "assumption": CONSTANTS,
     "initial": ACTIONS,
     "action": ACTIONS,

@@ -140,6 +140,7 @@ class Room(State):
 
 class Lamp(Specification[Room]):
     grid: Grid = part(fuses=1)
+    wiring: Wiring = switches(Wiring, {})
 
     def sizes(self) -> Mapping[Any, Size]:
         """Two hands."""
@@ -169,6 +170,7 @@ def test_lines_are_counted_by_what_they_are_for() -> None:
     assert lines.counted(TYPED) == {
         lines.IMPORTS: 1,
         lines.DOMAINS: 2 + 6 + 1 + 3 + 3,
+        lines.CONSTANTS: 1,
         lines.PROPERTIES: 3,
         lines.REST: 1,
     }
