@@ -406,14 +406,26 @@ def begin(s: State) -> None:
 def within(part: tuple[str, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a part sees of a state of the whole, or of a step and the states around it."""
     for name in part:
-        given = tuple([getattr(each, name) if isinstance(each, State) else _own(name, each) for each in given])
+        given = tuple([getattr(each, name) if isinstance(each, State) else _OwnStep(name, each) for each in given])
     return given
 
 
-def _own(part: str, step: Step) -> Step:
-    """A step as a part sees it; one that another takes has no name."""
-    own = step.action.startswith(f"{part}.")
-    return Step(step.action[len(part) + 1 :] if own else "", step.parameters)
+class _OwnStep:
+    """A step as a part sees it: one that another takes has no name. It is read only if the part reads it."""
+
+    __slots__ = ("_part", "_step")
+
+    def __init__(self, part: str, step: Step):
+        self._part, self._step = part, step
+
+    @property
+    def action(self) -> str:
+        name, own = self._step.action, f"{self._part}."
+        return name.removeprefix(own) if name.startswith(own) else ""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return self._step.parameters
 
 
 def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
