@@ -33,7 +33,7 @@ check: $(STAMP)  ## explore the controller election on both engines, then break 
 	$(BIN)/python -m spec.demonstration
 
 # The kernels, so that the workers of the tests do not compile the same side by side.
-$(COMPILED): $(STAMP) $(addprefix spec/checking/local/,compact.py jit.py kernels.py representing.py walks.py)
+$(COMPILED): $(STAMP) $(wildcard spec/checking/local/*.py)
 	$(BIN)/python -m tests.compiling
 	@touch $@
 
