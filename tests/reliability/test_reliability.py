@@ -24,6 +24,11 @@ from tests.reliability.moments import Moment, drawn, seed_of_this_run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Ctrl-C may come between the opening of a file and the block that closes it. Python closes it then, and says so.
+pytestmark = pytest.mark.filterwarnings(
+    r"ignore:Exception ignored in. <_io.FileIO:pytest.PytestUnraisableExceptionWarning"
+)
+
 SEED = seed_of_this_run()
 SOME = drawn(SEED, local=10, spark=2)
 MANY = drawn(SEED + 1, local=60, spark=40)
