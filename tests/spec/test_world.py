@@ -210,7 +210,7 @@ def test_what_an_action_prints_goes_to_stderr(engine: str) -> None:
 @pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}])
 def test_a_character_that_cannot_be_encoded_is_no_error(environment: dict[str, str]) -> None:
     """A result that has one is told all the same."""
-    answer = shell("kafkaspec diagram controller | head -1; kafkaspec check own.py:Ähm", **environment)
+    answer = shell("kafkaspec diagram partition | head -1; kafkaspec check own.py:Ähm", **environment)
     assert answer.code == 2
     assert "hm" in answer.err
 
