@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from spec.language.errors import UsageError
 
@@ -79,6 +79,18 @@ def _half(left: int) -> int:
     """The default share of so many bytes; it is smaller of address space, which is reserved in advance."""
     addressable = address_space()
     return max(0, left // 2 if addressable is None else min(left // 2, addressable // 3))
+
+
+def room_to_grow(table: dict[Any, Any], keys: int) -> int:
+    """Bytes that a dictionary takes besides its own while it takes in so many keys more.
+
+    None, or another table of twice the size: CPython fills a table up to two thirds of a power of two, and then
+    copies it. With twenty million keys that is more than a gigabyte at once. [Objects/dictobject.c]
+    """
+    slots = 8
+    while slots * 2 // 3 < len(table):
+        slots *= 2
+    return 2 * sys.getsizeof(table) if slots * 2 // 3 < len(table) + keys else 0
 
 
 # Memory that is taken.

@@ -21,7 +21,7 @@ from spec.checking.exploration import (
     is_violation,
     split,
 )
-from spec.checking.memory import MB, Budget, OutOfMemory
+from spec.checking.memory import MB, Budget, OutOfMemory, room_to_grow
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.paths import Path, failing_along
 from spec.checking.symmetry import Symmetry
@@ -31,6 +31,8 @@ OFTEN = 0.05
 """Seconds between two calls of `on_progress` in the midst of a level."""
 ROOM = 8 * MB
 """Bytes for states, without which the engine does not begin."""
+SOON = 50_000
+"""New states, which are more than come between two looks at the memory."""
 
 
 class _Predecessor(NamedTuple):
@@ -168,7 +170,8 @@ class _Search:
             if time.perf_counter() >= self.look_again:
                 self.on_progress(self.statistics(len(level) - done + len(following)))
                 self.look_again = time.perf_counter() + OFTEN
-                if self.budget.left < self.to_sort(len(level) + len(following)):
+                grows = room_to_grow(self.reached, SOON)
+                if self.budget.left < self.to_sort(len(level) + len(following)) + grows:
                     raise OutOfMemory
         for number, (end, predecessor) in lowest.items():
             if number not in self.discoveries:

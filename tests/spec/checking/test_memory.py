@@ -11,7 +11,7 @@ import pytest
 
 from spec.checking import Engine, check
 from spec.checking.local import LocalEngine
-from spec.checking.memory import MB, Budget, confined, of_process, of_tree, own, total
+from spec.checking.memory import MB, Budget, confined, of_process, of_tree, own, room_to_grow, total
 from spec.checking.spark import SparkEngine
 from spec.language.errors import UsageError
 from tests.spec.toys import TOYS
@@ -157,3 +157,18 @@ def test_too_little_address_space_is_told_in_one_line(megabytes: int, code: int)
     if code == 2:
         assert done.stderr.startswith("Error: `ulimit -v` leaves ")
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_dictionary_that_is_about_to_grow_takes_another_of_twice_its_size() -> None:
+    """As it turns out each time that it does, up to a hundred thousand keys; and before, nothing."""
+    table: dict[int, None] = {0: None}
+    grown, size = 0, sys.getsizeof(table)
+    for key in range(1, 100_000):
+        said, last = room_to_grow(table, 1), size
+        table[key] = None
+        size = sys.getsizeof(table)
+        assert (said > 0) == (size > last), key
+        if size > last and key > 1_000:
+            grown += 1
+            assert size * 0.85 < said < size * 1.2  # wider indices, from two to the sixteenth on
+    assert grown == 7
