@@ -648,7 +648,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """The controller hears that a broker came or went."""
         return step.action == "read_brokers" and not before.controllers[step.parameters["broker"]].in_elect
 
-    # What a state means, for whoever reads a trace.
+    # What a state means, to those who read a trace.
 
     @view
     def registered_by(self, s: ClusterAtWork, broker: BrokerId) -> str:

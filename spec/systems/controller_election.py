@@ -413,7 +413,7 @@ class ControllerElection(Specification[C]):
         zombies = [each for each in s.controllers.values() if each.acts and each.epoch < s.epoch]
         return any(each.session in s.zk.sessions for each in zombies)
 
-    # What a state means, for whoever reads a trace.
+    # What a state means, to those who read a trace.
 
     @view
     def office(self, s: C) -> str:
