@@ -140,11 +140,11 @@ class Design(NamedTuple):
     ] = False
     resign_on_move: Annotated[
         bool,
-        "A broker that reads, in elect or triggerControllerMove, that it is controller no longer resigns (proposed here).",
+        "A broker that reads, in elect or triggerControllerMove, that it is no longer controller resigns (proposed).",
     ] = False
     elect_if_none: Annotated[
         bool,
-        "A broker that asks whether it is controller still, and reads that there is none, stands for election (proposed).",
+        "A broker that asks whether it is still controller, and reads that none is, stands for election (proposed).",
     ] = False
     failover: Agenda = LEADER_AND_ISR
     """What a controller does with its office. If that ends with `Do.Started`, so does what `elect` catches."""
