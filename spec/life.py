@@ -27,6 +27,7 @@ from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda
 from statemachines.controller import NOBODY, Controller, Threads, agendas, listening
 from statemachines.controller_diagram import At, Move
+from statemachines.kafka_controller import REGISTERS, STEPS
 
 HAPPENS: Final = (
     "crashes",
@@ -90,7 +91,7 @@ SAID: Final = {
     "fail": "another error",
 }
 """What leads on and is no answer, by action."""
-BESIDE: Final = {"listen", "register_broker", "check_registration"}
+BESIDE: Final = {"listen", *(STEPS[do].__name__ for do in REGISTERS)}
 """The actions of ZkEventThread, where that is another thread than the controller's."""
 
 _known: dict[str, tuple[Move, ...]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -48,7 +49,6 @@ from statemachines.controller import (
     Controller,
     Design,
     Election,
-    LeaderIsrAndControllerEpoch,
     LiveBroker,
     Threads,
     accepts,
@@ -58,6 +58,7 @@ from statemachines.controller import (
 from statemachines.controller_event import HANDLING, ControllerEvent, Queued
 from statemachines.failover import failover, requests
 from statemachines.kafka_controller import CHECKS, CREATES, HEALTHCHECK, NEW_SESSION, REGISTERS, STEPS, WRITES
+from statemachines.zookeeper import EventType
 
 Reply = Literal["answered", "lost"]
 """What becomes of the answer to a write."""
@@ -200,31 +201,27 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         }
 
     @property
-    def znodes(self) -> Collection[Znodes]:
-        """The nodes that there may be, and who watches them."""
-        epochs, names = self.domain_of(ControllerEpoch), every(name_of, broker=self.domain_of(BrokerId))
-        return (
-            Znodes("/"),
-            Znodes(BROKER_IDS, children=subset_of(names), child_watched=True),
-            Znodes(CONTROLLER, data=self.domain_of(BrokerId), data_watched=True),
-            Znodes(CONTROLLER_EPOCH, epochs, epochs),
-            Znodes(PARTITION_STATE, self.domain_of(LeaderIsrAndControllerEpoch), integers(0, self.updates)),
-            Znodes(self.own_nodes, created=self.registrations),
-        )
+    def broker_ids(self) -> Znodes:
+        """What the brokers' own nodes stand below, watched by controllers."""
+        names = every(name_of, broker=self.domain_of(BrokerId))
+        return Znodes(BROKER_IDS, children=subset_of(names), child_watched=True)
+
+    @property
+    def own_nodes(self) -> Znodes:
+        """The brokers' own nodes, each of which may be told from the one before."""
+        return replace(super().own_nodes, created=self.registrations)
 
     @part
     def zk(self) -> ZooKeeperPart:
-        """Its clients are the brokers."""
-        return ZooKeeperPart(
-            sessions=self.domain_of(Session),
-            znodes=self.znodes,
-            owns=self.owns,
+        """Its clients are the brokers, whose connections may be lost."""
+        return replace(
+            super().zk,
             inbox=4,
+            told=tuple(EventType),
             expiries=self.expiries,
             disconnections=self.disconnections,
             outliving=self.ephemeral_outlives_session,
             together={CONTROLLER: CONTROLLER_EPOCH} if self.design.epoch_update is Election.multi else {},
-            implementation=self.servers,
         )
 
     # A broker's process and its session.
@@ -501,10 +498,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             return True
         queued = {path for each in (*me.queue, *me.posted) for path in READS.get(each.event, ())}
         coming = queued | {event.path for event in s.zk.events[me.session]}
-        return bool(
-            (me.session in s.zk.data_watches[CONTROLLER] or CONTROLLER in coming)
-            and (me.session in s.zk.child_watches[BROKER_IDS] or BROKER_IDS in coming)
-        )
+        watched = me.session in s.zk.data_watches[CONTROLLER] or CONTROLLER in coming
+        return watched and (me.session in s.zk.child_watches[BROKER_IDS] or BROKER_IDS in coming)
 
     @invariant
     def resigned_clean(self, s: ClusterAtWork, broker: BrokerId) -> bool:
@@ -591,7 +586,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def handles(self, step: Step, after: ClusterAtWork, event: ControllerEvent) -> bool:
         """Whether a broker turns to what this event leads to."""
         row = HANDLING[self.design.threads].get(event)
-        return step.action == "handle_event" and bool(after.controllers[step.parameters["broker"]].doing == row)
+        return step.action == "handle_event" and after.controllers[step.parameters["broker"]].doing == row
 
     @sometimes(when=lambda self: self.design.threads is Threads.barrier)
     def a_controller_change(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language import (
-    Domain,
     Size,
     Specification,
     State,
@@ -199,11 +198,6 @@ class ControllerElection(Specification[C]):
             **{getattr(Controller, name): (getattr(Controller(), name),) for name in unused},
         }
 
-    @cached_property
-    def own_nodes(self) -> Domain[ZkPath]:
-        """The path of each broker's own node."""
-        return every(registration, broker=self.domain_of(BrokerId))
-
     def sessions_of(self, broker: BrokerId) -> list[Session]:
         """The sessions that a broker may have."""
         return [Session(broker, number) for number in range(self.sessions_per_broker)]
@@ -213,18 +207,26 @@ class ControllerElection(Specification[C]):
         return path in (CONTROLLER, registration(session.broker))
 
     @property
+    def broker_ids(self) -> Znodes:
+        """What the brokers' own nodes stand below. Who is there, no rule reads."""
+        return Znodes(BROKER_IDS)
+
+    @property
+    def own_nodes(self) -> Znodes:
+        """The brokers' own nodes."""
+        return Znodes(every(registration, broker=self.domain_of(BrokerId)))
+
+    @property
     def znodes(self) -> Collection[Znodes]:
         """The nodes that there may be, and who watches them: /controller is never set, only created and deleted."""
-        epochs = self.domain_of(ControllerEpoch)
+        epochs, state = self.domain_of(ControllerEpoch), self.domain_of(LeaderIsrAndControllerEpoch)
         return (
             Znodes("/"),
-            Znodes(BROKER_IDS),
+            self.broker_ids,
             Znodes(CONTROLLER, data=self.domain_of(BrokerId), data_watched=True),
-            Znodes(CONTROLLER_EPOCH, epochs, epochs),
-            Znodes(
-                PARTITION_STATE, self.domain_of(LeaderIsrAndControllerEpoch), version=integers(0, self.most_writes)
-            ),
-            Znodes(self.own_nodes),
+            Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
+            Znodes(PARTITION_STATE, data=state, version=integers(0, self.most_writes)),
+            self.own_nodes,
         )
 
     @part
