@@ -48,7 +48,8 @@ def unbroken(symmetry: bool) -> Unbroken:
     levels: dict[int, tuple[int, int]] = {}
 
     def on_progress(statistics: Statistics) -> None:
-        levels.setdefault(statistics.depth, (statistics.generated, statistics.distinct))
+        if statistics.depth:  # before the first level it may be told that kernels are compiled
+            levels.setdefault(statistics.depth, (statistics.generated, statistics.distinct))
 
     result = explored(LocalEngine(), symmetry=symmetry, on_progress=on_progress)
     assert result.verdict == "violated"

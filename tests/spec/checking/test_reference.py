@@ -596,3 +596,14 @@ def test_where_memory_ends_it_tells_of_the_last_level_that_is_whole(
     assert (found.ended, depth) == ("memory", last)
     assert (found.statistics[:4], found.coverage) == (bounded.statistics[:4], bounded.coverage)
     assert found.discoveries == bounded.discoveries
+
+
+def test_a_dictionary_that_cannot_grow_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it does, even if there is memory for all that is there."""
+    monkeypatch.setattr("spec.checking.reference.OFTEN", -1)  # at each state
+    monkeypatch.setattr(
+        "spec.checking.reference.room_to_grow", lambda table, keys: 1 << 60 if len(table) > 100 else 0
+    )
+    found = explore(Counters(counters=4, top=3))
+    assert found.ended == "memory"
+    assert found.statistics.distinct <= 100

@@ -15,6 +15,7 @@ from spec.language import (
     State,
     action,
     constant,
+    initial,
     interchangeable,
     invariant,
     one_of,
@@ -162,6 +163,127 @@ def test_a_session_ends_in_one_of_them() -> None:
     last = counterexample.steps[-1]
     assert last.step.action == "old.expire"
     assert {name.split(".")[0] for name in last.changes} == {"old"}
+
+
+class Watched(State):
+    """One ensemble."""
+
+    zk: Ensemble
+
+
+A, B = "a", "b"
+MINE = ("/x", "/y")
+
+
+class Watching(Specification[Watched]):
+    """A session that owns two nodes, and one that watches both, ends or loses its connection."""
+
+    disconnections: bool = constant(False, "The watching client loses its connection.")
+
+    @part
+    def zk(self) -> ZooKeeperPart:
+        """Two sessions, and two nodes of the first."""
+        return ZooKeeperPart(
+            sessions=one_of(A, B),
+            znodes=[Znodes("/"), Znodes(one_of(*MINE), data_watched=True)],
+            owns=lambda session, path: session == A and path != "/",
+            inbox=2,
+            disconnections=self.disconnections,
+        )
+
+    @initial
+    def all_is_there(self, s: Watched) -> None:
+        """Both nodes, watched by both sessions."""
+        servers = self.zk.servers(s.zk)
+        for session in (A, B):
+            servers.connect(session)
+        for path in MINE:
+            servers.create(A, path, ephemeral=True)
+            for session in (A, B):
+                servers.exists(session, path, watch=True)
+
+    @action(when=lambda self: self.disconnections)
+    def lose(self, s: Watched) -> None:
+        """The watching client loses its connection."""
+        require(B in s.zk.sessions and B not in s.zk.away)
+        self.zk.loses_connection(s.zk, B)
+
+    @action(when=lambda self: self.disconnections)
+    def back(self, s: Watched) -> None:
+        """It is back."""
+        self.zk.comes_back(s.zk, B)
+
+    def told(self, s: Watched, session: str, *paths: str) -> bool:
+        """Whether a client is to hear that these nodes have gone, in this order."""
+        return tuple(event.path for event in s.zk.events[session]) == paths
+
+    @sometimes
+    def in_order(self, s: Watched) -> bool:
+        """The first node goes first."""
+        return self.told(s, B, *MINE)
+
+    @sometimes
+    def the_other_way_round(self, s: Watched) -> bool:
+        """The second goes first."""
+        return self.told(s, B, *reversed(MINE))
+
+    @sometimes
+    def hears_all_of_its_own_end(self, s: Watched) -> bool:
+        """The owner hears of both, before its connection is cut."""
+        return A not in s.zk.sessions and self.told(s, A, *MINE)
+
+    @sometimes
+    def hears_half_of_it(self, s: Watched) -> bool:
+        """It hears of one."""
+        return A not in s.zk.sessions and self.told(s, A, MINE[1])
+
+
+def test_a_session_ends_in_every_way() -> None:
+    """Its nodes go in each order, and its client hears as much of it as it happens to."""
+    result = check(Watching(), engine="reference")
+    assert result.verdict == "holds"
+    witnessed = {each.name for each in result.properties if each.verdict == "witnessed"}
+    assert witnessed == {"in_order", "the_other_way_round", "hears_all_of_its_own_end", "hears_half_of_it"}
+
+
+def test_a_client_that_is_away_is_told_when_it_is_back() -> None:
+    """What waited is not lost, and a trace says that its client has no connection."""
+
+    class NeverTold(Watching):
+        @invariant
+        def nothing_is_told(self, s: Watched) -> bool:
+            """A client that is there has nothing to hear, once it was away."""
+            return B in s.zk.away or not self.told(s, B, *MINE)
+
+    away = check(NeverTold(disconnections=True), engine="reference", keep_going=True)
+    assert away.counterexample is not None
+    assert check(Watching(disconnections=True), engine="reference").verdict == "holds"
+
+    class NeverAway(Watching):
+        @invariant
+        def there(self, s: Watched) -> bool:
+            """The client is there."""
+            return B not in s.zk.away
+
+    lost = check(NeverAway(disconnections=True), engine="reference", properties=["there"]).counterexample
+    assert lost is not None
+    assert lost.steps[-1].views == ("the client of b has no connection to ZooKeeper",)
+
+
+def test_a_node_that_outlives_its_session_is_told() -> None:
+    """In a trace, until it goes at last."""
+
+    class AllGone(Migrations):
+        @invariant
+        def none_is_left(self, s: Migration) -> bool:
+            """The new lock belongs to a session that there is."""
+            return COPY not in s.new.nodes or s.new.nodes[COPY].owner in s.new.sessions
+
+    left = check(AllGone(outliving=True), properties=["none_is_left"]).counterexample
+    assert left is not None
+    assert "/copy was left by 0, which has ended" in left.steps[-1].views or (
+        "/copy was left by 1, which has ended" in left.steps[-1].views
+    )
 
 
 # Domains follow from the znodes that there may be.

@@ -6,7 +6,6 @@ Each must break the property that the guard is there for; the bounds are those a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,14 +14,23 @@ import pytest
 from spec import checking
 from spec.checking import Result
 from spec.language import Specification, require
-from spec.parts.zookeeper import Ensemble, Numbered, Servers
+from spec.parts.zookeeper import Numbered, Servers
 from spec.releases import RELEASES
 from spec.systems.controller import READS, ClusterAtWork, ControllerLife
-from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, IDLE, Controller, Design, Do, Threads
+from statemachines.controller import BROKER_IDS, CONTROLLER, IDLE, Controller, Design, Do, Threads
 from statemachines.controller_event import HANDLING
 from statemachines.kafka_controller import Answer, KafkaController
-from statemachines.znode import Created, Operation, SetData, Stat, Transaction, stat_of
+from statemachines.znode import Created, Operation, Transaction, stat_of
 from statemachines.zookeeper import EventType, WatchTable, ZooKeeper
+from tests.spec.systems.faults import (
+    DeletingUnfenced,
+    FiringAgain,
+    IncrementingUnconditionally,
+    OutlivingUnsaid,
+    StartingAgain,
+    Unchecked,
+    Unversioned,
+)
 
 check = partial(checking.check, engine="local")
 """At once: to begin in plain Python is not worth it for what is explored here."""
@@ -301,21 +309,13 @@ def changed(answer: Answer, **known: Any) -> Answer:
 class UnconditionalIncrement(ControllerLife):
     """The multi sets the epoch whatever its version is."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
-        def asks(self, me: Controller) -> tuple[Operation, ...]:
-            asked = super().asks(me)
-            return tuple(each._replace(version=-1) if isinstance(each, SetData) else each for each in asked)
+    kafka_controller = IncrementingUnconditionally
 
 
 class EpochStartsAgain(ControllerLife):
     """Every second controller puts the epoch back to where it began."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
-        def asks(self, me: Controller) -> tuple[Operation, ...]:
-            asked = super().asks(me)
-            if not me.about_to(Do.RegisterController):
-                return asked
-            return (asked[0], SetData(CONTROLLER_EPOCH, (me.epoch + 1) % 2, me.epoch_zk_version))
+    kafka_controller = StartingAgain
 
 
 class DoesNotLookAgain(ControllerLife):
@@ -338,9 +338,7 @@ class TakesItForItsOwn(ControllerLife):
 class UnfencedDelete(ControllerLife):
     """Writes are fenced, and the deletion of /controller is not."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
-        def _fence(self, me: Controller) -> Iterator[Operation]:
-            return iter(()) if me.about_to(Do.DeleteController) else super()._fence(me)
+    kafka_controller = DeletingUnfenced
 
 
 class TakesOverAnyState(ControllerLife):
@@ -470,20 +468,13 @@ class TakesAnyRequest(ControllerLife):
 class EphemeralsOutlive(ControllerLife):
     """On a ZooKeeper that does not delete what an ended session owns, and is said to."""
 
-    class servers(Servers):  # noqa: N801
-        def __init__(self, state: Ensemble, outliving: bool, created: Any) -> None:
-            super().__init__(state, True, created)
+    servers = OutlivingUnsaid
 
 
 class WatchesStay(ControllerLife):
     """On a ZooKeeper whose watches fire more than once."""
 
-    class servers(Servers):  # noqa: N801
-        def _disarm(self, table: WatchTable, path: str) -> list[Any]:
-            watchers = super()._disarm(table, path)
-            for session in watchers:
-                self._arm(table, path, session)
-            return watchers
+    servers = FiringAgain
 
 
 class ChildrenUnwatched(ControllerLife):
@@ -529,21 +520,13 @@ class ComesBackDeaf(ControllerLife):
 class VersionsStay(ControllerLife):
     """On a ZooKeeper that does not count the writes of a node."""
 
-    class servers(Servers):  # noqa: N801
-        class transaction(Transaction):  # noqa: N801
-            def set(self, path: str, data: Any, version: int) -> Stat:
-                stat = super().set(path, data, version)
-                self.nodes[path] = self.nodes[path]._replace(version=stat.version - 1)
-                return stat
+    servers = Unversioned
 
 
 class ChecksPass(ControllerLife):
     """On a ZooKeeper whose multi does not look at its checks."""
 
-    class servers(Servers):  # noqa: N801
-        class transaction(Transaction):  # noqa: N801
-            def check(self, path: str, version: int) -> None:
-                """Passes whatever the version is."""
+    servers = Unchecked
 
 
 class KeepsWhatWasDone(ControllerLife):

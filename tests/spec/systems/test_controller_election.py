@@ -6,21 +6,24 @@ those at which it does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from spec.checking import Result, check
 from spec.language import Specification
-from spec.parts.zookeeper import Ensemble, Servers
 from spec.releases import RELEASES
 from spec.systems.controller_election import ControllerElection
-from statemachines.agenda import Do
-from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, Controller
-from statemachines.kafka_controller import KafkaController
-from statemachines.znode import Operation, SetData, Stat, Transaction
-from statemachines.zookeeper import WatchTable
+from statemachines.controller import CONTROLLER
+from tests.spec.systems.faults import (
+    DeletingUnfenced,
+    FiringAgain,
+    IncrementingUnconditionally,
+    OutlivingUnsaid,
+    StartingAgain,
+    Unchecked,
+    Unversioned,
+)
 
 
 def steps(result: Result) -> list[str]:
@@ -88,68 +91,43 @@ def test_what_the_switch_prevents_does_not_happen_with_it() -> None:
 class UnconditionalIncrement(ControllerElection):
     """The multi sets the epoch whatever its version is."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
-        def asks(self, me: Controller) -> tuple[Operation, ...]:
-            asked = super().asks(me)
-            return tuple(each._replace(version=-1) if isinstance(each, SetData) else each for each in asked)
+    kafka_controller = IncrementingUnconditionally
 
 
 class EpochStartsAgain(ControllerElection):
     """Every second controller puts the epoch back to where it began."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
-        def asks(self, me: Controller) -> tuple[Operation, ...]:
-            asked = super().asks(me)
-            if not me.about_to(Do.RegisterController):
-                return asked
-            return (asked[0], SetData(CONTROLLER_EPOCH, (me.epoch + 1) % 2, me.epoch_zk_version))
+    kafka_controller = StartingAgain
 
 
 class EphemeralsOutlive(ControllerElection):
     """On a ZooKeeper that does not delete what an ended session owns, and is said to."""
 
-    class servers(Servers):  # noqa: N801
-        def __init__(self, state: Ensemble, outliving: bool, created: Any) -> None:
-            super().__init__(state, True, created)
+    servers = OutlivingUnsaid
 
 
 class WatchesStay(ControllerElection):
     """On a ZooKeeper whose watches fire more than once."""
 
-    class servers(Servers):  # noqa: N801
-        def _disarm(self, table: WatchTable, path: str) -> list[Any]:
-            watchers = super()._disarm(table, path)
-            for session in watchers:
-                self._arm(table, path, session)
-            return watchers
+    servers = FiringAgain
 
 
 class VersionsStay(ControllerElection):
     """On a ZooKeeper that does not count the writes of a node."""
 
-    class servers(Servers):  # noqa: N801
-        class transaction(Transaction):  # noqa: N801
-            def set(self, path: str, data: Any, version: int) -> Stat:
-                stat = super().set(path, data, version)
-                self.nodes[path] = self.nodes[path]._replace(version=stat.version - 1)
-                return stat
+    servers = Unversioned
 
 
 class ChecksPass(ControllerElection):
     """On a ZooKeeper whose multi does not look at its checks."""
 
-    class servers(Servers):  # noqa: N801
-        class transaction(Transaction):  # noqa: N801
-            def check(self, path: str, version: int) -> None:
-                """Passes whatever the version is."""
+    servers = Unchecked
 
 
 class UnfencedDelete(ControllerElection):
     """Writes are fenced, and the deletion of /controller is not."""
 
-    class kafka_controller(KafkaController):  # noqa: N801
-        def _fence(self, me: Controller) -> Iterator[Operation]:
-            return iter(()) if me.about_to(Do.DeleteController) else super()._fence(me)
+    kafka_controller = DeletingUnfenced
 
 
 MUTANTS: list[tuple[Specification, str]] = [

@@ -16,6 +16,7 @@ from spec.checking.model import EvaluationFailed, Model
 from spec.language import (
     Domain,
     MappingDomain,
+    Part,
     Specification,
     State,
     Step,
@@ -26,6 +27,7 @@ from spec.language import (
     left_out,
     mapping,
     optional,
+    part,
     record,
     require,
     sequence_of,
@@ -660,3 +662,56 @@ def test_a_witness_is_recorded_as_found() -> None:
     recorder = Recorder(model)
     registers = [0] * (2 * model.layout.words) + [recorder.no_step]
     assert recorder.of_state(model.properties[3].instances[0], True, registers).outcome == FOUND
+
+
+class Bell(State):
+    """A bell."""
+
+    rung: bool = variable("Whether it was rung.")
+
+
+class Bells(Part[Bell]):
+    """How a bell is rung."""
+
+    @action
+    def ring(self, s: Bell) -> None:
+        """Once."""
+        require(not s.rung)
+        s.rung = True
+
+    @transition_invariant
+    def stays_rung(self, before: Bell, step: Step, after: Bell) -> bool:
+        """It does not ask who did what."""
+        return after.rung or not before.rung
+
+    @transition_invariant
+    def by_ringing(self, before: Bell, step: Step, after: Bell) -> bool:
+        """It does."""
+        return before.rung == after.rung or step.action == "ring"
+
+
+class Tower(State):
+    """A tower with a bell in it."""
+
+    bell: Bell
+
+
+class Towers(Specification[Tower]):
+    """It has a part."""
+
+    @part
+    def bell(self) -> Bells:
+        """The one."""
+        return Bells()
+
+
+def test_a_property_of_a_part_reads_the_step_only_if_it_looks_at_it() -> None:
+    """Else there would be a path for each action where one is enough."""
+    model = Model(Towers())
+    recorder = Recorder(model)
+    rung = [1 << 63, 0, 0]
+    of_step = {each.name: each.instances[0] for each in model.properties if each.over_steps}
+    first_of_step = 2 * recorder.n_slots
+    reads = {name: [slot for slot, _ in recorder.of_step(one, False, rung).reads] for name, one in of_step.items()}
+    assert all(slot < first_of_step for slot in reads["bell.stays_rung"])
+    assert first_of_step in reads["bell.by_ringing"]

@@ -1,0 +1,73 @@
+"""What is wrong in one point: servers and controllers from which mutants of both controller systems are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from spec.parts.zookeeper import Ensemble, Servers
+from statemachines.agenda import Do
+from statemachines.controller import CONTROLLER_EPOCH, Controller
+from statemachines.kafka_controller import KafkaController
+from statemachines.znode import Operation, SetData, Stat, Transaction
+from statemachines.zookeeper import WatchTable
+
+
+class OutlivingUnsaid(Servers):
+    """What an ended session owned stays, though the part was not made so."""
+
+    def __init__(self, state: Ensemble, outliving: bool, created: Any) -> None:
+        super().__init__(state, True, created)
+
+
+class FiringAgain(Servers):
+    """A watch fires and stays."""
+
+    def _disarm(self, table: WatchTable, path: str) -> list[Any]:
+        watchers = super()._disarm(table, path)
+        for session in watchers:
+            self._arm(table, path, session)
+        return watchers
+
+
+class Unversioned(Servers):
+    """The writes of a node are not counted."""
+
+    class transaction(Transaction):  # noqa: N801
+        def set(self, path: str, data: Any, version: int) -> Stat:
+            stat = super().set(path, data, version)
+            self.nodes[path] = self.nodes[path]._replace(version=stat.version - 1)
+            return stat
+
+
+class Unchecked(Servers):
+    """A multi does not look at its checks."""
+
+    class transaction(Transaction):  # noqa: N801
+        def check(self, path: str, version: int) -> None:
+            """Passes whatever the version is."""
+
+
+class IncrementingUnconditionally(KafkaController):
+    """The multi sets the epoch whatever its version is."""
+
+    def asks(self, me: Controller) -> tuple[Operation, ...]:
+        asked = super().asks(me)
+        return tuple(each._replace(version=-1) if isinstance(each, SetData) else each for each in asked)
+
+
+class StartingAgain(KafkaController):
+    """Every second controller puts the epoch back to where it began."""
+
+    def asks(self, me: Controller) -> tuple[Operation, ...]:
+        asked = super().asks(me)
+        if not me.about_to(Do.RegisterController):
+            return asked
+        return (asked[0], SetData(CONTROLLER_EPOCH, (me.epoch + 1) % 2, me.epoch_zk_version))
+
+
+class DeletingUnfenced(KafkaController):
+    """Writes are fenced, and the deletion of /controller is not."""
+
+    def _fence(self, me: Controller) -> Iterator[Operation]:
+        return iter(()) if me.about_to(Do.DeleteController) else super()._fence(me)
