@@ -47,7 +47,9 @@ def measured(command: list[str]) -> Measured:
 def _told(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
     states = [
-        line.partition(",  ")[0].split(" distinct")[0] + " states" for line in lines if " distinct states" in line
+        f"{line.split(' distinct')[0]} states, engine {line.rpartition('engine ')[2]}"
+        for line in lines
+        if " distinct states" in line
     ]
     return (states or [line for line in lines if line.startswith("Error: ")] or [""])[0]
 
