@@ -86,8 +86,11 @@ class Property:
     doc: str
     over_steps: bool
     instances: tuple[Instance, ...]
-    part: tuple[str, ...] = ()
-    """Of which part it is, with all its instances."""
+
+    @cached_property
+    def part(self) -> tuple[str, ...]:
+        """Of which part it is, with all its instances."""
+        return self.instances[0].part if self.instances else ()
 
 
 @dataclass(frozen=True)
@@ -430,11 +433,7 @@ class _OwnStep:
 
 def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
     """How something of a part is called in the whole, and whose state it sees."""
-    named: dict[str, Any] = {
-        "name": f"{part}.{one.name}",
-        "instances": tuple(its.named(part) for its in one.instances),
-    }
-    return named | ({"part": (part, *one.part)} if isinstance(one, Property) else {})
+    return {"name": f"{part}.{one.name}", "instances": tuple(its.named(part) for its in one.instances)}
 
 
 def _one_after_the_other(of_parts: Mapping[str, Instance], whole: Instance) -> Instance:

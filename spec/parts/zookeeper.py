@@ -268,17 +268,17 @@ class ZooKeeperPart(Part[Ensemble]):
         """Every node that there may be at a path."""
         its, owners = self.at(path), [each for each in self.sessions if self.owns(each, path)]
         childless = all(path != parent_of(other) for other in self.paths if other != path)
-        nobody_asks = left_out()
+        unread = left_out()
         return self.domain_of(
             Node,
             data=its.data,
             version=its.version,
             owner=part_of(self.sessions, *owners) if owners else (None,),
-            children=((frozenset(),) if childless else nobody_asks) if its.children is None else its.children,
-            created=nobody_asks,
-            czxid=integers(0, its.created) if its.created else nobody_asks,
-            mzxid=nobody_asks,
-            pzxid=nobody_asks,
+            children=((frozenset(),) if childless else unread) if its.children is None else its.children,
+            created=unread,
+            czxid=integers(0, its.created) if its.created else unread,
+            mzxid=unread,
+            pzxid=unread,
         )
 
     def ephemerals_of(self, session: SessionId) -> Domain[ZkPath]:
@@ -348,7 +348,7 @@ class ZooKeeperPart(Part[Ensemble]):
         when=lambda self: self.expiries,
     )
     def expire(self, s: Ensemble, session: SessionId, seen: int, order: int) -> None:
-        """The servers end a session; what it owns goes with it, in any order, and whoever watches is told.
+        """The servers end a session; what it owns goes with it, in any order, and those who watch are told.
 
         The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
         """

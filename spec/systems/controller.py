@@ -509,7 +509,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @invariant
     def controller_started(self, s: ClusterAtWork, broker: BrokerId) -> bool:
-        """B22: whoever takes itself for controller has gone through a failover, or is in it, or moves on."""
+        """B22: a broker that takes itself for controller has gone through a failover, or is in it, or moves on."""
         me = s.controllers[broker]
         return not me.active or me.started or me.doing != IDLE
 
@@ -531,7 +531,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @transition_invariant
     def writes_in_its_session(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
-        """B3: whoever writes as controller does so in the session in which it was elected."""
+        """B3: a broker that writes as controller does so in the session in which it was elected."""
         if after.writes == before.writes:
             return True
         return step.parameters["broker"] not in before.held_over

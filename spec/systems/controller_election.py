@@ -379,7 +379,7 @@ class ControllerElection(Specification[C]):
 
     @transition_invariant
     def fenced_writes(self, before: C, step: Step, after: C) -> bool:
-        """C4: whoever writes as controller has the epoch that is in ZooKeeper at that moment."""
+        """C4: a broker that writes as controller has the epoch that is in ZooKeeper at that moment."""
         if after.writes == before.writes:
             return True
         writer = before.controllers[step.parameters["broker"]]
