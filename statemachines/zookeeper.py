@@ -23,8 +23,8 @@ that comes back is told in place of what it missed stands in `MISSED`.
 
 Rules for whoever changes this file. Values are never changed in place: a change assigns a whole value to a
 key. The tables of watches and of events are total: they answer for every key, and an empty value is assigned,
-not deleted. They are walked as a whole only where a connection ends. Zxids are compared in `set_watches`
-alone, and nothing that shows depends on the order of a set.
+not deleted; a table of watches may have only the keys that clients watch. They are walked as a whole only where a
+connection ends. Zxids are compared in `set_watches` alone, and nothing that shows depends on the order of a set.
 
 Seen on a standalone ZooKeeper 3.9.5 server. Left out: what `znode` leaves out; persistent and recursive
 watches; passwords and timeouts (whoever calls `expire` decides when); whether a session has a connection (the
@@ -255,13 +255,18 @@ class ZooKeeper:
 
     Methods raise SessionExpired for a session that is not live, before anything else, and ValueError for what
     no client can ask for. Neither leaves a trace, not even in the zxid.
+
+    Args:
+        state: what it knows; else a fresh one in memory.
+        outliving: a fault: the end of a session deletes none of its ephemerals. [ZOOKEEPER-2985]
     """
 
     transaction: ClassVar[type[Transaction]] = Transaction
     """What the tree's rules are; another one makes another kind of server, say one with a fault."""
 
-    def __init__(self, state: ZooKeeperState | None = None) -> None:
+    def __init__(self, state: ZooKeeperState | None = None, outliving: bool = False) -> None:
         self.state: ZooKeeperState = InMemoryState() if state is None else state
+        self.outliving = outliving
 
     # sessions
 
@@ -453,7 +458,7 @@ class ZooKeeper:
         elif sorted(order) != owned:
             raise ValueError(f"{request} {session!r}: its ephemerals are {owned}, not {sorted(order)}")
         transaction = self._begin(request, session)
-        for path in order:
+        for path in () if self.outliving else order:
             transaction.delete(path)
         transaction.commit()
         fired = list(self._fired(transaction))
@@ -490,9 +495,11 @@ class ZooKeeper:
         self._watches(table)[path] |= {session}
 
     def _disarm(self, table: WatchTable, path: ZkPath) -> list[SessionId]:
-        """Those who watch. They do so no longer: a watch fires once."""
+        """The sessions that watch, in no order, as each has an inbox of its own. A watch fires once, and is gone."""
         watches = self._watches(table)
-        watchers = sorted(watches[path])
+        if path not in watches:
+            return []
+        watchers = list(watches[path])
         watches[path] = frozenset()
         return watchers
 

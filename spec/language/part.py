@@ -24,7 +24,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from itertools import product
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, get_args, overload
+from typing import Any, ClassVar, Generic, NoReturn, Self, get_args, overload
+
+from typing_extensions import TypeVar
 
 from spec.language.domains import Domain, MappingDomain, SubsetDomain, as_domain, choices_of
 from spec.language.errors import SpecificationError, shown
@@ -32,15 +34,7 @@ from spec.language.sizes import Size, Sizes, types_in
 from spec.language.state import State
 from spec.language.words import MARK, Declared, Each, Mark, OfState, Step, kind_of, require
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    S = TypeVar("S", bound=State, covariant=True, default=State)
-else:
-    from typing import TypeVar
-
-    S = TypeVar("S", bound=State, covariant=True)
-
+S = TypeVar("S", bound=State, covariant=True, default=State)
 P = TypeVar("P")
 
 

@@ -1,18 +1,17 @@
 """ZooKeeper as a part: its variables, what its servers do by themselves, and what holds of any of them.
 
 The rules are those of `statemachines.zookeeper`, over the variables below. A system says which znodes there may be
-(`Znodes`) and who may own them; the domain of every variable follows. It asks through `servers(s.zk)`, as a client
-would, and the servers' own actions come along: sessions end (`zk.expire`), and where that fault is on, what they
-owned goes later (`zk.delete_at_last`).
+(`Znodes`); the domain of every variable follows. It asks through `servers(s.zk)`, as a client would, and the servers'
+own actions come along: sessions end (`zk.expire`), and where that fault is on, what they owned goes later
+(`zk.delete_at_last`).
 
-Left out: zxids, and with them the order in which a client that was away has seen things. What is to be told to a
-client that is away waits in its inbox instead, and is what has changed when the client comes back. Z4, that no answer
-overtakes an event, is about what a client makes of an answer; a system says it of its clients.
+Left out: zxids, see `statemachines.zookeeper_without_zxids`. Z4, that no answer overtakes an event, is about what a
+client makes of an answer; a system says it of its clients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
@@ -42,10 +41,11 @@ from spec.language import (
     variable,
     view,
 )
-from statemachines.znode import Created, Node, Pending, SessionId, Transaction, ZkPath, Zxid, parent_of, stat_of
-from statemachines.zookeeper import Event, EventType, WatchTable, ZooKeeper, ZooKeeperState
+from statemachines.znode import Node, SessionId, ZkPath, Zxid, parent_of
+from statemachines.zookeeper import FIRES, Event, EventType, WatchTable
+from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
 
-__all__ = ["Ensemble", "Servers", "Znodes", "ZooKeeperPart"]
+__all__ = ["Ensemble", "Znodes", "ZooKeeperPart"]
 
 DataPath = Annotated[ZkPath, "a path whose data are watched"]
 """A path at which clients watch whether there is a node, and its data."""
@@ -56,89 +56,11 @@ ParentPath = Annotated[ZkPath, "a path whose children are watched"]
 WatchedPath = Annotated[ZkPath, "a path that is watched"]
 """Either of them."""
 
+EphemeralPath = Annotated[ZkPath, "a path whose node a session may own"]
+"""A path at which a node may go with a session."""
+
 CountedPath = Annotated[ZkPath, "a path whose nodes are counted"]
 """A path at which each node is told from the one before."""
-
-EVER = -1
-"""A zxid before all others."""
-
-
-class Numbered(Transaction):
-    """A transaction that numbers the nodes created at a path; the numbers grow as their czxids would."""
-
-    created: Pending[ZkPath, int]
-
-    def create(
-        self, session: SessionId | None, path: ZkPath, data: Any, ephemeral: bool, sequential: bool
-    ) -> Created:
-        """As ever, but for the number, where nodes are counted."""
-        answer = super().create(session, path, data, ephemeral, sequential)
-        if path not in self.created:
-            return answer
-        self.created[path] += 1
-        self.nodes[path] = self.nodes[path]._replace(czxid=self.created[path])
-        return Created(path, stat_of(self.nodes[path]))
-
-    def commit(self) -> None:
-        """Make it so, the numbers too."""
-        super().commit()
-        self.created.commit()
-
-
-class Servers(ZooKeeper):
-    """ZooKeeper over the variables of a part, to whose clients it happens that they lose their connection.
-
-    Watchers are told in one step, each in its own inbox, so they are not put in order first: to put in order is to
-    tell apart, and sessions may be interchangeable.
-
-    Args:
-        state: the variables.
-        outliving: what an ended session owned is there for a while yet. [ZOOKEEPER-2985]
-        created: where nodes are counted, how many there were.
-    """
-
-    transaction = Numbered
-
-    def __init__(
-        self,
-        state: ZooKeeperState | None = None,
-        outliving: bool = False,
-        created: MutableMapping[ZkPath, int] | None = None,
-    ) -> None:
-        super().__init__(state)
-        self.outliving, self.created = outliving, {} if created is None else created
-
-    def come_back(self, session: SessionId) -> None:
-        """A client is back, and has its watches armed again, or is told what it has missed."""
-        missed, self.state.events[session] = self.state.events[session], ()
-        data = [event.path for event in missed if event.type in (EventType.NodeDeleted, EventType.NodeDataChanged)]
-        exist = [event.path for event in missed if event.type is EventType.NodeCreated]
-        child = [event.path for event in missed if event.type is EventType.NodeChildrenChanged]
-        self.set_watches(session, EVER, data, exist, child)
-
-    def _changed(self, path: ZkPath, since: str, seen_zxid: Zxid) -> bool:
-        return True
-
-    def _disarm(self, table: WatchTable, path: ZkPath) -> list[SessionId]:
-        watches = self._watches(table)
-        if path not in watches:  # no client watches there
-            return []
-        watchers = list(watches[path])
-        watches[path] = frozenset()
-        return watchers
-
-    def _begin(self, request: str, session: SessionId | None, ephemeral: bool = False) -> Transaction:
-        transaction = super()._begin(request, session, ephemeral)
-        if isinstance(transaction, Numbered):
-            transaction.created = Pending(self.created)
-        return transaction
-
-    def _end(self, request: str, session: SessionId, order: Any, seen: Any) -> None:
-        if not self.outliving:
-            super()._end(request, session, order, seen)
-            return
-        self._forget_watches(session)
-        del self.state.sessions[session]
 
 
 @dataclass(frozen=True)
@@ -149,6 +71,7 @@ class Znodes:
         paths: where they are.
         data: what they may hold.
         version: how often they may be set.
+        owned: whether this session may own the one at this path; where nothing is said, none does.
         children: the names of children that they may have; where nothing is said, no rule reads them.
         data_watched: clients watch them, or whether they are there.
         child_watched: clients watch their children.
@@ -158,6 +81,7 @@ class Znodes:
     paths: Domain[ZkPath] | ZkPath
     data: Size = (None,)
     version: Size = (0,)
+    owned: Callable[[Any, ZkPath], bool] | None = None
     children: Size | None = None
     data_watched: bool = False
     child_watched: bool = False
@@ -205,7 +129,6 @@ class ZooKeeperPart(Part[Ensemble]):
     Args:
         sessions: every session that there may be.
         znodes: every znode that there may be, and how large it is.
-        owns: whether the node at a path can belong to a session.
         inbox: how many events can be on their way to a client.
         told: what watches can tell.
         expiries: the servers end sessions.
@@ -217,14 +140,13 @@ class ZooKeeperPart(Part[Ensemble]):
 
     sessions: Domain[SessionId]
     znodes: Collection[Znodes]
-    owns: Callable[[Any, ZkPath], bool]
     inbox: int
     told: Collection[EventType] = tuple(EventType)
     expiries: bool = True
     disconnections: bool = False
     outliving: bool = False
     together: Mapping[ZkPath, ZkPath] = field(default_factory=dict)
-    implementation: type[Servers] = Servers
+    implementation: type[ZooKeeperWithoutZxids] = ZooKeeperWithoutZxids
 
     def sizes(self) -> Mapping[Any, Size]:
         """Paths as far as there may be znodes, events as far as they are watched."""
@@ -233,10 +155,11 @@ class ZooKeeperPart(Part[Ensemble]):
         watched = either(*dict.fromkeys([*data_watched, *child_watched]))
         return {
             SessionId: self.sessions,
-            ZkPath: self.paths,
+            ZkPath: either(*(each.domain for each in self.znodes)),
             DataPath: either(*data_watched),
             ParentPath: either(*child_watched),
             WatchedPath: watched,
+            EphemeralPath: either(*(each.domain for each in self.znodes if each.owned)),
             CountedPath: either(*(each.domain for each in self.znodes if each.created)),
             Event.type: self.told,
             Event.path: watched,
@@ -246,10 +169,10 @@ class ZooKeeperPart(Part[Ensemble]):
 
     # How large it is.
 
-    @cached_property
+    @property
     def paths(self) -> Domain[ZkPath]:
         """Where there may be znodes."""
-        return either(*(each.domain for each in self.znodes))
+        return self.domain_of(ZkPath)
 
     @cached_property
     def counted(self) -> bool:
@@ -263,6 +186,11 @@ class ZooKeeperPart(Part[Ensemble]):
     def at(self, path: ZkPath) -> Znodes:
         """What there may be at a path."""
         return self._znodes[path]
+
+    def owns(self, session: SessionId, path: ZkPath) -> bool:
+        """Whether the node at a path can belong to a session."""
+        owned = self.at(path).owned
+        return owned is not None and owned(session, path)
 
     def node_at(self, path: ZkPath) -> Domain[Node]:
         """Every node that there may be at a path."""
@@ -288,17 +216,12 @@ class ZooKeeperPart(Part[Ensemble]):
     @cached_property
     def told_of(self) -> Mapping[ZkPath, Collection[tuple[WatchTable, ZkPath]]]:
         """Of each path, the watches that tell that a node there has gone."""
-
-        def tell(path: ZkPath) -> Iterator[tuple[WatchTable, ZkPath]]:
-            if self.at(path).data_watched:
-                yield "data_watches", path
-            if self.at(path).child_watched:
-                yield "child_watches", path
-            above = parent_of(path)
-            if above in self.paths and self.at(above).child_watched:
-                yield "child_watches", above
-
-        return {path: tuple(tell(path)) for path in self.paths}
+        watched = {"data_watches": self.domain_of(DataPath), "child_watches": self.domain_of(ParentPath)}
+        gone = FIRES[EventType.NodeDeleted]
+        return {
+            path: [(table, node(path)) for table, node, _ in gone if node(path) in watched[table]]
+            for path in self.paths
+        }
 
     @cached_property
     def most_seen(self) -> int:
@@ -314,7 +237,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     # What clients ask, and what the servers do.
 
-    def servers(self, s: Ensemble) -> Servers:
+    def servers(self, s: Ensemble) -> ZooKeeperWithoutZxids:
         """The servers, over this state: what clients ask."""
         return self.implementation(s, self.outliving, s.created if self.counted else None)
 
@@ -366,13 +289,8 @@ class ZooKeeperPart(Part[Ensemble]):
             self.servers(s).disconnect(session)
             s.away -= {session}
 
-    @action(
-        path=lambda self: part_of(
-            self.paths, *(path for path in self.paths if any(self.owns(session, path) for session in self.sessions))
-        ),
-        when=lambda self: self.outliving,
-    )
-    def delete_at_last(self, s: Ensemble, path: ZkPath) -> None:
+    @action(when=lambda self: self.outliving)
+    def delete_at_last(self, s: Ensemble, path: EphemeralPath) -> None:
         """The servers delete what a session that has ended owned."""
         require(path in s.nodes and s.nodes[path].owner not in s.sessions)
         self.servers(s).delete(None, path)

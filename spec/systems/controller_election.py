@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+from typing_extensions import TypeVar
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language import (
@@ -34,7 +36,7 @@ from spec.language import (
     variable,
     view,
 )
-from spec.parts.zookeeper import Ensemble, Servers, Znodes, ZooKeeperPart
+from spec.parts.zookeeper import Ensemble, Znodes, ZooKeeperPart
 from spec.releases import RELEASES
 from statemachines.agenda import IDLE, Agenda, Do
 from statemachines.controller import (
@@ -55,6 +57,7 @@ from statemachines.controller_event import ControllerEvent, Queued
 from statemachines.kafka_controller import STEPS, KafkaController
 from statemachines.znode import Node, SessionId, ZkPath, ZkVersion
 from statemachines.zookeeper import EventType
+from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
 
 PARTITION_STATE = "/brokers/topics/t/partitions/0/state"
 
@@ -118,14 +121,7 @@ class Cluster(State):
         return self.zk.nodes[PARTITION_STATE].version
 
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    C = TypeVar("C", bound=Cluster, default=Cluster)
-else:
-    from typing import TypeVar
-
-    C = TypeVar("C", bound=Cluster)
+C = TypeVar("C", bound=Cluster, default=Cluster)
 
 
 class ControllerElection(Specification[C]):
@@ -157,7 +153,7 @@ class ControllerElection(Specification[C]):
         Design, {release: design_of(release) for release in RELEASES}, only=["epoch_update", "fence_zk"]
     )
 
-    servers: ClassVar[type[Servers]] = Servers
+    servers: ClassVar[type[ZooKeeperWithoutZxids]] = ZooKeeperWithoutZxids
     kafka_controller: ClassVar[type[KafkaController]] = KafkaController
 
     @cached_property
@@ -202,10 +198,6 @@ class ControllerElection(Specification[C]):
         """The sessions that a broker may have."""
         return [Session(broker, number) for number in range(self.sessions_per_broker)]
 
-    def owns(self, session: Session, path: ZkPath) -> bool:
-        """Whether a node can belong to a session."""
-        return path in (CONTROLLER, registration(session.broker))
-
     @property
     def broker_ids(self) -> Znodes:
         """What the brokers' own nodes stand below. Who is there, no rule reads."""
@@ -214,7 +206,8 @@ class ControllerElection(Specification[C]):
     @property
     def own_nodes(self) -> Znodes:
         """The brokers' own nodes."""
-        return Znodes(every(registration, broker=self.domain_of(BrokerId)))
+        paths = every(registration, broker=self.domain_of(BrokerId))
+        return Znodes(paths, owned=lambda session, path: path == registration(session.broker))
 
     @property
     def znodes(self) -> Collection[Znodes]:
@@ -223,7 +216,7 @@ class ControllerElection(Specification[C]):
         return (
             Znodes("/"),
             self.broker_ids,
-            Znodes(CONTROLLER, data=self.domain_of(BrokerId), data_watched=True),
+            Znodes(CONTROLLER, data=self.domain_of(BrokerId), owned=lambda session, path: True, data_watched=True),
             Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
             Znodes(PARTITION_STATE, data=state, version=integers(0, self.most_writes)),
             self.own_nodes,
@@ -235,7 +228,6 @@ class ControllerElection(Specification[C]):
         return ZooKeeperPart(
             sessions=self.domain_of(Session),
             znodes=self.znodes,
-            owns=self.owns,
             inbox=3,
             told=(EventType.NodeCreated, EventType.NodeDeleted),
             implementation=self.servers,

@@ -9,6 +9,7 @@ from statemachines.zookeeper import (
     Check,
     Create,
     Delete,
+    Event,
     EventType,
     Multi,
     Operation,
@@ -110,6 +111,22 @@ def test_what_was_created_again_as_anothers_ephemeral_stays(how: str) -> None:
     assert stat(zk, "/e").ephemeralOwner == C
     end(zk, how, C)
     assert zk.exists(D, "/e") is None
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_the_ephemerals_of_a_faulty_server_outlive_their_session(how: str) -> None:
+    """ZOOKEEPER-2985: no watch tells of it, and what is left can be deleted as any other node."""
+    zk = ZooKeeper(outliving=True)
+    for session in (W, C):
+        zk.connect(session)
+    zk.create(W, "/e", ephemeral=True)
+    zk.exists(C, "/e", watch=True)
+    end(zk, how)
+    assert W not in zk.state.sessions
+    assert zk.state.nodes["/e"].owner == W
+    assert zk.take(C) is None
+    zk.delete(None, "/e")
+    assert zk.take(C) == Event(DELETED, "/e", zk.state.zxid)
 
 
 @pytest.mark.parametrize("how", ENDS)

@@ -33,6 +33,11 @@ LOCK = "/lock"
 COPY = "/copy"
 
 
+def by_any(session: SessionId, path: ZkPath) -> bool:
+    """A node that any session may own."""
+    return True
+
+
 class Migration(State):
     """Two ensembles: one that clients come from, and one that they go to."""
 
@@ -56,8 +61,7 @@ class Migrations(Specification[Migration]):
         """Its lock is watched."""
         return ZooKeeperPart(
             sessions=self.domain_of(Client),
-            znodes=[Znodes("/"), Znodes(LOCK, data=self.domain_of(Client), data_watched=True)],
-            owns=lambda session, path: path == LOCK,
+            znodes=[Znodes("/"), Znodes(LOCK, data=self.domain_of(Client), owned=by_any, data_watched=True)],
             inbox=2,
         )
 
@@ -66,8 +70,7 @@ class Migrations(Specification[Migration]):
         """Its lock is another, which no client watches, and whose holders are counted."""
         return ZooKeeperPart(
             sessions=self.domain_of(Client),
-            znodes=[Znodes("/", child_watched=True), Znodes(COPY, created=2)],
-            owns=lambda session, path: path == COPY,
+            znodes=[Znodes("/", child_watched=True), Znodes(COPY, owned=by_any, created=2)],
             inbox=2,
             outliving=self.outliving,
         )
@@ -185,8 +188,7 @@ class Watching(Specification[Watched]):
         """Two sessions, and two nodes of the first."""
         return ZooKeeperPart(
             sessions=one_of(A, B),
-            znodes=[Znodes("/"), Znodes(one_of(*MINE), data_watched=True)],
-            owns=lambda session, path: session == A and path != "/",
+            znodes=[Znodes("/"), Znodes(one_of(*MINE), owned=lambda session, path: session == A, data_watched=True)],
             inbox=2,
             disconnections=self.disconnections,
         )
@@ -297,8 +299,8 @@ def domains(**given: Any) -> dict[str, Any]:
 
 def test_a_node_holds_what_its_path_may() -> None:
     """Its owners are those who may own it; what no rule reads is left out."""
-    znodes = [Znodes("/", child_watched=True), Znodes("/x", data=["y"], version=range(3)), Znodes("/e")]
-    found = domains(znodes=znodes, owns=lambda session, path: path == "/e" and session == "a")
+    ephemeral = Znodes("/e", owned=lambda session, path: session == "a")
+    found = domains(znodes=[Znodes("/", child_watched=True), Znodes("/x", data=["y"], version=range(3)), ephemeral])
     nodes = found["nodes"].cells
     assert Node(data="y", version=2) in {each._replace(**left_out(each)) for each in nodes["/x"].domain}
     assert {each.owner for each in nodes["/e"].domain} == {"a"}
@@ -338,14 +340,8 @@ def test_a_part_that_is_given_the_wrong_thing_is_told() -> None:
             return ZooKeeperPart(
                 sessions=self.domain_of(Client),
                 znodes=[Znodes("/"), Znodes(LOCK, data=3)],  # type: ignore[arg-type]
-                owns=owns_nothing,
                 inbox=1,
             )
 
     with pytest.raises(SpecificationError, match=r"^part old: variable nodes: Node.data: 3 is not a domain: give"):
         check(Wrong())
-
-
-def owns_nothing(session: SessionId, path: ZkPath) -> bool:
-    """No session owns a node."""
-    return False

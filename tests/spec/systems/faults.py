@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from spec.parts.zookeeper import Ensemble, Servers
+from spec.parts.zookeeper import Ensemble
 from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER_EPOCH, Controller
 from statemachines.kafka_controller import KafkaController
 from statemachines.znode import Operation, SetData, Stat, Transaction
 from statemachines.zookeeper import WatchTable
+from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
 
 
-class OutlivingUnsaid(Servers):
+class OutlivingUnsaid(ZooKeeperWithoutZxids):
     """What an ended session owned stays, though the part was not made so."""
 
     def __init__(self, state: Ensemble, outliving: bool, created: Any) -> None:
         super().__init__(state, True, created)
 
 
-class FiringAgain(Servers):
+class FiringAgain(ZooKeeperWithoutZxids):
     """A watch fires and stays."""
 
     def _disarm(self, table: WatchTable, path: str) -> list[Any]:
@@ -30,7 +31,7 @@ class FiringAgain(Servers):
         return watchers
 
 
-class Unversioned(Servers):
+class Unversioned(ZooKeeperWithoutZxids):
     """The writes of a node are not counted."""
 
     class transaction(Transaction):  # noqa: N801
@@ -40,7 +41,7 @@ class Unversioned(Servers):
             return stat
 
 
-class Unchecked(Servers):
+class Unchecked(ZooKeeperWithoutZxids):
     """A multi does not look at its checks."""
 
     class transaction(Transaction):  # noqa: N801

@@ -14,14 +14,14 @@ import pytest
 from spec import checking
 from spec.checking import Result
 from spec.language import Specification, require
-from spec.parts.zookeeper import Numbered, Servers
 from spec.releases import RELEASES
 from spec.systems.controller import READS, ClusterAtWork, ControllerLife
 from statemachines.controller import BROKER_IDS, CONTROLLER, IDLE, Controller, Design, Do, Threads
 from statemachines.controller_event import HANDLING
 from statemachines.kafka_controller import Answer, KafkaController
 from statemachines.znode import Created, Operation, Transaction, stat_of
-from statemachines.zookeeper import EventType, WatchTable, ZooKeeper
+from statemachines.zookeeper import WatchTable
+from statemachines.zookeeper_without_zxids import CountingTransaction, ZooKeeperWithoutZxids
 from tests.spec.systems.faults import (
     DeletingUnfenced,
     FiringAgain,
@@ -480,7 +480,7 @@ class WatchesStay(ControllerLife):
 class ChildrenUnwatched(ControllerLife):
     """On a ZooKeeper that arms no watch on children."""
 
-    class servers(Servers):  # noqa: N801
+    class servers(ZooKeeperWithoutZxids):  # noqa: N801
         def _arm(self, table: WatchTable, path: str, session: Any) -> None:
             if table == "data_watches":
                 super()._arm(table, path, session)
@@ -499,8 +499,8 @@ class TellsBrokersByName(ControllerLife):
 class NumbersAgain(ControllerLife):
     """On a ZooKeeper that gives each registration of a broker the same czxid."""
 
-    class servers(Servers):  # noqa: N801
-        class transaction(Numbered):  # noqa: N801
+    class servers(ZooKeeperWithoutZxids):  # noqa: N801
+        class transaction(CountingTransaction):  # noqa: N801
             def create(self, session: Any, path: str, data: Any, ephemeral: bool, sequential: bool) -> Created:
                 created = super().create(session, path, data, ephemeral, sequential)
                 if path in self.created:
@@ -512,7 +512,7 @@ class NumbersAgain(ControllerLife):
 class ComesBackDeaf(ControllerLife):
     """On a ZooKeeper that tells a client that was away nothing of what it has missed."""
 
-    class servers(Servers):  # noqa: N801
+    class servers(ZooKeeperWithoutZxids):  # noqa: N801
         def come_back(self, session: Any) -> None:
             self.state.events[session] = ()
 
@@ -532,7 +532,7 @@ class ChecksPass(ControllerLife):
 class KeepsWhatWasDone(ControllerLife):
     """On a ZooKeeper whose multi keeps the operations before the one that failed."""
 
-    class servers(Servers):  # noqa: N801
+    class servers(ZooKeeperWithoutZxids):  # noqa: N801
         class transaction(Transaction):  # noqa: N801
             def apply(self, session: Any, operation: Operation) -> Any:
                 result = super().apply(session, operation)
@@ -717,57 +717,3 @@ def test_what_waits_is_news_of_what_its_handling_reads(threads: Threads) -> None
     for event, row in HANDLING[threads].items():
         read = [path for path, dos in ((CONTROLLER, asks), (BROKER_IDS, {Do.ReadBrokers})) if dos & set(row)]
         assert READS.get(event, ()) == tuple(read), event
-
-
-# What a client is told that was away, without the zxids by which real servers know.
-
-
-@pytest.mark.parametrize(
-    ("there", "changes", "told"),
-    [
-        (False, "", []),
-        (False, "+", [EventType.NodeCreated]),
-        (False, "+-", []),
-        (False, "+-+", [EventType.NodeCreated]),
-        (True, "", []),
-        (True, "-", [EventType.NodeDeleted]),
-        (True, "-+", [EventType.NodeDataChanged]),
-        (True, "-+-", [EventType.NodeDeleted]),
-    ],
-)
-def test_who_comes_back_is_told_what_has_changed_or_watches_again(
-    there: bool, changes: str, told: list[EventType]
-) -> None:
-    """The same as real servers tell it: what came and went is as it was."""
-    asked, real = Servers(), ZooKeeper()
-    for servers in (asked, real):
-        servers.connect(0)
-        if there:
-            servers.create(None, CONTROLLER)
-        servers.exists(0, CONTROLLER, watch=True)
-    seen = real.state.zxid
-    real.disconnect(0)
-    for servers in (asked, real):
-        for change in changes:
-            (servers.create if change == "+" else servers.delete)(None, CONTROLLER)
-    real.set_watches(0, seen, **{"data" if there else "exist": [CONTROLLER]})
-    asked.come_back(0)
-    assert [event.type for event in asked.state.events[0]] == told
-    assert [event.type for event in real.state.events[0]] == told
-    assert asked.state.data_watches[CONTROLLER] == real.state.data_watches[CONTROLLER]
-    assert (0 in asked.state.data_watches[CONTROLLER]) == (not told)
-
-
-def test_who_comes_back_is_told_that_brokers_came_or_went() -> None:
-    """Also if they came and went: what counts is that their parent has changed."""
-    servers = Servers()
-    servers.connect(0)
-    servers.create(None, "/brokers")
-    servers.create(None, BROKER_IDS)
-    servers.children(0, BROKER_IDS, watch=True)
-    servers.create(None, f"{BROKER_IDS}/1")
-    servers.delete(None, f"{BROKER_IDS}/1")
-    servers.come_back(0)
-    assert [(event.type, event.path) for event in servers.state.events[0]] == [
-        (EventType.NodeChildrenChanged, BROKER_IDS)
-    ]
