@@ -16,11 +16,11 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
                                   with the epoch that was read, the previous controller's
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Annotated, Any, Final, NamedTuple
 
-from election.ids import BrokerEpoch, ControllerEpoch
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller_event import (
     HANDLING,
@@ -46,6 +46,8 @@ __all__ = [
     "LEADER_AND_ISR",
     "MAYBE_RESIGN",
     "NOBODY",
+    "PARTITION_STATE",
+    "READS",
     "STARTUP",
     "STOPPED",
     "Agenda",
@@ -59,7 +61,10 @@ __all__ = [
     "accepts",
     "agendas",
     "design_of",
+    "failover_of",
     "listening",
+    "registration",
+    "unused",
 ]
 
 CONTROLLER: Final = "/controller"
@@ -68,9 +73,27 @@ CONTROLLER_EPOCH: Final = "/controller_epoch"
 """Persistent; its data is the controller epoch, its version the token that fences. [ZkData.scala]"""
 BROKER_IDS: Final = "/brokers/ids"
 """Each running broker has an ephemeral child here, named by its id. [ZkData.scala]"""
+PARTITION_STATE: Final = "/brokers/topics/t/partitions/0/state"
+"""Persistent; its data is a `LeaderIsrAndControllerEpoch`. One partition's stands for all of them. [ZkData.scala]"""
 
 NOBODY: Final = -1
 """The id of no broker."""
+
+
+def registration(broker: BrokerId) -> ZkPath:
+    """The path of a broker's own node."""
+    return f"{BROKER_IDS}/{broker}"
+
+
+READS: Final = {
+    ControllerEvent.ControllerChange: (CONTROLLER,),
+    ControllerEvent.Reelect: (CONTROLLER,),
+    ControllerEvent.LeaderChangeListener: (CONTROLLER,),
+    ControllerEvent.SessionExpirationListener: (CONTROLLER,),
+    ControllerEvent.BrokerChange: (BROKER_IDS,),
+    ControllerEvent.BrokerChangeListener: (BROKER_IDS,),
+}
+"""What is read, and watched again, when an event is handled."""
 
 
 # What there is to do.
@@ -148,7 +171,7 @@ class Design(NamedTuple):
     ] = False
     failover: Agenda = LEADER_AND_ISR
     """What a controller does with its office. If that ends with `Do.Started`, so does what `elect` catches."""
-    state: ZkPath = "/brokers/topics/t/partitions/0/state"
+    state: ZkPath = PARTITION_STATE
     """The path of the partition's state that a controller writes."""
     looks_again: bool = False
     """A broker that is refused looks whether it was by what it did itself: its reply may have been lost."""
@@ -185,6 +208,12 @@ def design_of(release: str) -> Design:
         if Release(since) <= Release(release):
             fields |= changed
     return Design(**fields)
+
+
+def failover_of(design: Design) -> Agenda:
+    """The requests of the failover that goes with how a design elects and is told: of 2.1, of 1.1, or of 1.0."""
+    older = "1.1" if design.threads is Threads.barrier else "1.0"
+    return requests(failover("2.1" if design.epoch_update is Election.multi else older))
 
 
 def agendas(design: Design, told: Iterable[ControllerEvent] = ControllerEvent) -> tuple[Agenda, ...]:
@@ -319,6 +348,11 @@ class Controller(NamedTuple):
         return self._replace(doing=self.listening, listening=self.doing)
 
     @property
+    def at_rest(self) -> bool:
+        """Neither of its threads is about to do anything, and nothing waits for them."""
+        return self.doing == IDLE and self.listening == IDLE and not self.queue and not self.posted
+
+    @property
     def in_elect(self) -> bool:
         """It is in its election or its failover, and an error there moves the controller."""
         return len(self.doing) > 0 and self.doing[-1] is Do.Started
@@ -327,6 +361,18 @@ class Controller(NamedTuple):
     def has_context(self) -> bool:
         """Whether anything is left of a term as controller."""
         return self.listens or self.started or bool(self.live) or self.cached is not None
+
+
+def unused(design: Design) -> Iterator[str]:
+    """The fields of a `Controller` that stay as they begin, because nothing in this design needs them."""
+    if design.threads is not Threads.queue:
+        yield from ("listening", "posted")
+    if not design.ephemeral_owner_check:
+        yield "registration"
+    if not design.broker_epoch:
+        yield "broker_epoch"
+    if Do.ReadBrokers not in design.failover:
+        yield from ("listens", "started", "live", "cached")
 
 
 def accepts(known: ControllerEpoch, epoch: ControllerEpoch) -> bool:

@@ -20,8 +20,10 @@ from statemachines.znode import EventType
 
 __all__ = [
     "BROKER_CHANGE",
+    "EVENTS",
     "HANDLING",
     "LEADER_AND_ISR",
+    "LISTENERS",
     "MAYBE_RESIGN",
     "REGISTER",
     "TOLD",
@@ -69,15 +71,31 @@ class Queued(NamedTuple):
         return self.event.name if self.controller is None else f"{self.event}({self.controller})"
 
 
-LISTENERS: Final = {
+LISTENERS: Final = (
+    ControllerEvent.Healthcheck,
+    ControllerEvent.SessionExpirationListener,
+    ControllerEvent.SessionExpireListener,
+    ControllerEvent.BrokerChangeListener,
+    ControllerEvent.LeaderChangeListener,
+)
+"""What ZkEventThread may have to handle, until 1.0, as far as ZooKeeper and the process tell it."""
+_OF_QUEUE: Final = (ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange)
+EVENTS: Final = {
+    Threads.lock: (*LISTENERS, ControllerEvent.IsrChangeNotification),
+    Threads.queue: (*_OF_QUEUE, ControllerEvent.IsrChangeNotification),
+    Threads.barrier: (*_OF_QUEUE, ControllerEvent.IsrChangeNotification),
+}
+"""What the thread may have to handle that does a controller's work."""
+
+CALLED: Final = {
     EventType.NodeCreated: ControllerEvent.LeaderChangeListener,
     EventType.NodeDataChanged: ControllerEvent.LeaderChangeListener,
     EventType.NodeDeleted: ControllerEvent.LeaderChangeListener,
     EventType.NodeChildrenChanged: ControllerEvent.BrokerChangeListener,
 }
 TOLD: Final = {
-    Threads.lock: LISTENERS,
-    Threads.queue: LISTENERS,
+    Threads.lock: CALLED,
+    Threads.queue: CALLED,
     Threads.barrier: {
         EventType.NodeCreated: ControllerEvent.ControllerChange,
         EventType.NodeDataChanged: ControllerEvent.ControllerChange,

@@ -42,6 +42,7 @@ from statemachines.controller import (
     LeaderIsrAndControllerEpoch,
     LiveBroker,
     Threads,
+    registration,
 )
 from statemachines.controller_event import HANDLING, TOLD, ControllerEvent, Queued
 from statemachines.zookeeper import (
@@ -163,9 +164,24 @@ class KafkaController:
         self.design, self.zookeeper, self.broker = design, zookeeper, broker
 
     def step(self, do: Do) -> Callable[[Controller], Answer]:
-        """The step that makes this request, as this controller makes it."""
+        """The step that makes this request, as this controller makes it, and the thread whose request it is."""
         step: Callable[[Controller], Answer] = getattr(self, STEPS[do].__name__)
-        return step
+
+        def of_its_thread(me: Controller) -> Answer:
+            before = self.of_thread(do, me)
+            answer = step(before)
+            after = answer.controller
+            return answer if before is me or after.session is None else answer._replace(controller=after.beside())
+
+        return of_its_thread
+
+    def of_thread(self, do: Do, me: Controller) -> Controller:
+        """What it knows, as the thread sees it that makes this request: ZkEventThread registers, in 0.11 and 1.0."""
+        return me.beside() if self.design.threads is Threads.queue and do in REGISTERS else me
+
+    def is_repeated(self, do: Do) -> bool:
+        """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
+        return self.design.threads is not Threads.barrier and do not in CREATES | REGISTERS
 
     # The process and its session.
 
@@ -353,7 +369,7 @@ class KafkaController:
     @property
     def registration(self) -> str:
         """The path of the broker's own node."""
-        return f"{BROKER_IDS}/{self.broker}"
+        return registration(self.broker)
 
     @request(Do.RegisterBroker, writes=True)
     def register_broker(self, me: Controller) -> Answer:

@@ -33,19 +33,13 @@ from spec.language import (
 )
 from spec.parts.zookeeper import Znodes, ZooKeeperPart
 from spec.releases import RELEASES
-from spec.systems.controller_election import (
-    PARTITION_STATE,
-    Cluster,
-    ControllerElection,
-    Failover,
-    Session,
-    registration,
-)
+from spec.systems.controller_election import Cluster, ControllerElection, is_contested
 from statemachines.agenda import IDLE, STOPPED, Do
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
+    READS,
     Controller,
     Design,
     Election,
@@ -53,38 +47,20 @@ from statemachines.controller import (
     Threads,
     accepts,
     design_of,
+    failover_of,
     listening,
+    registration,
 )
-from statemachines.controller_event import HANDLING, ControllerEvent, Queued
-from statemachines.failover import failover, requests
-from statemachines.kafka_controller import CHECKS, CREATES, HEALTHCHECK, NEW_SESSION, REGISTERS, STEPS, WRITES
+from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
+from statemachines.kafka_controller import CHECKS, NEW_SESSION, STEPS, WRITES, Answer
 from statemachines.zookeeper import EventType
 
 Reply = Literal["answered", "lost"]
 """What becomes of the answer to a write."""
-LOCAL = {
-    "fail_authentication",
-    "deliver_event",
-    "handle_event",
-    "fail",
-    "announce_isr",
-    "lose_connection",
-    "reconnect",
-}
-"""What happens to a broker without a request."""
+REQUESTS = {"listen", *(step.__name__ for step in STEPS.values())}
+"""The actions in which a broker asks ZooKeeper for something, and goes on when it is answered."""
 LOSABLE = WRITES - {Do.DeleteRegistration}
 """The requests whose answer may be lost. What a deletion of a registration did is seen by the next request anyway."""
-LISTENERS = tuple(each.event for each in (HEALTHCHECK, *NEW_SESSION))
-"""What ZkEventThread may have to handle, until 1.0."""
-READS = {
-    ControllerEvent.ControllerChange: (CONTROLLER,),
-    ControllerEvent.Reelect: (CONTROLLER,),
-    ControllerEvent.LeaderChangeListener: (CONTROLLER,),
-    ControllerEvent.SessionExpirationListener: (CONTROLLER,),
-    ControllerEvent.BrokerChange: (BROKER_IDS,),
-    ControllerEvent.BrokerChangeListener: (BROKER_IDS,),
-}
-"""What is read, and watched again, when an event is handled."""
 
 
 def name_of(broker: BrokerId) -> str:
@@ -92,16 +68,11 @@ def name_of(broker: BrokerId) -> str:
     return f"{broker}"
 
 
-def is_contested(self: ControllerLife) -> bool:
-    """There can be an old controller beside a new one."""
-    return self.elections > 1 and self.brokers > 1
-
-
 class ClusterAtWork(Cluster):
     """Brokers that do a controller's work, and one that gets the controllers' requests."""
 
     held_over: frozenset[BrokerId] = variable(
-        "Who is controller in another session than that in which it was elected: a history.",
+        "The brokers that are controller in another session than that in which they were elected: a history.",
         of=lambda self: subset_of(self.domain_of(BrokerId) if self.design.threads is not Threads.barrier else ()),
     )
     requests: frozenset[ControllerEpoch] = variable(
@@ -145,7 +116,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     disconnections: bool = constant(True, "Clients lose their connection for a while.")
     failures: bool = constant(True, "A request of a failover fails for a reason of its own.")
     receives: bool = constant(True, "A broker gets the controllers' requests, and knows the highest epoch of them.")
-    isr_changes: bool = constant(False, "The leader of a partition changes its ISR, and who is controller is told.")
+    isr_changes: bool = constant(False, "The leader of a partition changes its ISR, and the controller is told.")
     ephemeral_outlives_session: bool = constant(
         False, "A fault of the servers: what an ended session owned goes later (ZOOKEEPER-2985)."
     )
@@ -156,10 +127,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def design(self) -> Design:
         """How the controller of this release does it, without what nothing here can make it do."""
         its = self.chosen
-        older = "1.1" if its.threads is Threads.barrier else "1.0"
         return its._replace(
-            failover=requests(failover("2.1" if its.epoch_update is Election.multi else older)),
-            state=PARTITION_STATE,
+            failover=failover_of(its),
             looks_again=True,
             ephemeral_owner_check=its.ephemeral_owner_check and self.ephemeral_outlives_session,
             broker_epoch=its.broker_epoch and self.registrations > 0,
@@ -169,11 +138,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @property
     def told(self) -> Collection[ControllerEvent]:
-        """What a broker may have to handle; until 0.10 the listeners themselves."""
-        isr = [ControllerEvent.IsrChangeNotification] if self.isr_changes else []
-        if self.design.threads is Threads.lock:
-            return [*LISTENERS, *isr]
-        return [ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange, *isr]
+        """What a broker may have to handle."""
+        heard = EVENTS[self.design.threads]
+        return [each for each in heard if self.isr_changes or each is not ControllerEvent.IsrChangeNotification]
 
     @property
     def most_writes(self) -> int:
@@ -187,17 +154,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         names = every(name_of, broker=brokers)
         epochs = every(LiveBroker, name=names, epoch=range(1, self.registrations + 1))
         return {
-            **given,
-            BrokerEpoch: integers(0, self.registrations if self.design.broker_epoch else 0),
-            Queued.controller: optional(brokers) if beside else (None,),
+            BrokerEpoch: integers(0, self.registrations),
             Controller.listening: listening(self.design),
-            Controller.posted: sequence_of(posted, longest=self.waiting) if beside else ((),),
-            Controller.registration: optional(given[Session]) if self.design.ephemeral_owner_check else (None,),
-            Controller.broker_epoch: integers(0, self.registrations if self.design.broker_epoch else 0),
-            Controller.listens: (False, True),
-            Controller.started: (False, True),
+            Controller.posted: sequence_of(posted, longest=self.waiting),
             Controller.live: subset_of(epochs if self.design.broker_epoch else names),
             Controller.cached: optional(integers(0, self.updates)),
+            **given,
+            Queued.controller: optional(brokers) if beside else (None,),
         }
 
     @property
@@ -226,12 +189,6 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     # A broker's process and its session.
 
-    def is_free(self, s: ClusterAtWork, session: Session) -> bool:
-        """Nothing refers to it, not even the broker that once registered in it."""
-        if self.ephemeral_outlives_session and s.controllers[session.broker].registration == session:
-            return False
-        return super().is_free(s, session)
-
     def becomes(self, s: ClusterAtWork, broker: BrokerId, me: Controller) -> None:
         """What a broker knows from now on, as long as there is room for what waits."""
         bound(len(me.posted) <= self.waiting)
@@ -249,9 +206,10 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             return
         me = s.controllers[broker]
         require(me.session is not None and me.session not in s.zk.sessions)
-        require(not any(each.about_to(check) for each in (me, me.beside()) for check in CHECKS))  # fails, and then
+        its = self.controller(s, broker)
+        require(not any(its.of_thread(check, me).about_to(check) for check in CHECKS))  # fails, and then
         bound(len(me.queue) + len(me.posted) + len(NEW_SESSION) <= self.waiting)
-        s.controllers[broker] = self.controller(s, broker).renew(me, self.free_session(s, broker))
+        s.controllers[broker] = its.renew(me, self.free_session(s, broker))
         if me.active or me.listens:
             s.held_over |= {broker}
 
@@ -332,31 +290,28 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             return s.zk.created[registration(broker)] < self.registrations
         return super().within_bounds(s, broker, do)
 
-    def ask(self, s: ClusterAtWork, broker: BrokerId, do: Do, reply: Reply = "answered") -> None:
-        """The broker makes its next request, which is this one, and acts on the answer, unless that is lost."""
-        bound(self.within_bounds(s, broker, do))
-        me = s.controllers[broker]
-        beside = self.design.threads is Threads.queue and do in REGISTERS
-        me = me.beside() if beside else me
-        require(me.about_to(do) and self.connected(s, broker))
-        its = self.controller(s, broker)
-        if reply == "lost":
-            require(me.session in s.zk.sessions and its.lose_reply(me))
-            say("it is done, and the broker does not hear of it")
-            self.zk.loses_connection(s.zk, me.session)
-            return
-        if self.design.threads is not Threads.barrier and do not in CREATES | REGISTERS:
-            require(me.session in s.zk.sessions)  # it is repeated in the next one
-        answer = its.step(do)(me)
-        say(answer.said)
+    def ask(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> Answer:
+        """The broker makes its next request, which is this one, and acts on the answer, and others hear of it."""
+        require(self.connected(s, broker))
+        if self.controller(s, broker).is_repeated(do):
+            require(s.controllers[broker].session in s.zk.sessions)
+        answer = super().ask(s, broker, do)
         after = answer.controller
-        self.becomes(s, broker, after.beside() if beside and after.session is not None else after)
-        if answer.failover:
-            s.failovers += (Failover(broker, after.epoch),)
         if answer.sends and self.receives:
             s.requests |= {after.epoch}
         if do is Do.CreateController or not (after.active or after.listens):
             s.held_over -= {broker}
+        return answer
+
+    def ask_in_vain(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> None:
+        """The broker makes its next request, which is this one, and the answer is lost with the connection."""
+        bound(self.within_bounds(s, broker, do))
+        its = self.controller(s, broker)
+        me = its.of_thread(do, s.controllers[broker])
+        require(me.about_to(do) and self.connected(s, broker))
+        require(me.session in s.zk.sessions and its.lose_reply(me))
+        say("it is done, and the broker does not hear of it")
+        self.zk.loses_connection(s.zk, me.session)
 
     @action(
         do=each(lambda self: [do for do in self.steps if do not in {*LOSABLE, Do.ReadStates}], like=STEPS.__getitem__)
@@ -371,7 +326,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     )
     def write(self, s: ClusterAtWork, broker: BrokerId, do: Do, reply: Reply) -> None:
         """The broker makes a request whose answer may be lost after it had its effect."""
-        self.ask(s, broker, do, reply)
+        (self.ask if reply == "answered" else self.ask_in_vain)(s, broker, do)
 
     @action
     def read_states(self, s: ClusterAtWork, broker: BrokerId, leader: Literal["alive", "dead"]) -> None:
@@ -408,8 +363,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @transition_invariant
     def watch_before_data(self, before: ClusterAtWork, step: Step, after: ClusterAtWork, broker: BrokerId) -> bool:
-        """Z4: no answer overtakes an event: who goes on after a request has heard of all that happened before."""
-        if step.parameters.get("broker") != broker or step.action in LOCAL:
+        """Z4: no answer overtakes an event: a broker that goes on after a request has heard of all before it."""
+        if step.parameters.get("broker") != broker or step.action not in REQUESTS:
             return True
         me = after.controllers[broker]
         return me == before.controllers[broker] or me.session is None or not after.zk.events[me.session]
@@ -429,13 +384,12 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """Nothing is under way: no step, no event, no request, no session whose broker is not there or not told."""
         if s.requests or s.zk.away:
             return False
-        for me in s.controllers.values():
-            if me.doing == STOPPED:
-                continue
-            if me.doing != IDLE or me.listening != IDLE or me.queue or me.posted:
-                return False
-            if me.session not in s.zk.sessions or s.zk.events[me.session]:
-                return False
+        at_rest = (
+            me.doing == STOPPED or (me.at_rest and me.session in s.zk.sessions and not s.zk.events[me.session])
+            for me in s.controllers.values()
+        )
+        if not all(at_rest):
+            return False
         running = [me.session for me in s.controllers.values()]
         if any(session not in running for session in s.zk.sessions):
             return False
@@ -503,7 +457,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @invariant
     def resigned_clean(self, s: ClusterAtWork, broker: BrokerId) -> bool:
-        """C12: who does not take itself for controller keeps nothing of a controller's context."""
+        """C12: a broker that does not take itself for controller keeps nothing of a controller's context."""
         me = s.controllers[broker]
         return me.active or not me.has_context
 
@@ -524,7 +478,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @invariant
     def somebody_is_controller(self, s: ClusterAtWork) -> bool:
-        """C13: when all is quiet and a broker runs, somebody is controller."""
+        """C13: when all is quiet and a broker runs, a broker is controller."""
         return (
             not self.quiet(s) or CONTROLLER in s.zk.nodes or all(me.doing == STOPPED for me in s.controllers.values())
         )
@@ -556,19 +510,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     # What must be able to happen.
 
-    @sometimes(when=lambda self: self.elections > 1 and self.updates > 1)
-    def elected_twice(self, s: ClusterAtWork) -> bool:
-        """Two elections in one run, both of which led to a write."""
-        return s.writes > 1 and s.partition_state.controller_epoch > 1
-
-    @sometimes(when=lambda self: self.crashes and self.expiries and is_contested(self))
-    def reelected_after_a_crash(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
-        """A failover goes through while the broker that was controller before lies crashed."""
-        return super().reelected_after_a_crash(before, step, after)
-
     @sometimes
     def all_is_quiet(self, s: ClusterAtWork) -> bool:
-        """Nothing is under way, and somebody is controller."""
+        """Nothing is under way, and a broker is controller."""
         return self.quiet(s) and CONTROLLER in s.zk.nodes
 
     @sometimes(when=is_contested)
@@ -622,7 +566,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @sometimes(when=lambda self: self.crashes)
     def dies_before_it_elects(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
-        """A controller dies in its failover, when it has told the brokers of each other, and elected nobody."""
+        """A controller dies in its failover, when it has told the brokers of each other, and elected no leader."""
         return self.dies_before(before, step, Do.ReadPartitionState)
 
     @sometimes(when=lambda self: self.crashes)

@@ -45,6 +45,7 @@ from statemachines.controller import (
     CONTROLLER_EPOCH,
     INCREMENT,
     LEADER_AND_ISR,
+    PARTITION_STATE,
     Controller,
     Design,
     Election,
@@ -52,19 +53,14 @@ from statemachines.controller import (
     agendas,
     design_of,
     listening,
+    registration,
+    unused,
 )
 from statemachines.controller_event import ControllerEvent, Queued
-from statemachines.kafka_controller import STEPS, KafkaController
-from statemachines.znode import Node, SessionId, ZkPath, ZkVersion
+from statemachines.kafka_controller import STEPS, Answer, KafkaController
+from statemachines.znode import Node, SessionId, ZkVersion
 from statemachines.zookeeper import EventType
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
-
-PARTITION_STATE = "/brokers/topics/t/partitions/0/state"
-
-
-def registration(broker: BrokerId) -> ZkPath:
-    """The path of a broker's own node."""
-    return f"{BROKER_IDS}/{broker}"
 
 
 class Session(NamedTuple):
@@ -91,7 +87,7 @@ class Cluster(State):
     controllers: Total[BrokerId, Controller] = variable(
         "What the KafkaController of each broker knows, and the request that it makes next.",
         of=lambda self, broker: self.domain_of(
-            Controller, session=optional(part_of(self.domain_of(Session), *self.sessions_of(broker)))
+            Controller, session=optional(part_of(self.domain_of(SessionId), *self.sessions_of(broker)))
         ),
     )
     failovers: tuple[Failover, ...] = variable(
@@ -122,6 +118,11 @@ class Cluster(State):
 
 
 C = TypeVar("C", bound=Cluster, default=Cluster)
+
+
+def is_contested(self: ControllerElection[Any]) -> bool:
+    """There can be an old controller beside a new one."""
+    return self.elections > 1 and self.brokers > 1
 
 
 class ControllerElection(Specification[C]):
@@ -160,7 +161,7 @@ class ControllerElection(Specification[C]):
     def design(self) -> Design:
         """How the controller of this release does it, as far as an election goes."""
         increment = () if self.chosen.epoch_update is Election.multi else INCREMENT
-        return self.chosen._replace(failover=Agenda((*increment, *LEADER_AND_ISR)), state=PARTITION_STATE)
+        return self.chosen._replace(failover=Agenda((*increment, *LEADER_AND_ISR)))
 
     # How large it is.
 
@@ -178,10 +179,8 @@ class ControllerElection(Specification[C]):
         """Epochs as far as there are elections; of what a controller knows, the election's part."""
         brokers, epochs = interchangeable("broker", range(self.brokers)), integers(0, self.elections)
         sessions = every(Session, broker=brokers, number=range(self.sessions_per_broker))
-        unused = ("listening", "posted", "registration", "broker_epoch", "listens", "started", "live", "cached")
         return {
             BrokerId: brokers,
-            Session: sessions,
             SessionId: sessions,
             ControllerEpoch: epochs,
             Controller.doing: agendas(self.design, self.told),
@@ -191,7 +190,7 @@ class ControllerElection(Specification[C]):
             Queued.event: self.told,
             Queued.controller: (None,),
             tuple[Failover, ...]: at_most(self.elections * self.brokers),
-            **{getattr(Controller, name): (getattr(Controller(), name),) for name in unused},
+            **{getattr(Controller, name): (getattr(Controller(), name),) for name in unused(self.design)},
         }
 
     def sessions_of(self, broker: BrokerId) -> list[Session]:
@@ -226,7 +225,7 @@ class ControllerElection(Specification[C]):
     def zk(self) -> ZooKeeperPart:
         """Its clients are the brokers, whose connections are never lost."""
         return ZooKeeperPart(
-            sessions=self.domain_of(Session),
+            sessions=self.domain_of(SessionId),
             znodes=self.znodes,
             inbox=3,
             told=(EventType.NodeCreated, EventType.NodeDeleted),
@@ -257,13 +256,10 @@ class ControllerElection(Specification[C]):
         require(s.controllers[broker].about_to(Do.Start))
         s.controllers[broker] = self.controller(s, broker).start()
 
-    def is_free(self, s: C, session: Session) -> bool:
-        """Nothing refers to it, so that its number may be used for a new one."""
-        return not self.zk.refers_to(s.zk, session)
-
     def free_session(self, s: C, broker: BrokerId) -> Session:
-        """The session that a broker opens next."""
-        free = [session for session in self.sessions_of(broker) if self.is_free(s, session)]
+        """The session that a broker opens next: the first to which neither the servers nor the broker refer."""
+        left = s.controllers[broker].registration
+        free = [each for each in self.sessions_of(broker) if each != left and not self.zk.refers_to(s.zk, each)]
         require(free)
         return free[0]
 
@@ -319,17 +315,22 @@ class ControllerElection(Specification[C]):
         increments = do in (Do.RegisterController, Do.IncrementEpoch)
         return not increments or s.controllers[broker].epoch < self.elections
 
-    @action(do=each(lambda self: self.steps, like=STEPS.__getitem__))
-    def request(self, s: C, broker: BrokerId, do: Do) -> None:
+    def ask(self, s: C, broker: BrokerId, do: Do) -> Answer:
         """The broker makes its next request, which is this one, and acts on the answer."""
         bound(self.within_bounds(s, broker, do))
-        me = s.controllers[broker]
-        require(me.about_to(do))
-        answer = self.controller(s, broker).step(do)(me)
+        me, its = s.controllers[broker], self.controller(s, broker)
+        require(its.of_thread(do, me).about_to(do))
+        answer = its.step(do)(me)
         say(answer.said)
         self.becomes(s, broker, answer.controller)
         if answer.failover:
             s.failovers += (Failover(broker, answer.controller.epoch),)
+        return answer
+
+    @action(do=each(lambda self: self.steps, like=STEPS.__getitem__))
+    def request(self, s: C, broker: BrokerId, do: Do) -> None:
+        """The broker makes a request, which is answered."""
+        self.ask(s, broker, do)
 
     # An operator.
 
@@ -384,24 +385,24 @@ class ControllerElection(Specification[C]):
         """A controller has written under its epoch."""
         return s.partition_state.controller_epoch > 0
 
-    @sometimes(when=lambda self: self.elections > 1)
+    @sometimes(when=lambda self: self.elections > 1 and self.most_writes > 1)
     def elected_twice(self, s: C) -> bool:
         """Two elections in one run, both of which led to a write."""
-        return s.writes > 1
+        return s.writes > 1 and s.partition_state.controller_epoch > 1
 
-    @sometimes(when=lambda self: self.crashes and self.elections > 1 and self.brokers > 1)
+    @sometimes(when=lambda self: self.crashes and self.zk.expiries and is_contested(self))
     def reelected_after_a_crash(self, before: C, step: Step, after: C) -> bool:
         """A failover goes through while the broker that was controller before lies crashed."""
         if len(after.failovers) == len(before.failovers) or not before.failovers:
             return False
         return before.controllers[before.failovers[-1].broker].about_to(Do.Start)
 
-    @sometimes(when=lambda self: self.elections > 1 and self.brokers > 1)
+    @sometimes(when=is_contested)
     def a_zombie(self, s: C) -> bool:
         """A broker acts as controller under an epoch that is no longer the one in ZooKeeper."""
         return any(each.acts and each.epoch < s.epoch for each in s.controllers.values())
 
-    @sometimes(when=lambda self: self.operator and self.elections > 1 and self.brokers > 1)
+    @sometimes(when=lambda self: self.operator and is_contested(self))
     def a_zombie_with_a_session(self, s: C) -> bool:
         """A zombie whose session is alive, so that ZooKeeper does what it asks for: no expiry made it one."""
         zombies = [each for each in s.controllers.values() if each.acts and each.epoch < s.epoch]
@@ -444,21 +445,17 @@ class ControllerElection(Specification[C]):
         """What a broker writes next, and what it does not know."""
         me, epoch, state = s.controllers[broker], s.zk.nodes[CONTROLLER_EPOCH], s.zk.nodes[PARTITION_STATE]
         but = f", not knowing that the epoch is {epoch.data} by now" if me.epoch != epoch.data else ""
-        if me.about_to(Do.CreateController):
-            does = "create /controller"
-        elif me.about_to(Do.RegisterController):
-            does = f"create /controller and increment the epoch from {me.epoch}{but}"
-        elif me.about_to(Do.IncrementEpoch):
-            does = f"increment the epoch from {me.epoch}{but}"
-        elif me.about_to(Do.UpdateLeaderAndIsr):
-            later = "" if me.state_version == state.version else ", not knowing that it has been written since"
-            does = f"write the partition's state under epoch {me.epoch}{but or later}"
-        elif me.about_to(Do.DeleteController):
-            named = s.zk.nodes[CONTROLLER].data if CONTROLLER in s.zk.nodes else broker
-            does = f"delete /controller{'' if named == broker else f', which names broker {named}'}"
-        else:
-            return ""
-        return f"broker {broker} is about to {does}"
+        later = "" if me.state_version == state.version else ", not knowing that it has been written since"
+        another = "" if s.named in (None, broker) else f", which names broker {s.named}"
+        increment = f"increment the epoch from {me.epoch}{but}"
+        does = {
+            Do.CreateController: "create /controller",
+            Do.RegisterController: f"create /controller and {increment}",
+            Do.IncrementEpoch: increment,
+            Do.UpdateLeaderAndIsr: f"write the partition's state under epoch {me.epoch}{but or later}",
+            Do.DeleteController: f"delete /controller{another}",
+        }
+        return "".join(f"broker {broker} is about to {does[do]}" for do in me.doing[:1] if do in does)
 
     @view
     def unheard_expiry(self, s: C, broker: BrokerId) -> str:

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from statemachines.controller import (
+    BROKER_IDS,
+    CONTROLLER,
     ELECTION,
     EXPIRED,
     IDLE,
     INCREMENT,
     LEADER_AND_ISR,
     MAYBE_RESIGN,
+    READS,
     STARTUP,
     STOPPED,
     Agenda,
@@ -24,7 +27,9 @@ from statemachines.controller import (
     Threads,
     accepts,
     agendas,
+    failover_of,
     listening,
+    unused,
 )
 from statemachines.controller_event import BROKER_CHANGE, HANDLING, ControllerEvent, Queued
 from statemachines.failover import failover, requests
@@ -311,3 +316,50 @@ def test_beside_it_the_other_thread_is_the_one_that_does() -> None:
 def test_a_broker_refuses_only_an_older_epoch(known: int, epoch: int, taken: bool) -> None:
     """An equal one it takes, whoever sends it: nothing ties an epoch to a controller."""
     assert accepts(known, epoch) is taken
+
+
+# What goes with a design.
+
+
+@pytest.mark.parametrize("design", list(DESIGNS.values()), ids=list(DESIGNS))
+def test_the_failover_goes_with_how_a_design_elects_and_is_told(design: Design) -> None:
+    """It is that of the release."""
+    assert failover_of(design) == design.failover
+
+
+@pytest.mark.parametrize(
+    ("design", "fields"),
+    [
+        (Design(), {"listening", "posted", "registration", "broker_epoch", "listens", "started", "live", "cached"}),
+        (DESIGNS["0.10"], {"listening", "posted", "registration", "broker_epoch"}),
+        (DESIGNS["1.0"], {"registration", "broker_epoch"}),
+        (DESIGNS["2.1"]._replace(ephemeral_owner_check=True, broker_epoch=True), {"listening", "posted"}),
+    ],
+)
+def test_what_a_design_does_not_need_stays_as_it_begins(design: Design, fields: set[str]) -> None:
+    """ZkEventThread's where it is no thread of its own, the fixes of 2.2, and what follows the increment."""
+    assert set(unused(design)) == fields
+
+
+@pytest.mark.parametrize("threads", [Threads.lock, Threads.barrier])
+def test_what_waits_is_news_of_what_its_handling_reads(threads: Threads) -> None:
+    """And of nothing else: that an ISR has changed does not tell a broker to look at /controller."""
+    asks = {Do.WatchController, Do.MaybeResign, Do.GetControllerId}
+    for event, row in HANDLING[threads].items():
+        read = [path for path, dos in ((CONTROLLER, asks), (BROKER_IDS, {Do.ReadBrokers})) if dos & set(row)]
+        assert READS.get(event, ()) == tuple(read), event
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"doing": MAYBE_RESIGN},
+        {"listening": Agenda((Do.RegisterBroker,))},
+        {"queue": (QUEUED,)},
+        {"posted": (QUEUED,)},
+    ],
+)
+def test_a_controller_is_at_rest_if_neither_thread_has_anything_to_do(known: dict[str, Any]) -> None:
+    """Now or later."""
+    assert at().at_rest
+    assert not at()._replace(**known).at_rest

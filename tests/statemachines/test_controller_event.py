@@ -7,26 +7,35 @@ import pytest
 from statemachines.agenda import Agenda, Do
 from statemachines.controller_event import (
     BROKER_CHANGE,
+    EVENTS,
     HANDLING,
     LEADER_AND_ISR,
+    LISTENERS,
     MAYBE_RESIGN,
     TOLD,
     ControllerEvent,
     Queued,
     Threads,
 )
+from statemachines.kafka_controller import HEALTHCHECK, NEW_SESSION
 from statemachines.znode import EventType
 
 every_generation = pytest.mark.parametrize("threads", list(Threads), ids=[each.name for each in Threads])
 until_1_0 = pytest.mark.parametrize("threads", [Threads.lock, Threads.queue], ids=["lock", "queue"])
 
-LISTENERS = {
-    ControllerEvent.SessionExpirationListener,
-    ControllerEvent.SessionExpireListener,
-    ControllerEvent.LeaderChangeListener,
-    ControllerEvent.BrokerChangeListener,
-}
-"""What ZkEventThread calls."""
+
+@every_generation
+def test_a_thread_may_have_to_handle_what_it_is_told_and_no_more(threads: Threads) -> None:
+    """By a watch, a new session or a listener; that an ISR has changed, in every generation."""
+    own = {ControllerEvent.IsrChangeNotification, *([ControllerEvent.Healthcheck] if threads is Threads.lock else [])}
+    assert set(EVENTS[threads]) == handled(threads) | own
+
+
+@until_1_0
+def test_listeners_handle_what_a_start_a_session_and_watches_tell(threads: Threads) -> None:
+    """A start and a new session: `HEALTHCHECK` and `NEW_SESSION`."""
+    assert {HEALTHCHECK, *NEW_SESSION} == {Queued(event) for event in LISTENERS}
+    assert set(TOLD[threads].values()) <= set(LISTENERS)
 
 
 # What a watch tells.
@@ -68,7 +77,7 @@ def handled(threads: Threads) -> set[ControllerEvent]:
     """What there may be to handle in a generation, as far as a watch or a new session has a part in it."""
     told = set(TOLD[threads].values())
     if threads is Threads.lock:
-        return told | LISTENERS
+        return told.union(LISTENERS) - {ControllerEvent.Healthcheck}
     if threads is Threads.queue:
         return {ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange}
     return told
@@ -94,7 +103,7 @@ def test_no_row_is_of_another_generation(threads: Threads) -> None:
 def test_every_event_is_of_some_generation(threads: Threads) -> None:
     """And a generation knows the name of each that it is told, by a watch or by the thread that is told first."""
     known = {event for rows in HANDLING.values() for event in rows} | set(TOLD[threads].values())
-    assert known | {ControllerEvent.ControllerChange} | LISTENERS == set(ControllerEvent)
+    assert known | {ControllerEvent.ControllerChange, *LISTENERS} == set(ControllerEvent)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from statemachines.controller import (
 )
 from statemachines.controller_event import BROKER_CHANGE, HANDLING, TOLD, ControllerEvent, Queued
 from statemachines.failover import failover, requests
-from statemachines.kafka_controller import Answer, KafkaController, Request
+from statemachines.kafka_controller import CREATES, REGISTERS, Answer, KafkaController, Request
 from statemachines.zookeeper import Event, EventType, ZooKeeper
 
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -1028,6 +1028,38 @@ REGISTRATION = [
     ("2.1", Agenda(STARTUP[Threads.barrier][1:])),
     ("2.1", Agenda(EXPIRED[1:])),
 ]
+
+
+@pytest.mark.parametrize(("release", "is_beside"), [("0.10.2", False), ("1.0", True), ("2.1", False)])
+def test_zk_event_thread_registers_where_it_is_another_thread(
+    zookeeper: ZooKeeper, release: str, is_beside: bool
+) -> None:
+    """The controller's thread is about to do what it was, before and after."""
+    controller = whole(zookeeper, release=release)
+    waits, registers = Agenda((Do.MaybeResign,)), Agenda((Do.RegisterBroker,))
+    me = at(*waits, listening=registers) if is_beside else at(*registers)
+    assert controller.of_thread(Do.RegisterBroker, me).about_to(Do.RegisterBroker)
+    assert controller.of_thread(Do.MaybeResign, me) == me
+    after = controller.step(Do.RegisterBroker)(me).controller
+    assert (after.doing, after.listening) == (waits if is_beside else (), ())
+
+
+def test_a_start_that_fails_ends_both_threads(zookeeper: ZooKeeper) -> None:
+    """Nothing is left of the process."""
+    zookeeper.create(1, OWN, ephemeral=True)
+    row = HANDLING[Threads.queue][ControllerEvent.Healthcheck]
+    answer = short(zookeeper, release="1.0").step(Do.RegisterBroker)(at(Do.MaybeResign, listening=row))
+    assert answer.controller == Controller()
+
+
+@pytest.mark.parametrize(("release", "repeated"), [("0.10.2", True), ("1.0", True), ("2.1", False)])
+def test_until_1_0_a_request_is_repeated_in_the_next_session(
+    zookeeper: ZooKeeper, release: str, repeated: bool
+) -> None:
+    """But for those that create an ephemeral, and look whose it is."""
+    controller = whole(zookeeper, release=release)
+    again = {*STEPS} - CREATES - REGISTERS if repeated else set()
+    assert {do for do in STEPS if controller.is_repeated(do)} == again
 
 
 @pytest.mark.parametrize(("release", "row"), REGISTRATION)

@@ -15,9 +15,8 @@ from spec import checking
 from spec.checking import Result
 from spec.language import Specification, require
 from spec.releases import RELEASES
-from spec.systems.controller import READS, ClusterAtWork, ControllerLife
-from statemachines.controller import BROKER_IDS, CONTROLLER, IDLE, Controller, Design, Do, Threads
-from statemachines.controller_event import HANDLING
+from spec.systems.controller import ClusterAtWork, ControllerLife
+from statemachines.controller import CONTROLLER, IDLE, Controller, Design, Do
 from statemachines.kafka_controller import Answer, KafkaController
 from statemachines.znode import Created, Operation, Transaction, stat_of
 from statemachines.zookeeper import WatchTable
@@ -708,12 +707,3 @@ def test_a_request_crosses_sessions_until_1_0(release: str) -> None:
     result = check(before(release, waiting=8), properties=["writes_in_its_session"])
     assert length(result, "writes_in_its_session") == 15
     assert actions(result)[-3:] == ["zk.expire", "learn_of_expiry", "update_leader_and_isr"]
-
-
-@pytest.mark.parametrize("threads", [Threads.lock, Threads.barrier])
-def test_what_waits_is_news_of_what_its_handling_reads(threads: Threads) -> None:
-    """And of nothing else: that an ISR has changed tells nobody to look at /controller."""
-    asks = {Do.WatchController, Do.MaybeResign, Do.GetControllerId}
-    for event, row in HANDLING[threads].items():
-        read = [path for path, dos in ((CONTROLLER, asks), (BROKER_IDS, {Do.ReadBrokers})) if dos & set(row)]
-        assert READS.get(event, ()) == tuple(read), event
