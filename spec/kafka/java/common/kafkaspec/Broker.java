@@ -1,0 +1,388 @@
+package kafkaspec;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.ZooKeeper.Request;
+import org.apache.zookeeper.ZooKeeper.Verdict;
+import org.apache.zookeeper.data.Stat;
+import org.apache.zookeeper.server.SynchronousServer;
+
+/**
+ * One broker: at most one process of Kafka's at a time, the thread it runs on, and the request it waits before.
+ * The methods named as the specification's steps are called by the driver, and return when the process has come to
+ * rest: before its next request that has a step, or idle. Those of `ZooKeeper.Owner` are called by Kafka's threads.
+ */
+final class Broker implements ZooKeeper.Owner {
+    private static final String START = "Start";
+    private static final String IDLE = "Idle";
+    private static final String CONNECT = "Connect";
+    private static final String AWAY = "Away";
+
+    private final int id;
+    private final Cluster cluster;
+    private final Release release;
+    private final Turns turns = new Turns();
+    private final Worker worker;
+    private final List<Long> registrations = new ArrayList<>();
+
+    private volatile KafkaProcess process;
+    private volatile ZooKeeper handle;
+    private volatile Turns.Pause pause;
+    private volatile String failure;
+    private KafkaProcess.Event handling;
+    private boolean inPassing;
+
+    Broker(int id, Cluster cluster, Release release) {
+        this.id = id;
+        this.cluster = cluster;
+        this.release = release;
+        worker = new Worker("broker-" + id, turns);
+    }
+
+    // What is to be seen of it.
+
+    int id() {
+        return id;
+    }
+
+    boolean isRunning() {
+        return process != null;
+    }
+
+    /** Its process, or null. */
+    KafkaProcess process() {
+        return process;
+    }
+
+    /** The handle of its process's client, or null. */
+    ZooKeeper handle() {
+        return handle;
+    }
+
+    /** What it waits before, or null. */
+    Turns.Pause pause() {
+        return pause;
+    }
+
+    /** Why its last start failed, or null. */
+    String failure() {
+        return failure;
+    }
+
+    String doing() {
+        if (!isRunning()) {
+            return START;
+        }
+        return pause == null ? IDLE : pause.step();
+    }
+
+    boolean isIn(long session) {
+        return handle != null && handle.connection() != null && handle.connection().getSessionId() == session;
+    }
+
+    /** How many registrations of this broker there were, up to the one of this zxid; 0 if that is none of its. */
+    int registration(long zxid) {
+        return registrations.indexOf(zxid) + 1;
+    }
+
+    // The process.
+
+    void start() {
+        require(START);
+        failure = null;
+        process = release.process(id, request -> cluster.sent(id, request));
+        run(this::runStart);
+        settle();
+    }
+
+    private void runStart() {
+        KafkaProcess starting = process;
+        try {
+            starting.start();
+            handle(starting.takeEvent());
+        } catch (Throwable problem) {
+            if (process == starting) {  // else it has been ended, and that is why
+                failure = problem.toString();
+            }
+        }
+    }
+
+    void crash() {
+        if (!isRunning()) {
+            throw new Refusal("the broker is not running");
+        }
+        end();
+    }
+
+    /** All of the process goes: what waits is told that its session has ended, which no code of Kafka's can survive. */
+    void end() {
+        Turns.Pause last = pause;
+        KafkaProcess ended = process;
+        pause = null;
+        process = null;
+        if (handle != null) {
+            handle.die();
+        }
+        if (last != null) {
+            turns.decide(last, Verdict.DIE);
+            if (last.isOnWorker()) {
+                turns.await();
+            }
+        }
+        handle = null;
+        handling = null;
+        if (ended != null) {
+            ended.close();
+        }
+    }
+
+    void forget() {
+        if (isRunning()) {
+            end();
+        }
+        registrations.clear();
+        failure = null;
+        worker.takeThrown();
+    }
+
+    // Its session and its connection.
+
+    /** The session is opened that it waits for. In a process that had one before, Kafka's expiry thread does so. */
+    void connect() {
+        require(CONNECT);
+        boolean starts = pause.isOnWorker();
+        resume(Verdict.SERVE);
+        if (!starts) {
+            KafkaProcess.Event event = process.awaitEvent("RegisterBrokerAndReelect");
+            run(() -> handle(event));
+        }
+        settle();
+    }
+
+    void learnOfExpiry() {
+        require(IDLE);
+        beginAnew();
+    }
+
+    /** Expire is handled, and then the expiry thread waits to open another session. [ZooKeeperClient 3.9.1, 420] */
+    private void beginAnew() {
+        handle.expire();
+        KafkaProcess.Event event = process.awaitEvent("Expire");
+        run(() -> handle(event));
+        turns.await();
+    }
+
+    /** The servers end its session; of the events that come of it, its client still hears so many. */
+    void endSession(List<String> order, int seen) {
+        Queue<WatchedEvent> events = handle.connection().events();
+        List<WatchedEvent> kept = new ArrayList<>(events);
+        int before = kept.size();
+        cluster.server().endSession(handle.connection().getSessionId(), order);
+        events.stream().skip(before).filter(Znodes::counts).limit(seen).forEach(kept::add);
+        handle.connection().close();
+        events.clear();
+        events.addAll(kept);
+        handle.mayFindOut();
+        goOnIfAway();
+    }
+
+    void loseConnection(boolean heard) {
+        if (heard) {
+            handle.deliver();
+        }
+        handle.loseConnection();
+    }
+
+    void reconnect() {
+        if (handle == null || !handle.isAway()) {
+            throw new Refusal("the broker's client has a connection");
+        }
+        handle.reconnect();
+        goOnIfAway();
+    }
+
+    private void goOnIfAway() {
+        if (pause != null && pause.step().equals(AWAY)) {
+            resume(Verdict.SERVE);
+            settle();
+        }
+    }
+
+    // Its requests and its events.
+
+    /** The request is served that it waits before. */
+    void request(String step) {
+        require(step);
+        resume(Verdict.SERVE);
+        settle();
+    }
+
+    /** The request is served that it waits before, and its reply is lost with the connection. */
+    void loseReply(String step, boolean away) {
+        require(step);
+        resume(Verdict.LOSE_REPLY);
+        if (away) {
+            settle();
+        } else {
+            reconnect();
+        }
+    }
+
+    void fail() {
+        if (pause == null) {
+            throw new Refusal("the broker waits before no request");
+        }
+        resume(Verdict.FAIL);
+        settle();
+    }
+
+    /** The oldest event that counts is handled, and before it, in passing, those that the specification has not. */
+    void handleEvent() {
+        require(IDLE);
+        handle.deliver();
+        while (pause == null) {
+            KafkaProcess.Event event = process.takeEvent();
+            if (event == null) {
+                throw new Refusal("the broker has no event to handle");
+            }
+            inPassing = !Observation.EVENTS.contains(event.name());
+            run(() -> handle(event));
+            if (!inPassing) {
+                settle();
+                return;
+            }
+            inPassing = false;
+        }
+        inPassing = false;
+        throw new Refusal("an event that the specification has not makes the broker " + doing());
+    }
+
+    private void handle(KafkaProcess.Event event) {
+        KafkaProcess its = process;
+        handling = event;
+        event.run();
+        handling = null;
+        its.putPartitionOnline();
+    }
+
+    // How the driver lets it go on.
+
+    private void run(Runnable task) {
+        pause = null;
+        worker.run(task);
+        check();
+    }
+
+    private void resume(Verdict verdict) {
+        Turns.Pause at = pause;
+        pause = null;
+        turns.decide(at, verdict);
+        if (at.isOnWorker()) {
+            turns.await();
+            check();
+        }
+    }
+
+    /** At rest: has its start failed? has a request found that the session has ended? */
+    private void settle() {
+        if (pause != null || !isRunning()) {
+            return;
+        }
+        if (failure != null) {
+            shutDown();
+        } else if (handle.isDead()) {
+            beginAnew();
+        }
+    }
+
+    /** A start that fails ends the process, in order: its session is closed. [KafkaServer.startup, 3.9.1: 677] */
+    private void shutDown() {
+        if (handle != null) {
+            handle.close();
+        }
+        end();
+    }
+
+    private void check() {
+        Throwable thrown = worker.takeThrown();
+        if (thrown != null) {
+            thrown.printStackTrace();
+            throw new Refusal("the worker of broker " + id + " threw " + thrown);
+        }
+    }
+
+    private void require(String step) {
+        if (!doing().equals(step)) {
+            throw new Refusal("the specification is at " + step + ", Kafka at " + doing());
+        }
+    }
+
+    /** After each step: if it has registered anew, that registration has the next number. */
+    void noteRegistration() {
+        Stat stat = cluster.server().stat(Znodes.registration(id));
+        if (stat != null && !registrations.contains(stat.getCzxid())) {
+            registrations.add(stat.getCzxid());
+        }
+    }
+
+    // What Kafka's threads ask.
+
+    @Override
+    public SynchronousServer server() {
+        return cluster.server();
+    }
+
+    @Override
+    public void opens(ZooKeeper opening) {
+        handle = opening;
+        if (waitAt(CONNECT, List.of()) == Verdict.DIE) {
+            // No Exception: Kafka's expiry thread would try to connect again, for ever. [ZooKeeperClient 3.9.1, 389]
+            throw new Error("the process has ended");
+        }
+    }
+
+    @Override
+    public Verdict sends(Request request) {
+        String step = cluster.steps().of(request, id);
+        if (step == null) {
+            cluster.passedSilently();
+            return Verdict.SERVE;
+        }
+        Verdict verdict = waitAt(step, request.writes());
+        if (verdict == Verdict.SERVE || verdict == Verdict.LOSE_REPLY) {
+            cluster.layOut(step, id);
+        }
+        return verdict;
+    }
+
+    @Override
+    public void waitsForConnection() {
+        if (worker.isCurrentThread()) {
+            waitAt(AWAY, List.of());
+        }
+    }
+
+    /** The specification has a broker's coming and going always lead to an election: so the partition needs one. */
+    @Override
+    public void served(Request request) {
+        boolean readsBrokers = request.operation().equals("getChildren") && request.path().equals(Znodes.BROKER_IDS);
+        if (readsBrokers && handling != null && handling.name().equals("BrokerChange")) {
+            process.putPartitionOffline();
+        }
+    }
+
+    @Override
+    public boolean learnsOfExpiry() {
+        return !inPassing;
+    }
+
+    private Verdict waitAt(String step, List<Op> writes) {
+        Turns.Pause at = new Turns.Pause(step, writes, worker.isCurrentThread());
+        pause = at;
+        return turns.waitAt(at);
+    }
+}

@@ -1,0 +1,215 @@
+package kafkaspec;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.zookeeper.ZooDefs.OpCode;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.proto.DeleteRequest;
+import org.apache.zookeeper.server.SynchronousConnection;
+import org.apache.zookeeper.server.SynchronousServer;
+
+/**
+ * What a run moves: a ZooKeeper server, brokers, and an operator; and the names that the specification has for sessions.
+ * The brokers' threads outlive a run; all else is new in each.
+ */
+final class Cluster {
+    private static final int OPERATORS_SESSION_TIMEOUT = 1_000_000;
+
+    private final Release release;
+    private final Steps steps;
+    private final Set<String> requests;
+    private final List<Broker> everyBroker = new ArrayList<>();
+    private List<Broker> brokers = List.of();
+    private final Map<String, Long> sessions = new TreeMap<>();
+    private final Map<Long, String> names = new HashMap<>();
+    private final SortedSet<String> sent = new TreeSet<>();
+    private SynchronousServer server;
+    private SynchronousConnection operator;
+    private Partition partition;
+    private boolean leaderIsAlive;
+    private int silent;
+
+    Cluster(Release release) {
+        this.release = release;
+        steps = new Steps(release.steps());
+        requests = release.steps().stream().map(Steps.Row::step).collect(Collectors.toSet());
+        ZooKeeper.ownedBy(connectString -> brokers.get(Integer.parseInt(connectString)));
+    }
+
+    /** A run begins: the cluster is set up, and no broker has run. */
+    void begin(int count) {
+        everyBroker.forEach(Broker::forget);
+        while (everyBroker.size() < count) {
+            everyBroker.add(new Broker(everyBroker.size(), this, release));
+        }
+        brokers = everyBroker.subList(0, count);
+        sessions.clear();
+        names.clear();
+        sent.clear();
+        silent = 0;
+        setUp();
+    }
+
+    private void setUp() {
+        server = new SynchronousServer();
+        operator = server.connect(OPERATORS_SESSION_TIMEOUT);
+        partition = new Partition(server);
+        Znodes.create(server);
+        partition.create();
+        release.znodes().forEach(server::create);
+    }
+
+    /**
+     * Makes one step of the specification.
+     *
+     * @throws Refusal Kafka stands elsewhere
+     * @throws Json.Malformed it is no step
+     */
+    void perform(JsonNode step) {
+        sent.clear();
+        silent = 0;
+        String action = Json.field(step, "action").asText();
+        switch (action) {
+            case "operator_deletes_controller" -> deleteController();
+            case "expire" -> expire(step);
+            default -> perform(action, brokerOf(step), step);
+        }
+        brokers.forEach(Broker::noteRegistration);
+    }
+
+    private void perform(String action, Broker broker, JsonNode step) {
+        switch (action) {
+            case "start" -> broker.start();
+            case "connect" -> connect(broker, Json.field(step, "session").asText());
+            case "crash" -> broker.crash();
+            case "learn_of_expiry" -> broker.learnOfExpiry();
+            case "handle_event" -> broker.handleEvent();
+            case "fail" -> broker.fail();
+            case "lose_connection" -> broker.loseConnection(Json.field(step, "heard").asBoolean());
+            case "reconnect" -> broker.reconnect();
+            case "fail_authentication" -> throw new Refusal("fail_authentication cannot be driven yet");
+            default -> request(broker, nameOf(action), step);
+        }
+    }
+
+    private void request(Broker broker, String name, JsonNode step) {
+        if (!requests.contains(name)) {
+            throw new Refusal("no request of this release is the step " + name);
+        }
+        if (name.equals("ReadStates")) {
+            leaderIsAlive = Json.field(step, "leader").asText().equals("alive");
+        }
+        if (step.path("reply").asText().equals("lost")) {
+            broker.loseReply(name, Json.field(step, "away").asBoolean());
+        } else {
+            broker.request(name);
+        }
+    }
+
+    /** An action's name as `statemachines.agenda.Do` has it: read_epoch is ReadEpoch. */
+    private static String nameOf(String action) {
+        return Stream.of(action.split("_"))
+            .map(word -> Character.toUpperCase(word.charAt(0)) + word.substring(1))
+            .collect(Collectors.joining());
+    }
+
+    private Broker brokerOf(JsonNode step) {
+        int id = Json.field(step, "broker").asInt(-1);
+        if (id < 0 || id >= brokers.size()) {
+            throw new Json.Malformed("no such broker in " + step);
+        }
+        return brokers.get(id);
+    }
+
+    private void connect(Broker broker, String name) {
+        broker.connect();
+        long session = broker.handle().connection().getSessionId();
+        names.remove(sessions.put(name, session));
+        names.put(session, name);
+    }
+
+    private void expire(JsonNode step) {
+        Long session = sessions.get(Json.field(step, "session").asText());
+        if (session == null) {
+            throw new Json.Malformed("no such session in " + step);
+        }
+        List<String> order = new ArrayList<>();
+        Json.field(step, "order").forEach(path -> order.add(path.asText()));
+        int seen = Json.field(step, "seen").asInt();
+        Broker client = clientOf(session);
+        if (client == null) {
+            server.endSession(session, order);
+        } else {
+            client.endSession(order, seen);
+        }
+    }
+
+    private void deleteController() {
+        if (!server.serve(operator, OpCode.delete, new DeleteRequest(Znodes.CONTROLLER, -1)).isOk()) {
+            throw new Refusal("there is no /controller");
+        }
+    }
+
+    /** What the step leaves open of the partition is put there before Kafka reads it. */
+    void layOut(String step, int broker) {
+        switch (step) {
+            case "ReadBrokers" -> partition.assignTo(broker);
+            case "ReadStates" -> partition.isLedBy(broker, leaderIsAlive);
+            case "ReadPartitionState" -> partition.isLedBy(broker, false);
+            default -> { }
+        }
+    }
+
+    // What brokers tell.
+
+    void sent(int broker, String request) {
+        sent.add(broker + " " + request);
+    }
+
+    void passedSilently() {
+        silent++;
+    }
+
+    // What is to be seen.
+
+    Steps steps() {
+        return steps;
+    }
+
+    SynchronousServer server() {
+        return server;
+    }
+
+    List<Broker> brokers() {
+        return brokers;
+    }
+
+    /** The sessions that have been opened, by name, in order; of those of one name the last. */
+    Map<String, Long> sessions() {
+        return sessions;
+    }
+
+    /** The name of a session, or null. */
+    String nameOf(long session) {
+        return names.get(session);
+    }
+
+    /** What a session's client is: the broker whose handle is in it, or null. */
+    Broker clientOf(long session) {
+        return brokers.stream().filter(broker -> broker.isIn(session)).findFirst().orElse(null);
+    }
+
+    ObjectNode observe() {
+        return new Observation(this).toJson(sent, silent);
+    }
+}

@@ -1,0 +1,61 @@
+package kafkaspec;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+/**
+ * JSON by the Jackson that Kafka brings, without checked exceptions.
+ * What cannot be read is Malformed.
+ */
+final class Json {
+    /** Text that is no JSON, or not what it should be. */
+    static final class Malformed extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        Malformed(String message) {
+            super(message);
+        }
+    }
+
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private Json() { }
+
+    static ObjectNode object() {
+        return MAPPER.createObjectNode();
+    }
+
+    static ArrayNode array() {
+        return MAPPER.createArrayNode();
+    }
+
+    static JsonNode read(byte[] json) {
+        try {
+            return MAPPER.readTree(json);
+        } catch (IOException malformed) {
+            throw new Malformed(malformed.getMessage());
+        }
+    }
+
+    /** A field that has to be there. */
+    static JsonNode field(JsonNode node, String name) {
+        JsonNode field = node.get(name);
+        if (field == null) {
+            throw new Malformed("no " + name + " in " + node);
+        }
+        return field;
+    }
+
+    static byte[] bytes(JsonNode node) {
+        try {
+            return MAPPER.writeValueAsBytes(node);
+        } catch (JsonProcessingException impossible) {
+            throw new UncheckedIOException(impossible);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package kafkaspec;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.zookeeper.server.SynchronousServer;
+
+/**
+ * The one partition of the specification, t-0, whose state stands for all that a controller writes.
+ * The specification says only whether its leader is alive, never who leads it. So before a controller reads it, it is
+ * laid out so that this controller finds what the step says: it replicates it alone, and leads it, or a dead one does.
+ */
+public final class Partition {
+    public static final TopicPartition ID = new TopicPartition("t", 0);
+    static final String STATE = "/brokers/topics/t/partitions/0/state";
+
+    private static final String TOPIC = "/brokers/topics/t";
+    private static final int DEAD_BROKER = 99;
+
+    private final SynchronousServer server;
+
+    Partition(SynchronousServer server) {
+        this.server = server;
+    }
+
+    void create() {
+        server.create(TOPIC, assignedTo(0));
+        server.create(TOPIC + "/partitions", new byte[0]);
+        server.create(TOPIC + "/partitions/0", new byte[0]);
+        server.create(STATE, Znodes.utf8(
+            "{'controller_epoch':0,'leader':0,'version':1,'leader_epoch':0,'isr':[0]}".replace('\'', '"')));
+    }
+
+    /** A controller is about to read the assignment: it finds itself the only replica. */
+    void assignTo(int broker) {
+        server.overwrite(TOPIC, assignedTo(broker));
+    }
+
+    /** A controller is about to read the state: it finds itself the leader, or a broker that is dead. */
+    void isLedBy(int broker, boolean alive) {
+        ObjectNode state = (ObjectNode) Json.read(server.data(STATE));
+        state.put("leader", alive ? broker : DEAD_BROKER);
+        state.putArray("isr").add(broker);
+        server.overwrite(STATE, Json.bytes(state));
+    }
+
+    private static byte[] assignedTo(int broker) {
+        ObjectNode topic = Json.object();
+        topic.putObject("partitions").putArray("0").add(broker);
+        topic.put("topic_id", "AAAAAAAAAAEAAAAAAAAAAQ");
+        topic.putObject("adding_replicas");
+        topic.putObject("removing_replicas");
+        topic.put("version", 3);
+        return Json.bytes(topic);
+    }
+}

@@ -1,0 +1,102 @@
+package kafkaspec;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.zookeeper.ZooKeeper.Request;
+
+/**
+ * Which step of the specification a request is: by what it asks, of which path, and which method of Kafka's asks it.
+ * Half of Kafka's requests have no step, because nothing in the specification can be seen of them: these pass.
+ * What is asked of a path that the specification follows, and is in no row, is a step that it does not have.
+ */
+public final class Steps {
+    /** Of a row: whichever method asks it. */
+    public static final String ANY = "";
+    /** Of a row: the path of the broker's own node. */
+    public static final String REGISTRATION = "(registration)";
+    /** A step that the specification has not. */
+    public static final String UNKNOWN = "Unknown";
+
+    /**
+     * A row of the table.
+     *
+     * @param operation the method of ZooKeeper's client
+     * @param path the path that is asked for; of a multi, that of its last operation
+     * @param method the method of Kafka's, at whatever depth of the stack, or `ANY`
+     * @param step the step, as `statemachines.agenda.Do` names it
+     */
+    public record Row(String operation, String path, String method, String step) { }
+
+    /** Kafka 2.2 to 3.9. [KafkaController.scala, KafkaZkClient.scala, ZkPartitionStateMachine] */
+    public static final List<Row> SINCE_2_2 = List.of(
+        new Row("multi", REGISTRATION, ANY, "RegisterBroker"),
+        new Row("getData", REGISTRATION, "getAfterNodeExists", "CheckRegistration"),
+        new Row("delete", REGISTRATION, ANY, "DeleteRegistration"),
+        new Row("exists", Znodes.CONTROLLER, ANY, "WatchController"),
+        new Row("getData", Znodes.CONTROLLER, "maybeResign", "MaybeResign"),
+        new Row("getData", Znodes.CONTROLLER, "elect", "Elect"),
+        new Row("getData", Znodes.CONTROLLER, "checkControllerAndEpoch$1", "CheckController"),
+        new Row("getData", Znodes.CONTROLLER, "triggerControllerMove", "MoveController"),
+        new Row("getData", Znodes.CONTROLLER, ANY, UNKNOWN),
+        new Row("multi", Znodes.CONTROLLER, ANY, "DeleteController"),
+        new Row("delete", Znodes.CONTROLLER, ANY, "DeleteController"),
+        new Row("getData", Znodes.CONTROLLER_EPOCH, "checkControllerAndEpoch$1", "CheckEpoch"),
+        new Row("getData", Znodes.CONTROLLER_EPOCH, ANY, "ReadEpoch"),
+        new Row("multi", Znodes.CONTROLLER_EPOCH, ANY, "RegisterController"),
+        new Row("getChildren", Znodes.BROKER_IDS, ANY, "ReadBrokers"),
+        new Row("getData", Partition.STATE, "updateLeaderAndIsrCache", "ReadStates"),
+        new Row("getData", Partition.STATE, "doElectLeaderForPartitions", "ReadPartitionState"),
+        new Row("multi", Partition.STATE, "doElectLeaderForPartitions", "UpdateLeaderAndIsr"),
+        new Row("multi", Partition.STATE, ANY, UNKNOWN));
+
+    private static final StackWalker STACK = StackWalker.getInstance();
+
+    private final List<Row> rows;
+
+    Steps(List<Row> rows) {
+        this.rows = rows;
+    }
+
+    /** The step that a request of this broker is, or null if it has none. To be called by the thread that asks. */
+    String of(Request request, int broker) {
+        List<Row> matching = matching(request, broker);
+        if (matching.isEmpty()) {
+            return null;
+        }
+        Set<String> methods = matching.stream().map(Row::method).collect(Collectors.toSet());
+        String asking = methods.equals(Set.of(ANY)) ? ANY : innermost(methods);
+        return matching.stream()
+            .filter(row -> row.method().equals(asking))
+            .map(row -> row.step().equals(UNKNOWN) ? UNKNOWN + "(" + request.path() + ")" : row.step())
+            .findFirst()
+            .orElse(null);
+    }
+
+    private List<Row> matching(Request request, int broker) {
+        String path = request.path().equals(Znodes.registration(broker)) ? REGISTRATION : request.path();
+        List<Row> matching = new ArrayList<>();
+        for (Row row : rows) {
+            if (row.operation().equals(request.operation()) && row.path().equals(path)) {
+                matching.add(row);
+            }
+        }
+        return matching;
+    }
+
+    /** Of these methods, the one that was called last among those that have not returned; `ANY` if none is there. */
+    private static String innermost(Set<String> methods) {
+        return STACK.walk(frames -> frames
+            .map(frame -> unmangled(frame.getMethodName()))
+            .filter(methods::contains)
+            .findFirst()
+            .orElse(ANY));
+    }
+
+    /** Scala until 2.12 puts the class before the name of a private method that a closure calls: a$b$C$$method. */
+    private static String unmangled(String method) {
+        int end = method.lastIndexOf("$$");
+        return end < 0 ? method : method.substring(end + 2);
+    }
+}

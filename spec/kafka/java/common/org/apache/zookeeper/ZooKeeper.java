@@ -1,0 +1,370 @@
+package org.apache.zookeeper;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import org.apache.jute.Record;
+import org.apache.zookeeper.AsyncCallback.ACLCallback;
+import org.apache.zookeeper.AsyncCallback.Children2Callback;
+import org.apache.zookeeper.AsyncCallback.DataCallback;
+import org.apache.zookeeper.AsyncCallback.MultiCallback;
+import org.apache.zookeeper.AsyncCallback.StatCallback;
+import org.apache.zookeeper.AsyncCallback.StringCallback;
+import org.apache.zookeeper.AsyncCallback.VoidCallback;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.ZooDefs.OpCode;
+import org.apache.zookeeper.client.ZKClientConfig;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Stat;
+import org.apache.zookeeper.proto.CreateRequest;
+import org.apache.zookeeper.proto.CreateResponse;
+import org.apache.zookeeper.proto.DeleteRequest;
+import org.apache.zookeeper.proto.ExistsRequest;
+import org.apache.zookeeper.proto.ExistsResponse;
+import org.apache.zookeeper.proto.GetChildren2Request;
+import org.apache.zookeeper.proto.GetChildren2Response;
+import org.apache.zookeeper.proto.GetDataRequest;
+import org.apache.zookeeper.proto.GetDataResponse;
+import org.apache.zookeeper.proto.SetDataRequest;
+import org.apache.zookeeper.proto.SetDataResponse;
+import org.apache.zookeeper.proto.SetWatches;
+import org.apache.zookeeper.server.SynchronousConnection;
+import org.apache.zookeeper.server.SynchronousConnection.Reply;
+import org.apache.zookeeper.server.SynchronousServer;
+
+/**
+ * A client's handle whose requests go to a server in this JVM, one at a time, each when the handle's owner lets it.
+ * It stands before ZooKeeper's own class of this name on the class path, so that Kafka's ZooKeeperClient, unpatched,
+ * opens it. It has the methods that Kafka calls, and answers within the call: events first, then the reply.
+ */
+public class ZooKeeper implements AutoCloseable {
+    /** ZooKeeper's own states, which Kafka reads. */
+    public enum States {
+        CONNECTING, ASSOCIATING, CONNECTED, CONNECTEDREADONLY, CLOSED, AUTH_FAILED, NOT_CONNECTED;
+
+        public boolean isAlive() {
+            return this != CLOSED && this != AUTH_FAILED;
+        }
+
+        public boolean isConnected() {
+            return this == CONNECTED || this == CONNECTEDREADONLY;
+        }
+    }
+
+    /** What becomes of a request. */
+    public enum Verdict {
+        /** It is served, and answered. */
+        SERVE,
+        /** It is served, and the connection is lost before the reply has come. */
+        LOSE_REPLY,
+        /** It throws, for a reason that has nothing to do with ZooKeeper. */
+        FAIL,
+        /** The process dies before it sends it. */
+        DIE
+    }
+
+    /**
+     * A request before it is sent.
+     *
+     * @param operation the name of the client's method
+     * @param path the path that it is about; of a multi, that of its last operation
+     * @param watch whether it arms a watch
+     * @param type ZooKeeper's code of the operation
+     * @param body what is sent
+     * @param writes the operations of a request that writes, in order; none if it reads
+     */
+    public record Request(String operation, String path, boolean watch, int type, Record body, List<Op> writes) {
+        static Request read(String operation, String path, boolean watch, int type, Record body) {
+            return new Request(operation, path, watch, type, body, List.of());
+        }
+
+        static Request write(String operation, int type, Record body, Op write) {
+            return new Request(operation, write.getPath(), false, type, body, List.of(write));
+        }
+    }
+
+    /** The process that a handle belongs to. All but `server` may block until it is this process's turn. */
+    public interface Owner {
+        /** The server that the handle is to connect to. */
+        SynchronousServer server();
+
+        /** A handle is about to open its session. */
+        void opens(ZooKeeper handle);
+
+        /** A handle is about to send a request: what becomes of it? */
+        Verdict sends(Request request);
+
+        /** A thread asks for the state of a handle that has no connection. */
+        void waitsForConnection();
+
+        /** A request was served, whether the reply arrives or not. */
+        void served(Request request);
+
+        /** Whether a request that finds the session ended makes the client learn of it, or only fails. */
+        boolean learnsOfExpiry();
+    }
+
+    /** Who opens a handle, by the connect string that it is given. Kafka's constructor calls leave no other way. */
+    private static volatile Function<String, Owner> owners;
+
+    private final Owner owner;
+    private final SynchronousServer server;
+    private final Set<String> dataWatches = new LinkedHashSet<>();
+    private final Set<String> existWatches = new LinkedHashSet<>();
+    private final Set<String> childWatches = new LinkedHashSet<>();
+    private volatile Watcher watcher;
+    private volatile States state = States.CONNECTING;
+    private SynchronousConnection connection;
+    private long lastSeenZxid;
+
+    public ZooKeeper(String connectString, int sessionTimeout, Watcher watcher, ZKClientConfig config) {
+        this(connectString, sessionTimeout, watcher);
+    }
+
+    public ZooKeeper(String connectString, int sessionTimeout, Watcher watcher) {
+        this.watcher = watcher;
+        owner = owners.apply(connectString);
+        server = owner.server();
+        owner.opens(this);
+        connection = server.connect(sessionTimeout);
+        state = States.CONNECTED;
+    }
+
+    public static void ownedBy(Function<String, Owner> owners) {
+        ZooKeeper.owners = owners;
+    }
+
+    // What Kafka asks of the handle itself.
+
+    public long getSessionId() {
+        return connection.getSessionId();
+    }
+
+    /** While there is no connection, this is where Kafka's waitUntilConnected waits. */
+    public States getState() {
+        if (state == States.CONNECTING) {
+            owner.waitsForConnection();
+        }
+        return state;
+    }
+
+    public void register(Watcher watcher) {
+        this.watcher = watcher;
+    }
+
+    public void addAuthInfo(String scheme, byte[] credentials) {
+        throw new UnsupportedOperationException("addAuthInfo");
+    }
+
+    @Override
+    public void close() {
+        if (isDead()) {
+            return;
+        }
+        if (connection != null && server.isAlive(connection.getSessionId())) {
+            server.endSession(connection.getSessionId(), List.of());
+        }
+        die();
+    }
+
+    // What the owner does to it.
+
+    public SynchronousConnection connection() {
+        return connection;
+    }
+
+    public boolean isDead() {
+        return state == States.CLOSED;
+    }
+
+    public boolean isAway() {
+        return state == States.CONNECTING && connection != null;
+    }
+
+    /** The events that are on their way arrive. */
+    public void deliver() {
+        for (WatchedEvent event; (event = connection.events().poll()) != null; ) {
+            if (disarms(event)) {
+                watcher.process(event);
+            }
+        }
+    }
+
+    /** The connection is lost, and with it what was on its way. */
+    public void loseConnection() {
+        connection.close();
+        connection.events().clear();
+        state = States.CONNECTING;
+    }
+
+    /**
+     * The connection is back, and the watches are armed again. Kafka's watcher is not told SyncConnected: that would
+     * only wake who waits in waitUntilConnected, and that one waits in getState, under the lock which telling takes.
+     */
+    public void reconnect() {
+        connection = server.reconnect(connection.getSessionId());
+        state = States.CONNECTED;
+        SetWatches watches = new SetWatches(
+            lastSeenZxid, List.copyOf(dataWatches), List.copyOf(existWatches), List.copyOf(childWatches));
+        server.serve(connection, OpCode.setWatches, watches);
+    }
+
+    /** The session has ended while the connection was lost: the next request, or none, will find out. */
+    public void mayFindOut() {
+        if (state == States.CONNECTING) {
+            state = States.CONNECTED;
+        }
+    }
+
+    /** The session has ended, and the client knows it. */
+    public void expire() {
+        die();
+        watcher.process(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.Expired, null));
+    }
+
+    /** The process is gone: nothing is sent from now on. */
+    public void die() {
+        if (connection != null) {
+            connection.close();
+            connection.events().clear();
+        }
+        state = States.CLOSED;
+    }
+
+    private boolean disarms(WatchedEvent event) {
+        String path = event.getPath();
+        return switch (event.getType()) {
+            case NodeCreated, NodeDataChanged -> dataWatches.remove(path) | existWatches.remove(path);
+            case NodeChildrenChanged -> childWatches.remove(path);
+            case NodeDeleted -> dataWatches.remove(path) | existWatches.remove(path) | childWatches.remove(path);
+            default -> false;
+        };
+    }
+
+    // Requests.
+
+    private Reply send(Request request) {
+        if (isDead()) {
+            return Reply.of(Code.SESSIONEXPIRED);
+        }
+        Verdict verdict = owner.sends(request);
+        if (verdict == Verdict.DIE || isDead()) {
+            return Reply.of(Code.SESSIONEXPIRED);
+        }
+        if (verdict == Verdict.FAIL) {
+            throw new IllegalArgumentException("this request fails");
+        }
+        if (!server.isAlive(connection.getSessionId())) {
+            if (owner.learnsOfExpiry()) {
+                die();
+            }
+            return Reply.of(Code.SESSIONEXPIRED);
+        }
+        Reply reply = server.serve(connection, request.type(), request.body());
+        owner.served(request);
+        if (verdict == Verdict.LOSE_REPLY) {
+            loseConnection();
+            return Reply.of(Code.CONNECTIONLOSS);
+        }
+        lastSeenZxid = Math.max(lastSeenZxid, reply.zxid());
+        deliver();
+        if (request.watch()) {
+            arm(request, reply);
+        }
+        return reply;
+    }
+
+    private void arm(Request request, Reply reply) {
+        if (reply.isOk()) {
+            (request.type() == OpCode.getChildren2 ? childWatches : dataWatches).add(request.path());
+        } else if (request.type() == OpCode.exists && reply.error() == Code.NONODE.intValue()) {
+            existWatches.add(request.path());
+        }
+    }
+
+    public void exists(String path, boolean watch, StatCallback callback, Object context) {
+        Reply reply = send(Request.read("exists", path, watch, OpCode.exists, new ExistsRequest(path, watch)));
+        Stat stat = reply.isOk() ? ((ExistsResponse) reply.body()).getStat() : null;
+        callback.processResult(reply.error(), path, context, stat);
+    }
+
+    public void getData(String path, boolean watch, DataCallback callback, Object context) {
+        Reply reply = send(Request.read("getData", path, watch, OpCode.getData, new GetDataRequest(path, watch)));
+        if (reply.isOk()) {
+            GetDataResponse found = (GetDataResponse) reply.body();
+            callback.processResult(reply.error(), path, context, found.getData(), found.getStat());
+        } else {
+            callback.processResult(reply.error(), path, context, null, null);
+        }
+    }
+
+    /** Children come in order: of the server's set they would not, and then two runs were not alike. */
+    public void getChildren(String path, boolean watch, Children2Callback callback, Object context) {
+        Record body = new GetChildren2Request(path, watch);
+        Reply reply = send(Request.read("getChildren", path, watch, OpCode.getChildren2, body));
+        if (reply.isOk()) {
+            GetChildren2Response found = (GetChildren2Response) reply.body();
+            List<String> children = new ArrayList<>(found.getChildren());
+            Collections.sort(children);
+            callback.processResult(reply.error(), path, context, children, found.getStat());
+        } else {
+            callback.processResult(reply.error(), path, context, null, null);
+        }
+    }
+
+    public void create(
+            String path, byte[] data, List<ACL> acl, CreateMode mode, StringCallback callback, Object context) {
+        Record body = new CreateRequest(path, data, acl, mode.toFlag());
+        Reply reply = send(Request.write("create", OpCode.create, body, Op.create(path, data, acl, mode)));
+        String created = reply.isOk() ? ((CreateResponse) reply.body()).getPath() : null;
+        callback.processResult(reply.error(), path, context, created);
+    }
+
+    public void setData(String path, byte[] data, int version, StatCallback callback, Object context) {
+        Record body = new SetDataRequest(path, data, version);
+        Reply reply = send(Request.write("setData", OpCode.setData, body, Op.setData(path, data, version)));
+        Stat stat = reply.isOk() ? ((SetDataResponse) reply.body()).getStat() : null;
+        callback.processResult(reply.error(), path, context, stat);
+    }
+
+    public void delete(String path, int version, VoidCallback callback, Object context) {
+        Record body = new DeleteRequest(path, version);
+        Reply reply = send(Request.write("delete", OpCode.delete, body, Op.delete(path, version)));
+        callback.processResult(reply.error(), path, context);
+    }
+
+    public void multi(Iterable<Op> operations, MultiCallback callback, Object context) {
+        List<Op> writes = new ArrayList<>();
+        operations.forEach(writes::add);
+        String path = writes.get(writes.size() - 1).getPath();
+        Record body = new MultiOperationRecord(writes);
+        Reply reply = send(new Request("multi", path, false, OpCode.multi, body, List.copyOf(writes)));
+        if (reply.isOk() && reply.body() != null) {
+            List<OpResult> results = ((MultiResponse) reply.body()).getResultList();
+            callback.processResult(firstError(results), null, context, results);
+        } else {
+            callback.processResult(reply.error(), null, context, null);
+        }
+    }
+
+    /** What ZooKeeper's own client reports of a multi: the first operation that failed. [ClientCnxn, 3.8.4, 764] */
+    private static int firstError(List<OpResult> results) {
+        return results.stream()
+            .filter(OpResult.ErrorResult.class::isInstance)
+            .mapToInt(result -> ((OpResult.ErrorResult) result).getErr())
+            .filter(error -> error != Code.OK.intValue())
+            .findFirst()
+            .orElse(Code.OK.intValue());
+    }
+
+    public void getACL(String path, Stat stat, ACLCallback callback, Object context) {
+        throw new UnsupportedOperationException("getACL");
+    }
+
+    public void setACL(String path, List<ACL> acl, int version, StatCallback callback, Object context) {
+        throw new UnsupportedOperationException("setACL");
+    }
+}

@@ -1,0 +1,217 @@
+package org.apache.zookeeper.server;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import org.apache.jute.BinaryOutputArchive;
+import org.apache.jute.Record;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.ZooDefs.OpCode;
+import org.apache.zookeeper.data.Stat;
+import org.apache.zookeeper.server.SynchronousConnection.Reply;
+import org.apache.zookeeper.server.watch.IWatchManager;
+import org.apache.zookeeper.txn.CloseSessionTxn;
+
+/**
+ * A ZooKeeper server without threads, disk or network: a request is served, completely, within the call.
+ * The rules are ZooKeeper's own: PrepRequestProcessor, FinalRequestProcessor, DataTree, sessions, watch managers.
+ * Nothing in it takes time: a session ends when `endSession` says so.
+ */
+public final class SynchronousServer extends ZooKeeperServer {
+    private static final int SHORTEST_SESSION = 1;
+    private static final int LONGEST_SESSION = Integer.MAX_VALUE;
+
+    /** Runs a request in the caller's thread, where ZooKeeper's own puts it into a queue. */
+    private static final class Preparation extends PrepRequestProcessor {
+        Preparation(ZooKeeperServer server, RequestProcessor next) {
+            super(server, next);
+        }
+
+        void run(Request request) {
+            try {
+                pRequest(request);
+            } catch (RequestProcessorException failed) {
+                throw new IllegalStateException(failed);
+            }
+        }
+    }
+
+    /** Puts the ephemerals of a session that ends into the order that is asked for; ZooKeeper's is that of a set. */
+    private final class Ordering implements RequestProcessor {
+        private final RequestProcessor next;
+
+        Ordering(RequestProcessor next) {
+            this.next = next;
+        }
+
+        @Override
+        public void processRequest(Request request) throws RequestProcessorException {
+            if (request.type == OpCode.closeSession && request.getTxn() instanceof CloseSessionTxn end) {
+                TreeSet<String> others = new TreeSet<>(end.getPaths2Delete());
+                List<String> last = deletionOrder.stream().filter(others::remove).toList();
+                List<String> paths = new ArrayList<>(others);
+                paths.addAll(last);
+                end.setPaths2Delete(paths);
+            }
+            next.processRequest(request);
+        }
+
+        @Override
+        public void shutdown() { }
+    }
+
+    private final IWatchManager dataWatches;
+    private final IWatchManager childWatches;
+    private Preparation preparation;
+    private List<String> deletionOrder = List.of();
+    private int requests;
+
+    public SynchronousServer() {
+        setZKDatabase(new ZKDatabase(null));
+        setMinSessionTimeout(SHORTEST_SESSION);
+        setMaxSessionTimeout(LONGEST_SESSION);
+        createSessionTracker();
+        setupRequestProcessors();
+        setState(State.RUNNING);
+        dataWatches = watches("dataWatches");
+        childWatches = watches("childWatches");
+    }
+
+    @Override
+    protected void setupRequestProcessors() {
+        preparation = new Preparation(this, new Ordering(new FinalRequestProcessor(this)));
+    }
+
+    @Override
+    public void submitRequest(Request request) {
+        preparation.run(request);
+    }
+
+    @Override
+    public void enqueueRequest(Request request) {
+        preparation.run(request);
+    }
+
+    @Override
+    public void submitRequestNow(Request request) {
+        preparation.run(request);
+    }
+
+    // Sessions.
+
+    /** A new session begins. */
+    public SynchronousConnection connect(int sessionTimeout) {
+        SynchronousConnection connection = new SynchronousConnection(this);
+        createSession(connection, new byte[16], sessionTimeout);
+        return connection;
+    }
+
+    /** A client comes back to its session, with nothing watched. */
+    public SynchronousConnection reconnect(long session) {
+        SynchronousConnection connection = new SynchronousConnection(this);
+        connection.setSessionId(session);
+        return connection;
+    }
+
+    public boolean isAlive(long session) {
+        return getSessionTracker().isTrackingSession(session);
+    }
+
+    /**
+     * A session ends, and its ephemerals go.
+     *
+     * @param order those that go last, in their order; what is not named goes before, by path
+     */
+    public void endSession(long session, List<String> order) {
+        deletionOrder = order;
+        closeSession(session);
+        deletionOrder = List.of();
+    }
+
+    // Requests.
+
+    /** Serves a request. When it returns, all events that come of it are with their connections. */
+    public Reply serve(SynchronousConnection connection, int type, Record body) {
+        Request request = new Request(
+            connection, connection.getSessionId(), ++requests, type, ByteBuffer.wrap(bytes(body)), List.of());
+        preparation.run(request);
+        return connection.takeReply();
+    }
+
+    private static byte[] bytes(Record body) {
+        try {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            body.serialize(BinaryOutputArchive.getArchive(bytes), "request");
+            return bytes.toByteArray();
+        } catch (IOException impossible) {
+            throw new UncheckedIOException(impossible);
+        }
+    }
+
+    // What is to be seen from outside, and what is put there.
+
+    /** A node's data, or null if there is none. */
+    public byte[] data(String path) {
+        DataNode node = tree().getNode(path);
+        return node == null ? null : node.data;
+    }
+
+    /** What ZooKeeper knows of a node, or null if there is none. */
+    public Stat stat(String path) {
+        DataNode node = tree().getNode(path);
+        if (node == null) {
+            return null;
+        }
+        Stat stat = new Stat();
+        node.copyStat(stat);
+        return stat;
+    }
+
+    /** Puts a persistent node there, by no session's request. */
+    public void create(String path, byte[] data) {
+        try {
+            tree().createNode(path, data, Ids.OPEN_ACL_UNSAFE, 0, -1, 0, 0);
+        } catch (KeeperException refused) {
+            throw new IllegalArgumentException(path, refused);
+        }
+    }
+
+    /** Replaces a node's data, unseen: neither version nor zxid change, no watch fires. */
+    public void overwrite(String path, byte[] data) {
+        tree().getNode(path).data = data;
+    }
+
+    public boolean watchesData(long session, String path) {
+        return watches(dataWatches, session, path);
+    }
+
+    public boolean watchesChildren(long session, String path) {
+        return watches(childWatches, session, path);
+    }
+
+    /** Not by `containsWatcher`: that of 3.8.4 says yes if any connection watches the path. */
+    private static boolean watches(IWatchManager watches, long session, String path) {
+        var paths = watches.getWatches().getPaths(session);
+        return paths != null && paths.contains(path);
+    }
+
+    private IWatchManager watches(String table) {
+        try {
+            Field field = DataTree.class.getDeclaredField(table);
+            field.setAccessible(true);
+            return (IWatchManager) field.get(tree());
+        } catch (ReflectiveOperationException changed) {
+            throw new IllegalStateException("this ZooKeeper keeps its watches elsewhere", changed);
+        }
+    }
+
+    private DataTree tree() {
+        return getZKDatabase().getDataTree();
+    }
+}
