@@ -507,6 +507,47 @@ def simulate(
     sys.exit(found.exit_code)
 
 
+@kafkaspec.command(short_help="Tell Kafka's own classes the steps of SYSTEM, and compare.")
+@of_a_system
+@MAX_STATES
+@one("--per-class", type=COUNT, metavar="N", help="Tell as many edges of each class, not just one.")
+@AS_JSON
+def conform(
+    system: str,
+    settings: tuple[str, ...],
+    release: str | None,
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+    max_states: int | None,
+    per_class: int | None,
+    as_json: bool,
+) -> None:
+    """Follow paths of SYSTEM, which is `controller`, on real KafkaControllers of a release, step by step.
+
+    Each kind of step is told once, in every position from which it can be done. Exits 0 if all is as claimed, 12 if
+    something differs, 2 without a Java that compiles, or without Kafka's jars, which are fetched once.
+    """
+    from spec.kafka.conformance import DRIVEN, STATES
+    from spec.kafka.conformance import conform as compare
+    from spec.kafka.harness import release_run
+    from spec.systems.controller import ControllerLife
+
+    if system != ControllerLife.name:
+        raise click.UsageError(f"{system}: only {ControllerLife.name} is run beside Kafka's classes")
+    given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
+    ours = [f"{name}={str(value).lower()}" for name, value in DRIVEN.items() if name not in given]
+    subject, line = _asked_for(system, release, (*ours, *settings), switched_on, switched_off)
+    result = _watched(
+        compare,
+        subject,
+        release=release_run(release or line or list(ControllerLife.releases)[-1]),
+        max_states=STATES if max_states is None else max_states,
+        per_class=1 if per_class is None else per_class,
+    )
+    tell(json.dumps(result.to_json()) if as_json else str(result))
+    sys.exit(result.exit_code)
+
+
 def main() -> NoReturn:
     """Run the command; a person's mistake is one line on stderr and an exit code, never a traceback.
 

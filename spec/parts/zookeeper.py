@@ -277,17 +277,21 @@ class ZooKeeperPart(Part[Ensemble]):
         """
         require(session in s.sessions)
         away, owned = session in s.away, s.sessions[session]
-        told_of = sorted(path for path in owned if self.told_of[path])
-        require(order < factorial(len(told_of)))
+        require(order < factorial(sum(1 for path in owned if self.told_of[path])))
         if seen:
             require(not away and not self.outliving)
             tells = {tell for path in owned for tell in self.told_of[path]}
             require(seen <= len({place for table, place in tells if table in self.armed(s, session, place)}))
-        others = [path for path in owned if path not in told_of]
-        self.servers(s).expire(session, [*others, *tuple(permutations(told_of))[order]], seen=seen)
+        self.servers(s).expire(session, self.order_of(s, session, order), seen=seen)
         if away:
             self.servers(s).disconnect(session)
             s.away -= {session}
+
+    def order_of(self, s: Ensemble, session: SessionId, order: int) -> list[ZkPath]:
+        """The ephemerals of a session, in the order with this number: those first of which no watch tells."""
+        owned = s.sessions[session]
+        told_of = sorted(path for path in owned if self.told_of[path])
+        return [*(path for path in owned if path not in told_of), *tuple(permutations(told_of))[order]]
 
     @action(when=lambda self: self.outliving)
     def delete_at_last(self, s: Ensemble, path: EphemeralPath) -> None:

@@ -1,0 +1,305 @@
+"""Conformance: whether Kafka's own classes do what the system `controller` says, step by step.
+
+The specification is explored breadth-first. Each of its edges belongs to a class: what is done, and how the broker
+that does it stands before and after. Of each class some edges are told to real KafkaControllers, with the shortest
+path that leads there, and after each step what is to be seen of them is compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from spec.checking.check import silent
+from spec.checking.edge_coverage import EdgeCoverage, EdgePath
+from spec.checking.exploration import OnProgress
+from spec.checking.model import Model
+from spec.checking.notebook import Shown
+from spec.checking.paths import trace_along
+from spec.checking.trace import Trace
+from spec.checking.values import show
+from spec.kafka.divergences import DIVERGENCES, Divergence, divergence_at
+from spec.kafka.harness import Answer, Harness, Observation, Task
+from spec.kafka.mapping import ControllerMapping, Difference, differences
+from spec.language import Step
+from spec.language.errors import UsageError
+from spec.systems.controller import ClusterAtWork, ControllerLife
+from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH
+
+__all__ = ["Conformance", "Deviation", "conform"]
+
+STATES = 150_000
+"""As many are explored, unless it is said otherwise."""
+
+
+class Deviation(NamedTuple):
+    """A step after which Kafka is not as the specification says."""
+
+    differences: tuple[Difference, ...]
+    error: str
+    """Why the step could not be done; empty if it could."""
+    length: int
+    """Steps that lead there, this one included."""
+    path: EdgePath
+
+    @property
+    def kind(self) -> Hashable:
+        """What is alike in deviations that have one cause."""
+        return self.error, tuple(re.sub("[0-9]+", "", each.where) for each in self.differences)
+
+    def __str__(self) -> str:
+        return self.error or "; ".join(map(str, self.differences))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Conformance(Shown):
+    """What came of it."""
+
+    release: str
+    about: Mapping[str, str]
+    """The versions of Kafka, ZooKeeper and Java."""
+    constants: Mapping[str, Any]
+    states: int
+    expanded: int
+    edges: int
+    classes: int
+    runs: int
+    steps: int
+    """Steps that were compared."""
+    seconds: float
+    known: Mapping[str, int]
+    """How many edges are of each divergence that is known."""
+    vanished: tuple[str, ...]
+    """Known divergences after which Kafka was as the specification says."""
+    deviations: Sequence[tuple[Deviation, int, Trace]]
+    """The shortest of each kind, with how many there were and the path as a trace."""
+
+    @property
+    def conforms(self) -> bool:
+        """Whether everything was as claimed."""
+        return not self.deviations and not self.vanished
+
+    @property
+    def exit_code(self) -> int:
+        """0 as claimed, 12 a difference."""
+        return 0 if self.conforms else 12
+
+    def to_json(self) -> dict[str, Any]:
+        """One object, see docs/kafka.md."""
+        return {
+            "release": self.release,
+            "versions": dict(self.about),
+            "constants": {name: show(value) for name, value in self.constants.items()},
+            "verdict": "conforms" if self.conforms else "differs",
+            "states": self.states,
+            "expanded": self.expanded,
+            "edges": self.edges,
+            "classes": self.classes,
+            "runs": self.runs,
+            "steps": self.steps,
+            "seconds": round(self.seconds, 1),
+            "divergences": dict(self.known),
+            "vanished": list(self.vanished),
+            "differences": [
+                {"what": str(deviation), "times": times, "trace": trace.to_json()}
+                for deviation, times, trace in self.deviations
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return f"<Conformance to Kafka {self.release}: {'conforms' if self.conforms else 'differs'}>"
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield (
+            f"{'Conforms' if self.conforms else 'Differs'}: controller beside Kafka {self.about['ready']} "
+            f"(ZooKeeper {self.about['zookeeper']}, Java {self.about['java']})"
+        )
+        yield f"  with {', '.join(f'{name} = {show(value)}' for name, value in self.constants.items())}"
+        yield (
+            f"  {self.states:,} states, {self.edges:,} edges of {self.classes:,} classes; "
+            f"{self.runs:,} paths told, {self.steps:,} steps compared, {self.seconds:.0f} s"
+        )
+        for each in DIVERGENCES:
+            if each.id in self.known:
+                does = "vanished: Kafka does what the specification says" if each.id in self.vanished else each.kafka
+                yield f"  {each.id}, {self.known[each.id]:,} edges: {does} [{each.source}]"
+        for deviation, times, trace in self.deviations:
+            yield f"\n{times} x after {deviation.length} steps: {deviation}\n\n{trace}"
+
+
+def conform(
+    system: ControllerLife,
+    release: str,
+    *,
+    max_states: int = STATES,
+    per_class: int = 1,
+    on_progress: OnProgress = silent,
+) -> Conformance:
+    """Tell real KafkaControllers the paths of a specification, and compare.
+
+    Args:
+        system: the specification, under constants that the harness can drive.
+        release: of Kafka, one that `spec.kafka.jars` has.
+        max_states: how many states are explored.
+        per_class: how many edges of each class are told.
+        on_progress: told now and then how far it is.
+
+    Raises:
+        UsageError: no Java, no compiler, or no jars; or the constants ask for what the harness cannot drive.
+        EnvironmentFailed: Java died.
+    """
+    refused = [name for name in UNDRIVEN if getattr(system, name)]
+    if refused:
+        raise UsageError(f"{', '.join(refused)}: the harness cannot drive that; ask --without it")
+    with Harness(release) as kafka:
+        return _Conforming(system, kafka, max_states, per_class, on_progress).result()
+
+
+DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "receives": False}
+"""The constants that are others than those of the system, unless it is said otherwise."""
+UNDRIVEN: Final = ("receives", "isr_changes", "ephemeral_outlives_session")
+"""The constants that let something happen that the harness cannot make happen."""
+
+
+class Position(NamedTuple):
+    """How a broker stands to what it does: all but names, numbers and the rest of the world."""
+
+    doing: Hashable
+    active: bool
+    started: bool
+    listens: bool
+
+
+@dataclass(frozen=True)
+class EdgeClass:
+    """What is done, how the broker stands before and after that does it, and what of ZooKeeper decides."""
+
+    action: str
+    parameters: tuple[Hashable, ...]
+    before: Position | None = None
+    after: Position | None = None
+    decisive: tuple[Hashable, ...] = ()
+
+
+def edge_class(before: ClusterAtWork, step: Step, after: ClusterAtWork) -> EdgeClass | Divergence:
+    """The class of an edge; a known divergence is a class of its own."""
+    known = divergence_at(before, step, after)
+    if known is not None:
+        return known
+    session = step.parameters.get("session")
+    broker = step.parameters.get("broker", None if session is None else session.broker)
+    others = tuple(value for name, value in sorted(step.parameters.items()) if name not in ("broker", "session"))
+    if broker is None:
+        return EdgeClass(step.action, others)
+    me, node = before.controllers[broker], before.zk.nodes.get(CONTROLLER)
+    decisive = (
+        me.session in before.zk.sessions,
+        tuple(queued.event for queued in me.queue[:1]),
+        None if node is None else (node.data == broker, node.owner == me.session),
+        me.epoch == before.zk.nodes[CONTROLLER_EPOCH].data,
+    )
+    return EdgeClass(step.action, others, _position(me), _position(after.controllers[broker]), decisive)
+
+
+def _position(me: Any) -> Position:
+    return Position(me.doing, me.active, me.started, me.listens)
+
+
+@dataclass(frozen=True)
+class PathTask(Task):
+    """A path of the specification, and what is to be seen after each of its steps."""
+
+    path: EdgePath
+    specified: Sequence[Observation]
+
+
+@dataclass
+class _Conforming:
+    """A comparison under way."""
+
+    system: ControllerLife
+    kafka: Harness
+    max_states: int
+    per_class: int
+    on_progress: OnProgress
+    runs: int = 0
+    steps: int = 0
+    vanished: list[str] = field(default_factory=list)
+    found: dict[Hashable, tuple[Deviation, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.model = Model(self.system)
+        self.mapping = ControllerMapping(self.system)
+        self.coverage = EdgeCoverage(
+            self.model,
+            edge_class,
+            max_states=self.max_states,
+            per_class=self.per_class,
+            ends=lambda of: isinstance(of, Divergence),
+        )
+
+    def result(self) -> Conformance:
+        """Compare everything."""
+        began = monotonic()
+        for task, answer in self.kafka.runs(map(self._task, self.coverage)):
+            self._judge(task, answer)
+            self.on_progress(self.coverage.statistics())
+        known = {of.id: edges for of, edges in self.coverage.edges.items() if isinstance(of, Divergence)}
+        return Conformance(
+            release=self.kafka.release,
+            about=self.kafka.about,
+            constants=self.system.valuation,
+            states=self.coverage.states,
+            expanded=self.coverage.expanded,
+            edges=sum(self.coverage.edges.values()),
+            classes=len(self.coverage.edges) - len(known),
+            runs=self.runs,
+            steps=self.steps,
+            seconds=monotonic() - began,
+            known=known,
+            vanished=tuple(self.vanished),
+            deviations=[
+                (each, times, trace_along(self.model, (each.path.states[0], each.path.choices[: each.length])))
+                for each, times in sorted(self.found.values(), key=lambda found: found[0].length)
+            ],
+        )
+
+    def _task(self, path: EdgePath) -> PathTask:
+        here, there = self.model.window(), self.model.window()
+        before: Any = here.s
+        after: Any = there.s
+        steps, specified = [], []
+        for (action, instance), state, target in zip(path.choices, path.states, path.states[1:], strict=False):
+            here.load(state)
+            there.load(target)
+            steps.append(self.mapping.command(before, self.model.actions[action].step(instance), after))
+            specified.append(self.mapping.observation(after))
+        return PathTask(self.system.brokers, steps, path, specified)
+
+    def _judge(self, task: PathTask, answer: Answer) -> None:
+        self.runs += 1
+        deviation = self._first(task, answer)
+        if isinstance(task.path.of, Divergence):
+            if deviation is None and not task.path.of.silent:
+                self.vanished.append(task.path.of.id)
+            if deviation is None or deviation.length == len(task.steps):
+                return  # it diverges where it is known to
+        if deviation is not None:
+            shortest, times = self.found.get(deviation.kind, (deviation, 0))
+            self.found[deviation.kind] = min(shortest, deviation, key=lambda each: each.length), times + 1
+
+    def _first(self, task: PathTask, answer: Answer) -> Deviation | None:
+        """Where Kafka first is not as it should be."""
+        for length, (specified, seen) in enumerate(zip(task.specified, answer.seen, strict=False), 1):
+            self.steps += 1
+            error = answer.error if length == len(answer.seen) else ""
+            found = () if error else tuple(differences(specified, seen))
+            if error or found:
+                return Deviation(found, error, length, task.path)
+        return None

@@ -1,0 +1,153 @@
+"""Where Kafka is known to go another way than the system `controller`, and why.
+
+What is listed here is no difference that conformance reports: what lies behind such a step is not followed. But each
+is told to Kafka's own classes, too, by the shortest path there is to it, and if they do what the specification says
+after all, that is reported: then the entry is wrong, or has been mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from spec.language import Step
+from spec.systems.controller import ClusterAtWork
+from spec.systems.controller_election import registration
+from statemachines.agenda import Do
+from statemachines.controller import BROKER_IDS, Controller, LiveBroker
+
+__all__ = ["DIVERGENCES", "Divergence", "divergence_at"]
+
+
+class BrokerStep(NamedTuple):
+    """A step that a broker takes, with what it knew before and knows then."""
+
+    broker: int
+    action: str
+    before: ClusterAtWork
+    me: Controller
+    after: Controller
+
+    @property
+    def has_session(self) -> bool:
+        """Whether the servers keep its session alive."""
+        return self.me.session in self.before.zk.sessions
+
+
+class Divergence(NamedTuple):
+    """A rule that Kafka does not keep, or keeps in another order.
+
+    Args:
+        id: by which it is named.
+        kafka: what Kafka does instead.
+        source: where, in Kafka 3.9.1.
+        at: whether a step is one of them.
+        silent: it follows from the source, and cannot be driven from outside.
+    """
+
+    id: str
+    kafka: str
+    source: str
+    at: Callable[[BrokerStep], bool]
+    silent: bool = False
+
+
+def _start_in_ended_session(step: BrokerStep) -> bool:
+    registers = step.action in ("register_broker", "check_registration")
+    return registers and not step.has_session and Do.MaybeResign not in step.me.doing
+
+
+def _fails_in_the_state_machine(step: BrokerStep) -> bool:
+    return step.action == "fail" and step.me.doing[0] in (Do.ReadPartitionState, Do.UpdateLeaderAndIsr)
+
+
+def _ends_a_failover_deposed(step: BrokerStep) -> bool:
+    ends = step.action in ("read_states", "read_partition_state") and step.after.started and not step.me.started
+    return ends and step.me.epoch_zk_version != step.before.zk.nodes["/controller_epoch"].version
+
+
+def _looks_for_a_registration_that_is_gone(step: BrokerStep) -> bool:
+    gone = registration(step.broker) not in step.before.zk.nodes
+    return step.action == "check_registration" and gone and step.has_session
+
+
+def _resigns_with_an_event_coming(step: BrokerStep) -> bool:
+    resigns = step.me.listens and not step.after.listens and step.action != "crash" and step.has_session
+    return resigns and any(event.path == BROKER_IDS for event in step.before.zk.events[step.me.session])
+
+
+def _finds_a_bounced_broker(step: BrokerStep) -> bool:
+    if step.action != "read_brokers" or step.me.in_elect or not step.me.active:
+        return False
+    old, new = (
+        {each.name: each.epoch if isinstance(each, LiveBroker) else 0 for each in map(_live, knows.live)}
+        for knows in (step.me, step.after)
+    )
+    bounced = any(name in new and new[name] != epoch for name, epoch in old.items())
+    return bounced or bool(new.keys() - old.keys() and old.keys() - new.keys())
+
+
+def _live(broker: LiveBroker | str) -> LiveBroker:
+    return broker if isinstance(broker, LiveBroker) else LiveBroker(broker, 0)
+
+
+def _fails_while_away(step: BrokerStep) -> bool:
+    return step.action == "fail" and step.me.session in step.before.zk.away
+
+
+DIVERGENCES: Final = (
+    Divergence(
+        "D1",
+        "a start whose registration finds its session ended fails, and the process ends",
+        "KafkaServer.scala 407, 677",
+        _start_in_ended_session,
+    ),
+    Divergence(
+        "D7",
+        "a request that waits for its connection, to be made once more, does not fail",
+        "ZooKeeperClient.scala waitUntilConnected",
+        _fails_while_away,
+        silent=True,
+    ),
+    Divergence(
+        "D2",
+        "the partition state machine catches what fails in it, and the failover ends as if nothing had happened",
+        "PartitionStateMachine.scala 170",
+        _fails_in_the_state_machine,
+    ),
+    Divergence(
+        "D3",
+        "a failover ends with a fenced delete of /admin/preferred_replica_election, by which a deposed controller "
+        "learns that it is one, and resigns",
+        "KafkaController.scala 946, 1223",
+        _ends_a_failover_deposed,
+    ),
+    Divergence(
+        "D4",
+        "a registration that is gone when it is looked at is a NullPointerException",
+        "KafkaZkClient.scala 2221",
+        _looks_for_a_registration_that_is_gone,
+    ),
+    Divergence(
+        "D6",
+        "a bounced broker leaves the live ones first, an election runs, and then it is added again",
+        "KafkaController.scala 1643-1659",
+        _finds_a_bounced_broker,
+    ),
+    Divergence(
+        "D5",
+        "a BrokerChange that comes with the answer is queued before the controller resigns",
+        "KafkaController.scala 1453",
+        _resigns_with_an_event_coming,
+    ),
+)
+"""In the order in which they are asked: a step is of the first that fits."""
+
+
+def divergence_at(before: ClusterAtWork, step: Step, after: ClusterAtWork) -> Divergence | None:
+    """The divergence that a step is; None if Kafka should do what the specification says."""
+    broker = step.parameters.get("broker")
+    if broker is None:
+        return None
+    its = BrokerStep(broker, step.action, before, before.controllers[broker], after.controllers[broker])
+    return next((each for each in DIVERGENCES if each.at(its)), None)

@@ -1,0 +1,209 @@
+"""Kafka's jars: which a release consists of, to the byte, and how they come into the user's cache.
+
+What a release needs is written down in `locks/`, one jar a line with its hash, so that everybody runs the same
+classes. What is not in the cache is fetched by Ivy, which pyspark carries; `KAFKASPEC_IVYSETTINGS` names a settings
+file of Ivy where jars come from a place of one's own.
+
+    python -m spec.kafka.jars 3.9.1 org.apache.kafka:kafka_2.13:3.9.1 org.slf4j:slf4j-simple:1.7.36
+
+writes the lock of a release: those artifacts with all that they need, as Ivy resolves it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, NamedTuple
+from xml.sax.saxutils import quoteattr
+
+from spec.kafka.java import java
+from spec.language.errors import EnvironmentFailed, UsageError
+
+__all__ = ["Artifact", "cache_directory", "class_path", "exclusively", "locked", "releases"]
+
+LOCKS: Final = Path(__file__).parent / "locks"
+SETTINGS: Final = "KAFKASPEC_IVYSETTINGS"
+"""The environment variable that names Ivy's settings."""
+
+
+class Artifact(NamedTuple):
+    """A jar by its coordinates."""
+
+    organisation: str
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        return ":".join(self)
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.name}-{self.version}.jar"
+
+    @classmethod
+    def parse(cls, written: str) -> Artifact:
+        """The artifact with these coordinates, `organisation:name:version`.
+
+        Raises:
+            UsageError: it is not written so.
+        """
+        parts = written.split(":")
+        if len(parts) != 3 or not all(parts):
+            raise UsageError(f"{written}: write an artifact as organisation:name:version")
+        return cls(*parts)
+
+
+def releases() -> list[str]:
+    """The releases whose jars are written down, oldest first."""
+    return sorted(
+        (lock.stem for lock in LOCKS.glob("*.txt")), key=lambda name: [int(part) for part in name.split(".")]
+    )
+
+
+def locked(release: str) -> dict[Artifact, str]:
+    """The jars of a release, each with its SHA-256.
+
+    Raises:
+        UsageError: there is no lock of that release.
+    """
+    lock = LOCKS / f"{release}.txt"
+    if not lock.exists():
+        raise UsageError(f"Kafka {release} is not run here; {', '.join(releases())} are")
+    lines = [line.split() for line in lock.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return {Artifact.parse(artifact): digest for artifact, digest in lines}
+
+
+def class_path(release: str) -> list[Path]:
+    """The jars of a release in the cache; those that are not there yet, or are not what they should be, are fetched.
+
+    Raises:
+        UsageError: there is no such release, no Java, or a jar cannot be had.
+        EnvironmentFailed: the cache cannot be written.
+    """
+    wanted, place = locked(release), cache_directory() / release
+    with exclusively(place):
+        missing = [each for each, digest in wanted.items() if _digest(place / each.file) != digest]
+        if missing:
+            _fetch(missing, wanted, place)
+    return [place / artifact.file for artifact in wanted]
+
+
+def cache_directory() -> Path:
+    """Where what belongs to Kafka's releases is kept."""
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(caches) / "kafkaspec" / "kafka"
+
+
+@contextmanager
+def exclusively(place: Path) -> Iterator[None]:
+    """Keep other processes from filling the same directory meanwhile; it is made if it is not there.
+
+    Raises:
+        EnvironmentFailed: it cannot be made.
+    """
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        lock = (place / ".lock").open("w")
+    except OSError as failure:
+        raise EnvironmentFailed(
+            f"{place} cannot be written: {failure.strerror}", "XDG_CACHE_HOME names another"
+        ) from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(missing: Sequence[Artifact], wanted: dict[Artifact, str], place: Path) -> None:
+    """Have Ivy fetch what is missing, and let in what has the hash that is written down."""
+    with tempfile.TemporaryDirectory(dir=place) as unfinished:
+        fetched = Path(unfinished)
+        _ivy(missing, fetched, transitive=False)
+        for artifact in missing:
+            jar = fetched / _file_of(artifact)
+            if (digest := _digest(jar)) != wanted[artifact]:
+                raise UsageError(f"{artifact}: what was fetched has the SHA-256 {digest}, not {wanted[artifact]}")
+            jar.rename(place / artifact.file)
+
+
+def _file_of(artifact: Artifact) -> str:
+    """Where Ivy puts it: two organisations may have artifacts of one name."""
+    return f"{'~'.join(artifact)}.jar"
+
+
+def _ivy(artifacts: Iterable[Artifact], into: Path, transitive: bool) -> None:
+    """Have Ivy put artifacts into a directory, and with `transitive` all that they need."""
+    artifacts = list(artifacts)
+    needs = "*->default" if transitive else "*->master"
+    dependencies = "".join(
+        f"<dependency org={quoteattr(each.organisation)} name={quoteattr(each.name)} rev={quoteattr(each.version)}"
+        f' transitive="{str(transitive).lower()}" conf="{needs}"/>'
+        for each in artifacts
+    )
+    module = into / "ivy.xml"
+    module.write_text(
+        f'<ivy-module version="2.0"><info organisation="kafkaspec" module="jars"/>'
+        f'<configurations><conf name="default"/></configurations>'
+        f"<dependencies>{dependencies}</dependencies></ivy-module>"
+    )
+    settings = os.environ.get(SETTINGS)
+    command = [
+        *(java().command, "-cp", str(_ivy_jar()), "org.apache.ivy.Main"),
+        *(("-settings", settings) if settings else ()),
+        *("-ivy", str(module), "-confs", "default", "-cache", str(into / "ivy")),
+        *("-types", "jar", "bundle", "-retrieve", f"{into}/[organisation]~[artifact]~[revision].[ext]"),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    shutil.rmtree(into / "ivy", ignore_errors=True)
+    if run.returncode or not all((into / _file_of(artifact)).exists() for artifact in artifacts):
+        raise UsageError(
+            f"{_why(run.stdout + run.stderr)}; Kafka's jars are fetched once, by Ivy, from Maven Central"
+        )
+
+
+def _ivy_jar() -> Path:
+    pyspark = find_spec("pyspark")
+    assert pyspark is not None
+    assert pyspark.origin is not None
+    return next((Path(pyspark.origin).parent / "jars").glob("ivy-*.jar"))
+
+
+def _why(said: str) -> str:
+    """Of all that Ivy says the line that says what went wrong."""
+    missing = re.findall(r":: (\S+#\S+): not found", said)
+    if missing:
+        return (
+            f"{missing[0]} and {len(missing) - 1} more cannot be had"
+            if missing[1:]
+            else f"{missing[0]} cannot be had"
+        )
+    told = [line.strip() for line in said.splitlines() if re.search("exception|error|failed", line, re.IGNORECASE)]
+    return told[0] if told else "Ivy fetched nothing"
+
+
+def _digest(jar: Path) -> str | None:
+    return hashlib.sha256(jar.read_bytes()).hexdigest() if jar.exists() else None
+
+
+def _write_lock(release: str, artifacts: Sequence[Artifact]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        fetched = Path(place)
+        _ivy(artifacts, fetched, transitive=True)
+        found = {Artifact(*jar.stem.split("~")): _digest(jar) for jar in fetched.glob("*.jar")}
+    head = f"# Kafka {release}: {' and '.join(map(str, artifacts))}, with all that they need, each with its SHA-256."
+    lines = [f"{artifact} {digest}" for artifact, digest in sorted(found.items())]
+    (LOCKS / f"{release}.txt").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write_lock(sys.argv[1], [Artifact.parse(each) for each in sys.argv[2:]])

@@ -1,0 +1,82 @@
+"""The Java in which Kafka's classes run: where it is, and whether it will do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from spec.language.errors import UsageError
+
+__all__ = ["OLDEST", "Java", "java"]
+
+OLDEST = 17
+"""The oldest Java that will do: the one that Spark needs too."""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java that will do.
+
+    Args:
+        home: the directory that has its `bin`.
+        version: as it says itself, `17.0.15`.
+    """
+
+    home: Path
+    version: str
+
+    @property
+    def command(self) -> str:
+        """What runs classes."""
+        return str(self.home / "bin" / "java")
+
+    @property
+    def compiler(self) -> str:
+        """What compiles them.
+
+        Raises:
+            UsageError: this Java has none.
+        """
+        compiler = self.home / "bin" / "javac"
+        if not compiler.exists():
+            raise UsageError(f"the Java in {self.home} has no compiler: install a JDK, or let JAVA_HOME name one")
+        return str(compiler)
+
+
+def java() -> Java:
+    """The Java that JAVA_HOME names; without it, the one on the PATH.
+
+    Raises:
+        UsageError: there is none, or it is too old.
+    """
+    named = os.environ.get("JAVA_HOME")
+    if named:
+        home, whence = Path(named), f"JAVA_HOME, {named},"
+    else:
+        on_path = shutil.which("java")
+        if on_path is None:
+            raise UsageError("Kafka's classes need Java, and there is no java on the PATH, nor a JAVA_HOME")
+        home, whence = Path(on_path).resolve().parents[1], f"the java on the PATH, {on_path},"
+    if not (home / "bin" / "java").exists():
+        raise UsageError(f"{whence} has no bin/java")
+    version = _version_of(home)
+    if version is None:
+        raise UsageError(f"{whence} does not say what version it is")
+    if int(version.split(".")[0]) < OLDEST:
+        raise UsageError(f"{whence} is Java {version}; Kafka's classes are run by Java {OLDEST} or later")
+    return Java(home, version)
+
+
+@cache
+def _version_of(home: Path) -> str | None:
+    try:
+        said = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    found = re.search(r'version "([0-9][^"]*)"', said.stderr)
+    return found[1] if found else None

@@ -1,0 +1,131 @@
+"""Jars come once, are what is written down, and of those that cannot be had it is said which."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spec.kafka import jars
+from spec.kafka.jars import Artifact, class_path, locked, releases
+from spec.kafka.java import java
+from spec.language.errors import EnvironmentFailed, UsageError
+
+ARTIFACT = Artifact("org.example", "small", "1.0")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository on this disk with one jar in it; the only one there is, and a release that consists of it."""
+    try:
+        java()
+    except UsageError as missing:
+        pytest.skip(str(missing))
+    place = tmp_path / "repository" / "org" / "example" / "small" / "1.0"
+    place.mkdir(parents=True)
+    with zipfile.ZipFile(place / "small-1.0.jar", "w") as jar:
+        jar.writestr("a", "b")
+    (place / "small-1.0.pom").write_text(
+        "<project><modelVersion>4.0.0</modelVersion><groupId>org.example</groupId>"
+        "<artifactId>small</artifactId><version>1.0</version></project>"
+    )
+    settings = tmp_path / "ivysettings.xml"
+    settings.write_text(
+        '<ivysettings><settings defaultResolver="here"/><resolvers>'
+        f'<ibiblio name="here" m2compatible="true" root="{(tmp_path / "repository").as_uri()}"/>'
+        "</resolvers></ivysettings>"
+    )
+    monkeypatch.setenv("KAFKASPEC_IVYSETTINGS", str(settings))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(jars, "LOCKS", tmp_path)
+    return place
+
+
+@pytest.fixture
+def lock(repository: Path, tmp_path: Path) -> Callable[..., None]:
+    """Writes down what the release consists of."""
+
+    def write(digest: str = "") -> None:
+        right = hashlib.sha256((repository / "small-1.0.jar").read_bytes()).hexdigest()
+        (tmp_path / "9.9.txt").write_text(f"# Kafka 9.9\n{ARTIFACT} {digest or right}\n")
+
+    return write
+
+
+def test_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
+    """The second time nobody asks where it came from, and nothing else is left in the cache."""
+    lock()
+    [jar] = class_path("9.9")
+    assert jar.read_bytes() == (repository / "small-1.0.jar").read_bytes()
+    shutil.rmtree(repository)
+    assert class_path("9.9") == [jar]
+    assert {each.name for each in (tmp_path / "cache" / "kafkaspec" / "kafka" / "9.9").iterdir()} == {
+        "small-1.0.jar",
+        ".lock",
+    }
+
+
+def test_what_was_damaged_is_fetched_again(repository: Path, lock: Callable[..., None]) -> None:
+    """A jar in the cache is one only with its hash."""
+    lock()
+    [jar] = class_path("9.9")
+    jar.write_bytes(b"damaged")
+    class_path("9.9")
+    assert jar.read_bytes() == (repository / "small-1.0.jar").read_bytes()
+
+
+def test_another_jar_than_the_one_written_down(lock: Callable[..., None], tmp_path: Path) -> None:
+    """It does not come into the cache."""
+    lock("0" * 64)
+    with pytest.raises(
+        UsageError, match=r"^org\.example:small:1\.0: what was fetched has the SHA-256 .{64}, not 0{64}$"
+    ):
+        class_path("9.9")
+    assert not list((tmp_path / "cache").rglob("*.jar"))
+
+
+def test_what_cannot_be_had(repository: Path, lock: Callable[..., None]) -> None:
+    """One line with its name."""
+    lock()
+    shutil.rmtree(repository)
+    with pytest.raises(
+        UsageError, match=r"org\.example#small;1\.0 cannot be had; Kafka's jars are fetched once, by Ivy"
+    ):
+        class_path("9.9")
+
+
+def test_a_cache_that_cannot_be_written(
+    lock: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is, and what names another."""
+    lock()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(EnvironmentFailed, match="cannot be written: Not a directory; XDG_CACHE_HOME names another"):
+        class_path("9.9")
+
+
+def test_the_locks_of_kafka() -> None:
+    """Each has Kafka itself, of that release, and a hash for each jar."""
+    assert "3.9.1" in releases()
+    for release in releases():
+        jars_of_it = locked(release)
+        assert [each.version for each in jars_of_it if each.name.startswith("kafka_2.")] == [release]
+        assert all(len(digest) == 64 for digest in jars_of_it.values())
+
+
+def test_a_release_that_is_not_there() -> None:
+    """Those that are, are named."""
+    with pytest.raises(UsageError, match=r"^Kafka 4\.0\.0 is not run here; .*3\.9\.1 are$"):
+        locked("4.0.0")
+
+
+@pytest.mark.parametrize("written", ["a:b", "a:b:", "a:b:c:d"])
+def test_coordinates_that_are_none(written: str) -> None:
+    """As they are to be written."""
+    with pytest.raises(UsageError, match="write an artifact as organisation:name:version"):
+        Artifact.parse(written)

@@ -1,0 +1,78 @@
+"""A Java that will do is found, and of one that will not it is said why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spec.kafka.java import java
+from spec.language.errors import UsageError
+
+
+def a_java(home: Path, version: str, compiler: bool = True) -> Path:
+    """Something that says it is a Java of this version."""
+    (home / "bin").mkdir(parents=True)
+    for name in ("java", "javac") if compiler else ("java",):
+        program = home / "bin" / name
+        program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
+        program.chmod(0o755)
+    return home
+
+
+def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is on the PATH."""
+    monkeypatch.setenv("PATH", str(a_java(tmp_path / "other", "18.0.1") / "bin"))
+    monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "jdk", "21.0.1")))
+    found = java()
+    assert (found.home, found.version) == (tmp_path / "jdk", "21.0.1")
+    assert found.command == str(tmp_path / "jdk" / "bin" / "java")
+    assert found.compiler == str(tmp_path / "jdk" / "bin" / "javac")
+
+
+def test_the_one_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if what is there is a link, as on most systems."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").symlink_to(a_java(tmp_path / "jdk", "17") / "bin" / "java")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert java().home == tmp_path / "jdk"
+
+
+def test_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither named nor on the PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(UsageError, match="no java on the PATH, nor a JAVA_HOME"):
+        java()
+
+
+def test_java_home_is_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told which variable is wrong."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match=f"^JAVA_HOME, {tmp_path}, has no bin/java$"):
+        java()
+
+
+@pytest.mark.parametrize("version", ["11.0.21", "1.8.0_392"])
+def test_it_is_too_old(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which it is, and which will do."""
+    monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "jdk", version)))
+    with pytest.raises(UsageError, match=f"is Java {version}; Kafka's classes are run by Java 17 or later"):
+        java()
+
+
+def test_it_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be run."""
+    home = a_java(tmp_path / "jdk", "17")
+    (home / "bin" / "java").chmod(0o644)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    with pytest.raises(UsageError, match="does not say what version it is"):
+        java()
+
+
+def test_it_has_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Java Runtime Environment runs what is compiled, and no more."""
+    monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "jre", "17.0.1", compiler=False)))
+    with pytest.raises(UsageError, match="has no compiler: install a JDK"):
+        _ = java().compiler
