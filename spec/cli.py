@@ -529,7 +529,7 @@ def conform(
     """
     from spec.kafka.conformance import DRIVEN, STATES
     from spec.kafka.conformance import conform as compare
-    from spec.kafka.harness import release_run
+    from spec.kafka.harness import Harness, release_run
     from spec.systems.controller import ControllerLife
 
     if system != ControllerLife.name:
@@ -537,13 +537,14 @@ def conform(
     given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
     ours = [f"{name}={str(value).lower()}" for name, value in DRIVEN.items() if name not in given]
     subject, line = _asked_for(system, release, (*ours, *settings), switched_on, switched_off)
-    result = _watched(
-        compare,
-        subject,
-        release=release_run(release or line or list(ControllerLife.releases)[-1]),
-        max_states=STATES if max_states is None else max_states,
-        per_class=1 if per_class is None else per_class,
-    )
+    with Harness(release_run(line or list(ControllerLife.releases)[-1])) as kafka:
+        result = _watched(
+            compare,
+            subject,
+            kafka=kafka,
+            max_states=STATES if max_states is None else max_states,
+            per_class=1 if per_class is None else per_class,
+        )
     tell(json.dumps(result.to_json()) if as_json else str(result))
     sys.exit(result.exit_code)
 

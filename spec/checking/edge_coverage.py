@@ -60,6 +60,7 @@ class EdgeCoverage:
         """How many states were expanded."""
         self.depth = 0
         """The deepest level that was begun."""
+        self._before, self._after = model.window(), model.window()
         self._came_from: dict[Values, tuple[Values, Choice] | None] = {}
         self._began = monotonic()
 
@@ -84,7 +85,7 @@ class EdgeCoverage:
             level = following
 
     def _expand(self, state: Values, following: list[Values]) -> Iterator[EdgePath]:
-        before, after = self.model.window(), self.model.window()
+        before, after = self._before, self._after
         before.load(state)
         self.expanded += 1
         for action, instance, target, _, _ in self.model.expand(state).steps:

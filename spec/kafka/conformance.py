@@ -7,7 +7,6 @@ path that leads there, and after each step what is to be seen of them is compare
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -20,38 +19,19 @@ from spec.checking.model import Model
 from spec.checking.notebook import Shown
 from spec.checking.paths import trace_along
 from spec.checking.trace import Trace
-from spec.checking.values import show
+from spec.checking.values import jsonable, show
 from spec.kafka.divergences import DIVERGENCES, Divergence, divergence_at
-from spec.kafka.harness import Answer, Harness, Observation, Task
-from spec.kafka.mapping import ControllerMapping, Difference, differences
+from spec.kafka.following import Deviation, Following, PathTask, deviation_in
+from spec.kafka.harness import Answer, Harness
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH
 
-__all__ = ["Conformance", "Deviation", "conform"]
+__all__ = ["Conformance", "conform"]
 
 STATES = 150_000
 """As many are explored, unless it is said otherwise."""
-
-
-class Deviation(NamedTuple):
-    """A step after which Kafka is not as the specification says."""
-
-    differences: tuple[Difference, ...]
-    error: str
-    """Why the step could not be done; empty if it could."""
-    length: int
-    """Steps that lead there, this one included."""
-    path: EdgePath
-
-    @property
-    def kind(self) -> Hashable:
-        """What is alike in deviations that have one cause."""
-        return self.error, tuple(re.sub("[0-9]+", "", each.where) for each in self.differences)
-
-    def __str__(self) -> str:
-        return self.error or "; ".join(map(str, self.differences))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -62,6 +42,7 @@ class Conformance(Shown):
     about: Mapping[str, str]
     """The versions of Kafka, ZooKeeper and Java."""
     constants: Mapping[str, Any]
+    switches: Mapping[str, Any]
     states: int
     expanded: int
     edges: int
@@ -92,7 +73,8 @@ class Conformance(Shown):
         return {
             "release": self.release,
             "versions": dict(self.about),
-            "constants": {name: show(value) for name, value in self.constants.items()},
+            "constants": jsonable(self.constants),
+            "switches": jsonable(self.switches),
             "verdict": "conforms" if self.conforms else "differs",
             "states": self.states,
             "expanded": self.expanded,
@@ -135,7 +117,7 @@ class Conformance(Shown):
 
 def conform(
     system: ControllerLife,
-    release: str,
+    kafka: Harness,
     *,
     max_states: int = STATES,
     per_class: int = 1,
@@ -145,20 +127,19 @@ def conform(
 
     Args:
         system: the specification, under constants that the harness can drive.
-        release: of Kafka, one that `spec.kafka.jars` has.
+        kafka: the release, running.
         max_states: how many states are explored.
         per_class: how many edges of each class are told.
         on_progress: told now and then how far it is.
 
     Raises:
-        UsageError: no Java, no compiler, or no jars; or the constants ask for what the harness cannot drive.
+        UsageError: the constants ask for what the harness cannot drive.
         EnvironmentFailed: Java died.
     """
     refused = [name for name in UNDRIVEN if getattr(system, name)]
     if refused:
         raise UsageError(f"{', '.join(refused)}: the harness cannot drive that; ask --without it")
-    with Harness(release) as kafka:
-        return _Conforming(system, kafka, max_states, per_class, on_progress).result()
+    return _Conforming(system, kafka, max_states, per_class, on_progress).result()
 
 
 DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "receives": False}
@@ -211,14 +192,6 @@ def _position(me: Any) -> Position:
     return Position(me.doing, me.active, me.started, me.listens)
 
 
-@dataclass(frozen=True)
-class PathTask(Task):
-    """A path of the specification, and what is to be seen after each of its steps."""
-
-    path: EdgePath
-    specified: Sequence[Observation]
-
-
 @dataclass
 class _Conforming:
     """A comparison under way."""
@@ -235,7 +208,7 @@ class _Conforming:
 
     def __post_init__(self) -> None:
         self.model = Model(self.system)
-        self.mapping = ControllerMapping(self.system)
+        self.following = Following(self.model)
         self.coverage = EdgeCoverage(
             self.model,
             edge_class,
@@ -247,14 +220,15 @@ class _Conforming:
     def result(self) -> Conformance:
         """Compare everything."""
         began = monotonic()
-        for task, answer in self.kafka.runs(map(self._task, self.coverage)):
+        for task, answer in self.kafka.runs(map(self._told, self.coverage)):
             self._judge(task, answer)
             self.on_progress(self.coverage.statistics())
         known = {of.id: edges for of, edges in self.coverage.edges.items() if isinstance(of, Divergence)}
         return Conformance(
             release=self.kafka.release,
             about=self.kafka.about,
-            constants=self.system.valuation,
+            constants=self.system.values_of(switches=False),
+            switches=self.system.values_of(switches=True),
             states=self.coverage.states,
             expanded=self.coverage.expanded,
             edges=sum(self.coverage.edges.values()),
@@ -265,41 +239,23 @@ class _Conforming:
             known=known,
             vanished=tuple(self.vanished),
             deviations=[
-                (each, times, trace_along(self.model, (each.path.states[0], each.path.choices[: each.length])))
+                (each, times, trace_along(self.model, each.path))
                 for each, times in sorted(self.found.values(), key=lambda found: found[0].length)
             ],
         )
 
-    def _task(self, path: EdgePath) -> PathTask:
-        here, there = self.model.window(), self.model.window()
-        before: Any = here.s
-        after: Any = there.s
-        steps, specified = [], []
-        for (action, instance), state, target in zip(path.choices, path.states, path.states[1:], strict=False):
-            here.load(state)
-            there.load(target)
-            steps.append(self.mapping.command(before, self.model.actions[action].step(instance), after))
-            specified.append(self.mapping.observation(after))
-        return PathTask(self.system.brokers, steps, path, specified)
+    def _told(self, path: EdgePath) -> PathTask:
+        return self.following.task(path.states, path.choices, path.of)
 
     def _judge(self, task: PathTask, answer: Answer) -> None:
         self.runs += 1
-        deviation = self._first(task, answer)
-        if isinstance(task.path.of, Divergence):
-            if deviation is None and not task.path.of.silent:
-                self.vanished.append(task.path.of.id)
+        self.steps += len(answer.seen)
+        deviation, of = deviation_in(task, answer), task.of
+        if isinstance(of, Divergence):
+            if deviation is None and not of.silent:
+                self.vanished.append(of.id)
             if deviation is None or deviation.length == len(task.steps):
                 return  # it diverges where it is known to
         if deviation is not None:
             shortest, times = self.found.get(deviation.kind, (deviation, 0))
             self.found[deviation.kind] = min(shortest, deviation, key=lambda each: each.length), times + 1
-
-    def _first(self, task: PathTask, answer: Answer) -> Deviation | None:
-        """Where Kafka first is not as it should be."""
-        for length, (specified, seen) in enumerate(zip(task.specified, answer.seen, strict=False), 1):
-            self.steps += 1
-            error = answer.error if length == len(answer.seen) else ""
-            found = () if error else tuple(differences(specified, seen))
-            if error or found:
-                return Deviation(found, error, length, task.path)
-        return None

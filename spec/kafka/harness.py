@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -149,13 +149,18 @@ class Harness:
             EnvironmentFailed: Java died, or does not answer.
         """
         waiting: deque[T] = deque()
-        for task in tasks:
-            self._send(task)
-            waiting.append(task)
-            if len(waiting) > AHEAD:
+        try:
+            for task in tasks:
+                self._send(task)
+                waiting.append(task)
+                if len(waiting) > AHEAD:
+                    yield waiting.popleft(), self._answer()
+            while waiting:
                 yield waiting.popleft(), self._answer()
-        while waiting:
-            yield waiting.popleft(), self._answer()
+        finally:
+            with suppress(EnvironmentFailed):  # what has been asked is answered, though it is not waited for any more
+                for _ in waiting:
+                    self._answer()
 
     def _send(self, task: Task) -> None:
         assert self._process.stdin is not None

@@ -1,0 +1,180 @@
+"""Real KafkaControllers do what the specification says; and where it says something else, they contradict it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spec.anomalies import anomaly_named
+from spec.checking.check import silent
+from spec.checking.exploration import Options
+from spec.checking.local import LocalEngine
+from spec.checking.model import Model
+from spec.checking.paths import Path
+from spec.kafka.conformance import DRIVEN, Conformance, conform
+from spec.kafka.following import Following
+from spec.kafka.harness import Harness, Observation
+from spec.kafka.mapping import ControllerMapping
+from spec.language.errors import UsageError
+from spec.parts.zookeeper import Servers
+from spec.systems.controller import ClusterAtWork, ControllerLife
+from statemachines.controller import Controller
+from statemachines.kafka_controller import Answer, KafkaController
+from statemachines.znode import Stat
+from statemachines.zookeeper import WatchTable
+
+SMALL, WRONG = 1_500, 500
+"""States of two brokers with most kinds of steps; and those of one in which every mistake below shows."""
+
+
+def compared(
+    kafka: Harness, system: type[ControllerLife] = ControllerLife, states: int = SMALL, **constants: Any
+) -> Conformance:
+    """A specification beside Kafka, under these constants."""
+    return conform(system(**{**DRIVEN, **constants}), kafka, max_states=states)
+
+
+def test_it_conforms(kafka: Harness) -> None:
+    """Every kind of step, as far as the first states go; and what is known to diverge diverges."""
+    result = compared(kafka)
+    assert result.conforms, result
+    assert result.exit_code == 0
+    assert (result.states, result.expanded) == (SMALL, SMALL)
+    assert result.classes >= 250
+    assert result.runs == result.classes + len(result.known)
+    assert {"D1", "D2"} <= set(result.known)
+    assert "D1" in str(result)
+    assert result.to_json()["verdict"] == "conforms"
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [{"fence_zk": False}, {"epoch_update": "cas_checked"}, {"resign_on_move": True}],
+    ids=lambda switch: next(iter(switch)),
+)
+def test_a_switch_turned_the_wrong_way(kafka: Harness, switch: dict[str, Any]) -> None:
+    """Kafka contradicts it, with a path."""
+    result = compared(kafka, states=WRONG, brokers=1, **switch)
+    assert result.exit_code == 12
+    shortest, times, trace = result.deviations[0]
+    assert times > 0
+    assert trace.length == shortest.length + 1 <= 12
+    assert shortest.differences
+    assert str(shortest) in str(result)
+
+
+class Unarmed(Servers):
+    """To look at /controller arms no watch."""
+
+    def _arm(self, table: WatchTable, path: str, session: Any) -> None:
+        if path != "/controller":
+            super()._arm(table, path, session)
+
+
+class HeardLate(KafkaController):
+    """Events come after the reply to the request that was under way."""
+
+    def deliver(self, me: Controller) -> Controller:
+        return me if me.doing else super().deliver(me)
+
+
+class HandlersLate(KafkaController):
+    """Handlers of a controller are registered when the brokers have been read."""
+
+    def register_controller(self, me: Controller) -> Answer:
+        answer = KafkaController.register_controller(self, me)
+        return answer._replace(controller=answer.controller._replace(listens=False))
+
+
+class Forgiving(Servers):
+    """Reads of /controller are answered in a session that has ended."""
+
+    def get(self, session: Any, path: str, watch: bool = False) -> tuple[Any, Stat]:
+        return super().get(session, path, watch) if session in self.state.sessions else super().get(None, path)
+
+
+class Unwatched(ControllerLife):
+    """A controller that does not watch /controller."""
+
+    servers = Unarmed
+
+
+class Sessionless(ControllerLife):
+    """Requests that need no session."""
+
+    servers = Forgiving
+
+
+class Late(ControllerLife):
+    """Events that overtake nothing."""
+
+    kafka_controller = HeardLate
+
+
+class LateHandlers(ControllerLife):
+    """Events that are not for it yet."""
+
+    kafka_controller = HandlersLate
+
+
+@pytest.mark.parametrize("mutant", [Unwatched, Sessionless, Late, LateHandlers])
+def test_a_specification_that_is_wrong(kafka: Harness, mutant: type[ControllerLife]) -> None:
+    """Kafka contradicts it."""
+    result = compared(kafka, mutant, WRONG, brokers=1)
+    assert result.exit_code == 12, result
+
+
+def test_a_comparison_that_is_wrong(kafka: Harness) -> None:
+    """What is told of a state is compared: an epoch that is one too high is seen."""
+
+    class OneTooHigh(ControllerMapping):
+        def observation(self, s: ClusterAtWork) -> Observation:
+            epoch = s.zk.nodes["/controller_epoch"].data + 1
+            return {**super().observation(s), "controller_epoch": {"epoch": epoch, "version": 0}}
+
+    model = Model(ControllerLife(**DRIVEN))
+    [first] = model.first_states()
+    step = model.expand(first).steps[0]
+    deviation = Following(model, OneTooHigh).follow(kafka, (first, [step[:2]]))
+    assert deviation is not None
+    assert str(deviation) == "controller_epoch.epoch is 0, and by the specification 1"
+    assert Following(model).follow(kafka, (first, [step[:2]])) is None
+
+
+def shortest(model: Model, name: str) -> Path:
+    """The shortest path that decides a property."""
+    [number] = model.numbers([name])
+    options = Options((*model.numbers(["type_ok"]), number))
+    return LocalEngine(1).explore(model, options, silent).discoveries[number].path
+
+
+def test_k1_happens(kafka: Harness) -> None:
+    """Nobody is controller, and nobody will ask: the shortest trace, on the real KafkaController."""
+    row = anomaly_named("K1")
+    model = Model(row.specification("off"))
+    path = shortest(model, row.property)
+    following = Following(model)
+    assert following.follow(kafka, path) is None
+    assert len(path[1]) == row.length - 1
+    end = kafka.run(following.task_along(path)).seen[-1]
+    assert end["controller"] is None
+    assert not end["events"]
+    [broker] = end["brokers"]
+    assert (broker["doing"], broker["active"], broker["queue"]) == ("Idle", False, [])
+    assert end["watching_controller"] == ["session-0.0"]
+
+
+def test_what_cannot_be_driven_is_refused(kafka: Harness) -> None:
+    """One line says which constants."""
+    with pytest.raises(UsageError, match=r"^receives, isr_changes: the harness cannot drive that; ask --without it$"):
+        conform(ControllerLife(isr_changes=True), kafka)
+
+
+@pytest.mark.long
+def test_everything_that_can_fail(kafka: Harness) -> None:
+    """Two brokers: every class of edges of the first 150,000 states."""
+    result = compared(kafka, states=150_000)
+    assert result.conforms, result
+    assert result.steps >= 20_000
+    assert set(result.known) == {"D1", "D2", "D3", "D4", "D5", "D6", "D7"}

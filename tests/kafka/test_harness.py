@@ -1,0 +1,122 @@
+"""The harness: what it is told it does or refuses, and where it ends, that is said and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spec.kafka.harness import Harness, Task, release_run
+from spec.language.errors import EnvironmentFailed, UsageError
+from tests.kafka.conftest import RELEASE
+
+REPOSITORY = Path(__file__).parents[2]
+UP: list[dict[str, Any]] = [
+    {"action": "start", "broker": 0},
+    {"action": "connect", "broker": 0, "session": "session-0.0"},
+    {"action": "register_broker", "broker": 0},
+]
+
+
+def test_it_says_what_runs(kafka: Harness) -> None:
+    """Kafka, ZooKeeper, and Java."""
+    assert kafka.about["ready"] == RELEASE
+    assert set(kafka.about) == {"ready", "zookeeper", "java"}
+
+
+def test_what_is_to_be_seen(kafka: Harness) -> None:
+    """After each step, of ZooKeeper and of each broker."""
+    answer = kafka.run(Task(2, UP))
+    assert not answer.error
+    assert [each["brokers"][0]["doing"] for each in answer.seen] == ["Connect", "RegisterBroker", "WatchController"]
+    assert answer.seen[-1]["registrations"] == {"0": {"owner": "session-0.0", "number": 1}}
+    assert answer.seen[-1]["brokers"][1] == {"doing": "Start"}
+
+
+def test_the_same_again(kafka: Harness) -> None:
+    """Each task begins with a cluster of its own."""
+    assert kafka.run(Task(2, UP)) == kafka.run(Task(2, UP))
+
+
+def test_a_step_that_is_not_the_next(kafka: Harness) -> None:
+    """Kafka stands elsewhere, and it is said where."""
+    answer = kafka.run(Task(1, [*UP, {"action": "elect", "broker": 0}, *UP]))
+    assert "Elect" in answer.error
+    assert "WatchController" in answer.error
+    assert len(answer.seen) == len(UP) + 1
+
+
+def test_many_tasks_keep_their_order(kafka: Harness) -> None:
+    """Java is given some of them before it has answered."""
+    tasks = [Task(1, UP[: 1 + number % 3]) for number in range(50)]
+    answers = list(kafka.runs(iter(tasks)))
+    assert [task for task, _ in answers] == tasks
+    assert [len(answer.seen) for _, answer in answers] == [len(task.steps) for task in tasks]
+
+
+def test_a_java_that_is_killed(kafka: Harness) -> None:
+    """In the middle of a run: one line, and no waiting."""
+    with Harness(RELEASE) as doomed:
+
+        def tasks() -> Iterator[Task]:
+            for number in range(100):
+                if number == 50:
+                    os.kill(doomed.pid, signal.SIGKILL)
+                yield Task(1, UP)
+
+        with pytest.raises(EnvironmentFailed, match=r"Kafka 3\.9\.1 has ended with -9; nothing was kept$"):
+            list(doomed.runs(tasks()))
+
+
+def test_a_java_that_is_told_nonsense(kafka: Harness) -> None:
+    """It ends, and its last words are told."""
+    with Harness(RELEASE) as doomed, pytest.raises(EnvironmentFailed, match=r"has ended with 2 \(malformed: "):
+        doomed.run(Task(1, [{"action": "start", "broker": 7}]))
+
+
+KEEPER = """
+import sys
+from spec.kafka.harness import Harness
+
+with Harness(sys.argv[1]) as harness:
+    print(harness.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_java_does_not_outlive_us(kafka: Harness) -> None:
+    """Even if we are killed, and cannot tell it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", KEEPER, RELEASE], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as keeper:
+        assert keeper.stdout is not None
+        java = os.pidfd_open(int(keeper.stdout.readline()))
+        keeper.kill()
+        assert has_ended(java, seconds=30)
+
+
+def has_ended(process: int, seconds: float) -> bool:
+    """Whether a process, by its file descriptor, ends in time."""
+    try:
+        return bool(select.select([process], [], [], seconds)[0])
+    finally:
+        os.close(process)
+
+
+def test_the_release_of_a_line() -> None:
+    """The one whose jars are written down."""
+    assert release_run("3.9") == release_run("3.9.0") == release_run("3.9.1") == RELEASE
+
+
+@pytest.mark.parametrize("name", ["0.10.1", "4.0", "x"])
+def test_a_release_that_is_not_run(name: str) -> None:
+    """Those that are, are named."""
+    with pytest.raises(UsageError, match=f"^Kafka {name} is not run here; .*3.9.1 are$"):
+        release_run(name)
