@@ -15,10 +15,10 @@ QUICK := $(addprefix tests/test_,names.py rows.py sharing.py) tests/election tes
 # Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-PARTS := long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants
+PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick test lint long bench diagrams clean $(PARTS)
+.PHONY: help check quick test lint long kafka bench diagrams clean $(PARTS)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -64,11 +64,17 @@ long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/test_spark*
 long-systems:  ## of that, whole systems to the end, and the tutorial from an installed wheel
 long-systems: PART = tests/spec/systems tests/test_benchmarks.py tests/test_packaging.py
 
+long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to
+long-kafka: PART = tests/kafka
+
 long-zookeeper:  ## of that, a million operations beside a real ZooKeeper
 long-zookeeper: PART = tests/zookeeper tests/spec/testing
 
 long-mutants:  ## of that, what is broken on purpose
 long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py)
+
+kafka: $(COMPILED)  ## Kafka's own classes beside the specification, all there is for the newest release; minutes
+	$(TEST) tests/kafka
 
 bench: $(STAMP)  ## the engines beside a hand-written search and SPIN, how cost grows, and first starts; by hand, takes minutes
 	$(BIN)/python -m benchmarks.compare 3-2-2-2

@@ -65,11 +65,11 @@ def test_the_wheel_holds_the_packages(wheel: Path) -> None:
         str(path.relative_to(ROOT))
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".py", ".toml"} or path.name == "py.typed"
+        if path.suffix in {".py", ".toml", ".java", ".txt"} or path.name == "py.typed"
         if "__pycache__" not in path.parts
     }
     assert {f"{package}/py.typed" for package in PACKAGES} <= files
-    assert "spec/instances.toml" in files
+    assert {"spec/instances.toml", "spec/kafka/locks/3.9.1.txt"} <= files
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
         (metadata,) = {name for name in held if name.endswith(".dist-info/METADATA")}

@@ -16,8 +16,6 @@ from spec.checking.model import Model
 from spec.language.state import Values
 from spec.language.words import Step
 
-Choice: TypeAlias = tuple[int, int]
-"""The numbers of an action and of its instance."""
 Classify: TypeAlias = Callable[[Any, Step, Any], Hashable]
 """The class of an edge, from the state before, the step, and the state after; None of one that is passed over."""
 
@@ -28,7 +26,7 @@ class EdgePath(NamedTuple):
     of: Hashable
     states: Sequence[Values]
     """From an initial state to the last one."""
-    choices: Sequence[Choice]
+    choices: Sequence[tuple[int, int]]
     """What leads from each of them to the next."""
 
 
@@ -61,7 +59,7 @@ class EdgeCoverage:
         self.depth = 0
         """The deepest level that was begun."""
         self._before, self._after = model.window(), model.window()
-        self._came_from: dict[Values, tuple[Values, Choice] | None] = {}
+        self._came_from: dict[Values, tuple[Values, tuple[int, int]] | None] = {}
         self._began = monotonic()
 
     def statistics(self) -> Statistics:
@@ -102,7 +100,7 @@ class EdgeCoverage:
             if met <= self.per_class:
                 yield self._path(of, state, (action, instance), target)
 
-    def _path(self, of: Hashable, state: Values, choice: Choice, target: Values) -> EdgePath:
+    def _path(self, of: Hashable, state: Values, choice: tuple[int, int], target: Values) -> EdgePath:
         states, choices = [target, state], [choice]
         while (came_from := self._came_from[states[-1]]) is not None:
             states.append(came_from[0])

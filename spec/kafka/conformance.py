@@ -22,7 +22,7 @@ from spec.checking.trace import Trace
 from spec.checking.values import jsonable, show
 from spec.kafka.divergences import DIVERGENCES, Divergence, divergence_at
 from spec.kafka.following import Deviation, Following, PathTask, deviation_in
-from spec.kafka.harness import Answer, Harness
+from spec.kafka.harness import Harness, Response
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife
@@ -247,7 +247,7 @@ class _Conforming:
     def _told(self, path: EdgePath) -> PathTask:
         return self.following.task(path.states, path.choices, path.of)
 
-    def _judge(self, task: PathTask, answer: Answer) -> None:
+    def _judge(self, task: PathTask, answer: Response) -> None:
         self.runs += 1
         self.steps += len(answer.seen)
         deviation, of = deviation_in(task, answer), task.of

@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork
-from spec.systems.controller_election import registration
 from statemachines.agenda import Do
-from statemachines.controller import BROKER_IDS, Controller, LiveBroker
+from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller, LiveBroker, registration
 
 __all__ = ["DIVERGENCES", "Divergence", "divergence_at"]
 
@@ -63,7 +62,7 @@ def _fails_in_the_state_machine(step: BrokerStep) -> bool:
 
 def _ends_a_failover_deposed(step: BrokerStep) -> bool:
     ends = step.action in ("read_states", "read_partition_state") and step.after.started and not step.me.started
-    return ends and step.me.epoch_zk_version != step.before.zk.nodes["/controller_epoch"].version
+    return ends and step.me.epoch_zk_version != step.before.zk.nodes[CONTROLLER_EPOCH].version
 
 
 def _looks_for_a_registration_that_is_gone(step: BrokerStep) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from spec.checking.model import Model
 from spec.checking.paths import Path, do
-from spec.kafka.harness import Answer, Harness, Observation, Task
+from spec.kafka.harness import Harness, Observation, Response, Task
 from spec.kafka.mapping import ControllerMapping, Difference, differences
 from spec.language.state import Values
 from spec.systems.controller import ControllerLife
@@ -51,7 +51,7 @@ class Deviation(NamedTuple):
         return self.error or "; ".join(map(str, self.differences))
 
 
-def deviation_in(task: PathTask, answer: Answer) -> Deviation | None:
+def deviation_in(task: PathTask, answer: Response) -> Deviation | None:
     """Where Kafka first is not as it should be; None if it is so to the end."""
     initial, choices = task.path
     for length, (specified, seen) in enumerate(zip(task.specified, answer.seen, strict=False), 1):

@@ -31,7 +31,7 @@ from spec.kafka.java import Java, java
 from spec.language.errors import EnvironmentFailed, UsageError
 from statemachines.releases import line_of
 
-__all__ = ["Answer", "Harness", "Observation", "Task", "release_run"]
+__all__ = ["Response", "Harness", "Observation", "Task", "release_run"]
 
 SOURCES: Final = Path(__file__).parent / "java"
 OPTIONS: Final = ("-Xmx700m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off")
@@ -61,7 +61,7 @@ T = TypeVar("T", bound=Task)
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """What came of a task.
 
     Args:
@@ -134,7 +134,7 @@ class Harness:
         """The process of this Java."""
         return self._process.pid
 
-    def run(self, task: Task) -> Answer:
+    def run(self, task: Task) -> Response:
         """What comes of a task.
 
         Raises:
@@ -142,7 +142,7 @@ class Harness:
         """
         return next(answer for _, answer in self.runs([task]))
 
-    def runs(self, tasks: Iterable[T]) -> Iterator[tuple[T, Answer]]:
+    def runs(self, tasks: Iterable[T]) -> Iterator[tuple[T, Response]]:
         """What comes of each task, in their order. Java is kept busy while the next one is made.
 
         Raises:
@@ -170,9 +170,9 @@ class Harness:
         except OSError:
             raise self._gone() from None
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> Response:
         told = json.loads(self._line())
-        return Answer(told["seen"], told["error"] or "")
+        return Response(told["seen"], told["error"] or "")
 
     def _listen(self) -> None:
         assert self._process.stdout is not None

@@ -14,9 +14,16 @@ from typing import Any, Final, NamedTuple
 from spec.kafka.harness import Observation
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from spec.systems.controller_election import PARTITION_STATE, registration
 from statemachines.agenda import Do
-from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, Controller, LiveBroker
+from statemachines.controller import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    PARTITION_STATE,
+    Controller,
+    LiveBroker,
+    registration,
+)
 from statemachines.kafka_controller import WRITES
 from statemachines.zookeeper import Check, Create, Delete, Operation, SetData
 

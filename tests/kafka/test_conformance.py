@@ -17,12 +17,12 @@ from spec.kafka.following import Following
 from spec.kafka.harness import Harness, Observation
 from spec.kafka.mapping import ControllerMapping
 from spec.language.errors import UsageError
-from spec.parts.zookeeper import Servers
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import Controller
 from statemachines.kafka_controller import Answer, KafkaController
 from statemachines.znode import Stat
 from statemachines.zookeeper import WatchTable
+from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
 
 SMALL, WRONG = 1_500, 500
 """States of two brokers with most kinds of steps; and those of one in which every mistake below shows."""
@@ -64,7 +64,7 @@ def test_a_switch_turned_the_wrong_way(kafka: Harness, switch: dict[str, Any]) -
     assert str(shortest) in str(result)
 
 
-class Unarmed(Servers):
+class Unarmed(ZooKeeperWithoutZxids):
     """To look at /controller arms no watch."""
 
     def _arm(self, table: WatchTable, path: str, session: Any) -> None:
@@ -87,7 +87,7 @@ class HandlersLate(KafkaController):
         return answer._replace(controller=answer.controller._replace(listens=False))
 
 
-class Forgiving(Servers):
+class Forgiving(ZooKeeperWithoutZxids):
     """Reads of /controller are answered in a session that has ended."""
 
     def get(self, session: Any, path: str, watch: bool = False) -> tuple[Any, Stat]:

@@ -1,0 +1,87 @@
+"""`kafkaspec conform`: what comes out where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from spec.kafka.harness import Harness
+
+COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
+CONFORM = [COMMAND, "conform", "controller"]
+
+
+def asked(*options: str, system: str = "controller", **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command, in this environment."""
+    variables: Mapping[str, str] = {**os.environ, **environment}
+    return subprocess.run([COMMAND, "conform", system, *options], env=variables, capture_output=True, text=True)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_it_conforms() -> None:
+    """One object, and 0."""
+    run = asked("--max-states", "200", "--json", "--set", "brokers=1")
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    assert (told["verdict"], told["release"], told["states"]) == ("conforms", "3.9.1", 200)
+    assert told["constants"]["brokers"] == 1
+    assert told["constants"]["receives"] is False
+    assert told["switches"]["fence_zk"] is True
+    assert told["steps"] > told["runs"] == told["classes"] + len(told["divergences"]) > 50
+    assert told["differences"] == told["vanished"] == []
+
+
+@pytest.mark.usefixtures("kafka")
+def test_it_differs() -> None:
+    """What was seen, what was specified, the way there, and 12."""
+    run = asked("--max-states", "60", "--set", "brokers=1", "--set", "epoch_update=cas_checked", "--release", "3.9.1")
+    assert run.returncode == 12, run.stderr
+    assert run.stdout.startswith("Differs: controller beside Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
+    assert "brokers.0.doing is ReadEpoch, and by the specification CreateController" in run.stdout
+    assert "elect(broker=0)" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "system", "said"),
+    [
+        ([], "replication", "replication: only controller is run beside Kafka's classes"),
+        (["--release", "1.0"], "controller", "Kafka 1.0 is not run here; "),
+        (["--release", "4.0"], "controller", "no release is called 4.0; there are "),
+        (["--set", "brokers=9"], "controller", "brokers = 9"),
+        (["--max-states", "0"], "controller", "Invalid value for '--max-states'"),
+    ],
+    ids=["system", "no jars", "no release", "constant", "count"],
+)
+def test_what_is_not_to_be_had(options: list[str], system: str, said: str) -> None:
+    """One line, on stderr."""
+    run = asked(*options, system=system)
+    assert run.returncode in (2, 10)
+    assert said in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+    assert not run.stdout
+
+
+def test_no_java(tmp_path: Path) -> None:
+    """One line, and an object where one was asked for."""
+    run = asked("--json", JAVA_HOME=str(tmp_path))
+    assert run.returncode == 2
+    assert run.stderr == f"Error: JAVA_HOME, {tmp_path}, has no bin/java\n"
+    assert json.loads(run.stdout) == {"error": f"JAVA_HOME, {tmp_path}, has no bin/java", "exit": 2}
+
+
+def test_interrupted(kafka: Harness) -> None:
+    """130, one line, and no Java is left."""
+    with subprocess.Popen(CONFORM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        assert command.stderr is not None
+        first = command.stderr.readline()  # of progress, so Java runs
+        command.send_signal(signal.SIGINT)
+        rest, _ = command.stderr.read(), command.wait()
+    assert command.returncode == 130, first + rest
+    assert rest.splitlines()[-1] == "Error: interrupted; nothing was kept"
