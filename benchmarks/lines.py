@@ -8,7 +8,7 @@
     actions             what may happen, and how it begins
     properties          invariants, transition invariants, witnesses
     views               sentences about states
-    the rest            docstrings of files and systems, functions that the others call
+    the rest            docstrings of files and systems, functions that the others call, those of states too
 
 A docstring and the comments before a statement count to what they belong to. An override without a word before it is
 what it overrides.
@@ -58,8 +58,10 @@ MAKES_DOMAINS: Final = {
     *("part_of", "partial_mapping", "record", "sequence_of", "subset_of", "tuple_of", "at_most", "domain_of"),
 }
 NAMES_A_TYPE: Final = {"Annotated", "Literal", "NewType", "TypeAlias"}
-OF_VALUES: Final = {"NamedTuple", "Enum", "IntEnum", "State"}
-"""Bases of the classes whose values stand in a state, or are one."""
+OF_VALUES: Final = {"NamedTuple", "Enum", "IntEnum"}
+"""Bases of the classes whose values stand in a state."""
+OF_STATES: Final = {"State"}
+"""Bases of the classes of states, which have variables, and functions of them."""
 OF_RELEASES: Final = {"since", "releases"}
 
 Known = Mapping[str, str]
@@ -98,7 +100,16 @@ def _kinds(body: list[ast.stmt], begin: int, known: Known) -> Iterator[tuple[int
             yield from _kinds(statement.body, statement.body[0].lineno, known)
         else:
             yield begin, last, kind
+        if isinstance(statement, ast.ClassDef) and OF_STATES & set(_names(statement.bases)):
+            yield from ((first, end, REST) for first, end in _functions(statement))
         begin = last + 1
+
+
+def _functions(of: ast.ClassDef) -> Iterator[tuple[int, int]]:
+    """The first and the last line of each function, its decorators included."""
+    for each in of.body:
+        if isinstance(each, ast.FunctionDef):
+            yield min([each.lineno, *(its.lineno for its in each.decorator_list)]), each.end_lineno or each.lineno
 
 
 def _kind(statement: ast.stmt, known: Known) -> str:
@@ -107,7 +118,7 @@ def _kind(statement: ast.stmt, known: Known) -> str:
             return IMPORTS
         case ast.If(body=body) if all(_kind(each, known) == IMPORTS for each in body):
             return IMPORTS
-        case ast.ClassDef(bases=bases) if OF_VALUES & set(_names(bases)):
+        case ast.ClassDef(bases=bases) if (OF_VALUES | OF_STATES) & set(_names(bases)):
             return DOMAINS
         case ast.FunctionDef(name=name, decorator_list=decorators, returns=returns):
             given = {*_names([returns] if returns else ()), *_called(statement)}

@@ -117,8 +117,7 @@ class Ensemble(State):
     )
     created: Total[CountedPath, int] = variable(
         "How often a node was created at a path: a history, by which one is told from the next.",
-        of=lambda self, path: integers(0, self.at(path).created),
-        when=lambda self: self.counted,
+        of=lambda self, path: integers(0, self.at[path].created),
     )
 
 
@@ -164,6 +163,7 @@ class ZooKeeperPart(Part[Ensemble]):
             Event.type: self.told,
             Event.path: watched,
             Zxid: left_out(),
+            Node.created: left_out(),
             tuple[Event, ...]: at_most(self.inbox),
         }
 
@@ -175,39 +175,25 @@ class ZooKeeperPart(Part[Ensemble]):
         return self.domain_of(ZkPath)
 
     @cached_property
-    def counted(self) -> bool:
-        """Whether some nodes are told from those that were there before."""
-        return any(each.created for each in self.znodes)
-
-    @cached_property
-    def _znodes(self) -> Mapping[ZkPath, Znodes]:
+    def at(self) -> Mapping[ZkPath, Znodes]:
+        """What there may be at each path."""
         return {path: each for each in self.znodes for path in each.domain}
-
-    def at(self, path: ZkPath) -> Znodes:
-        """What there may be at a path."""
-        return self._znodes[path]
 
     def owns(self, session: SessionId, path: ZkPath) -> bool:
         """Whether the node at a path can belong to a session."""
-        owned = self.at(path).owned
+        owned = self.at[path].owned
         return owned is not None and owned(session, path)
 
     def node_at(self, path: ZkPath) -> Domain[Node]:
         """Every node that there may be at a path."""
-        its, owners = self.at(path), [each for each in self.sessions if self.owns(each, path)]
-        childless = all(path != parent_of(other) for other in self.paths if other != path)
-        unread = left_out()
-        return self.domain_of(
-            Node,
-            data=its.data,
-            version=its.version,
-            owner=part_of(self.sessions, *owners) if owners else (None,),
-            children=((frozenset(),) if childless else unread) if its.children is None else its.children,
-            created=unread,
-            czxid=integers(0, its.created) if its.created else unread,
-            mzxid=unread,
-            pzxid=unread,
-        )
+        its, owners = self.at[path], [each for each in self.sessions if self.owns(each, path)]
+        owner = part_of(self.sessions, *owners) if owners else (None,)
+        czxid = integers(0, its.created) if its.created else left_out()
+        children = its.children
+        if children is None:
+            childless = all(path != parent_of(other) for other in self.paths if other != path)
+            children = (frozenset(),) if childless else left_out()
+        return self.domain_of(Node, data=its.data, version=its.version, owner=owner, children=children, czxid=czxid)
 
     def ephemerals_of(self, session: SessionId) -> Domain[ZkPath]:
         """Every node that a session may own."""
@@ -239,7 +225,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     def servers(self, s: Ensemble) -> ZooKeeperWithoutZxids:
         """The servers, over this state: what clients ask."""
-        return self.implementation(s, self.outliving, s.created if self.counted else None)
+        return self.implementation(s, self.outliving, s.created)
 
     @initial
     def set_up(self, s: Ensemble) -> None:
@@ -271,7 +257,7 @@ class ZooKeeperPart(Part[Ensemble]):
         when=lambda self: self.expiries,
     )
     def expire(self, s: Ensemble, session: SessionId, seen: int, order: int) -> None:
-        """The servers end a session; what it owns goes with it, in any order, and those who watch are told.
+        """The servers end a session; what it owns goes with it, in any order, and clients that watch are told.
 
         The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
         """
@@ -343,7 +329,7 @@ class ZooKeeperPart(Part[Ensemble]):
         }
         return {table for table, watches in tables.items() if path in watches and session in watches[path]}
 
-    # What a state means, to those who read a trace.
+    # What a state means, to the reader of a trace.
 
     @view(when=lambda self: self.disconnections)
     def cut_off(self, s: Ensemble, session: SessionId) -> str:

@@ -189,11 +189,6 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     # A broker's process and its session.
 
-    def becomes(self, s: ClusterAtWork, broker: BrokerId, me: Controller) -> None:
-        """What a broker knows from now on, as long as there is room for what waits."""
-        bound(len(me.posted) <= self.waiting)
-        super().becomes(s, broker, me)
-
     def connected(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """Its client has a connection to the servers, or is about to be told that its session has ended."""
         return s.controllers[broker].session not in s.zk.away
@@ -587,7 +582,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """The controller hears that a broker came or went."""
         return step.action == "read_brokers" and not before.controllers[step.parameters["broker"]].in_elect
 
-    # What a state means, to those who read a trace.
+    # What a state means, to the reader of a trace.
 
     @view
     def registered_by(self, s: ClusterAtWork, broker: BrokerId) -> str:

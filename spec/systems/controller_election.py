@@ -1,4 +1,4 @@
-"""Brokers compete for /controller: who is controller, under which epoch, and what can an old one still write?"""
+"""Brokers compete for /controller: which is controller, under which epoch, and what can an old one still write?"""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Session(NamedTuple):
 
 
 class Failover(NamedTuple):
-    """A failover that went through: who became controller, and the epoch it ran under."""
+    """A failover that went through: the broker that became controller, and the epoch it ran under."""
 
     broker: BrokerId
     epoch: ControllerEpoch
@@ -199,7 +199,7 @@ class ControllerElection(Specification[C]):
 
     @property
     def broker_ids(self) -> Znodes:
-        """What the brokers' own nodes stand below. Who is there, no rule reads."""
+        """What the brokers' own nodes stand below. Which of them are there, no rule reads."""
         return Znodes(BROKER_IDS)
 
     @property
@@ -210,7 +210,7 @@ class ControllerElection(Specification[C]):
 
     @property
     def znodes(self) -> Collection[Znodes]:
-        """The nodes that there may be, and who watches them: /controller is never set, only created and deleted."""
+        """The nodes that there may be, and which are watched: /controller is never set, only created and deleted."""
         epochs, state = self.domain_of(ControllerEpoch), self.domain_of(LeaderIsrAndControllerEpoch)
         return (
             Znodes("/"),
@@ -247,7 +247,7 @@ class ControllerElection(Specification[C]):
 
     def becomes(self, s: C, broker: BrokerId, me: Controller) -> None:
         """What a broker knows from now on, as long as there is room for what waits."""
-        bound(len(me.queue) <= self.waiting)
+        bound(len(me.queue) <= self.waiting and len(me.posted) <= self.waiting)
         s.controllers[broker] = me
 
     @action
@@ -408,11 +408,11 @@ class ControllerElection(Specification[C]):
         zombies = [each for each in s.controllers.values() if each.acts and each.epoch < s.epoch]
         return any(each.session in s.zk.sessions for each in zombies)
 
-    # What a state means, to those who read a trace.
+    # What a state means, to the reader of a trace.
 
     @view
     def office(self, s: C) -> str:
-        """Who is controller, as ZooKeeper has it."""
+        """Which broker is controller, as ZooKeeper has it."""
         epoch = s.epoch
         if CONTROLLER not in s.zk.nodes:
             return f"there is no /controller; the epoch is {epoch}"

@@ -36,7 +36,7 @@ from statemachines.replica_log import Record, RecordId, ReplicaLog
 
 
 class LeaderAndIsr(NamedTuple):
-    """Who leads, under which leader epoch, and who is in sync: in ZooKeeper, in a request, or as a broker has it."""
+    """Which broker leads, under which leader epoch, and which are in sync: in ZooKeeper or as a broker was told."""
 
     leader_epoch: Literal[-1] | LeaderEpoch = -1
     """-1 before the first election, whose epoch is 0."""
@@ -62,7 +62,7 @@ class Replicas(State):
         "What each broker goes by: the last LeaderAndIsr request that it accepted, and as leader its ISR since."
     )
     partition_state: LeaderAndIsr = variable(
-        "The partition's state node in ZooKeeper. Left out: its version; whoever writes has read it in that step."
+        "The partition's state node in ZooKeeper. Left out: its version; a writer has read it in that step."
     )
     leader_and_isr: Partial[LeaderEpoch, LeaderAndIsr] = variable(
         "The LeaderAndIsr request of each epoch, from when it is sent on: each is delivered late, twice or never.",
@@ -90,7 +90,7 @@ class Replication(Specification[Replicas]):
 
     At the abstraction of Jason Gustafson's TLA+ models of this protocol, and with `history` off in the very same
     states: ZooKeeper is one value, a LeaderAndIsr request once sent may be delivered late, twice or never, and
-    whoever asks another broker reads its log as it is at that moment. So there is more here than could happen in
+    a broker that asks another reads its log as it is at that moment. So there is more here than could happen in
     a cluster (the controller elects without a reason, a fetch and what the leader learns from it are two steps
     at any time), and what holds here is not owed to a schedule.
 
@@ -125,7 +125,7 @@ class Replication(Specification[Replicas]):
         among=["truncate-to-high-watermark", "kip-101", "kip-279", "kip-320-first-try", "kip-320"],
     )
     adopt_leaderless: bool = switch(
-        False, "A broker acts on a request that names no leader, and follows nobody; real ones keep their old role."
+        False, "A broker acts on a request that names no leader, and follows none; real ones keep their old role."
     )
 
     @assumption
@@ -147,7 +147,7 @@ class Replication(Specification[Replicas]):
 
     @initial
     def a_partition_without_leader(self, s: Replicas) -> None:
-        """Nothing is written, nobody leads, and everybody is in sync."""
+        """Nothing is written, no broker leads, and all are in sync."""
         s.partition_state = LeaderAndIsr(isr=frozenset(self.domain_of(BrokerId)))
 
     # The controller.
@@ -182,7 +182,7 @@ class Replication(Specification[Replicas]):
         require(broker in state.isr and broker != state.leader)
         self.send(s, broker, state.isr)
 
-    # Whoever is sent a request.
+    # A broker that is sent a request.
 
     def later_request(
         self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch, leaders: Collection[BrokerId | None]
@@ -194,7 +194,7 @@ class Replication(Specification[Replicas]):
         assert request is not None
         return request
 
-    # Whoever presumes to lead.
+    # A broker that presumes to lead.
 
     def presumes_leadership(self, s: Replicas, broker: BrokerId) -> bool:
         """Whether a broker believes that it leads, rightly or not."""
@@ -254,7 +254,7 @@ class Replication(Specification[Replicas]):
         self.write_isr(s, leader, mine.isr | {replica})
 
     def write_isr(self, s: Replicas, leader: BrokerId, isr: frozenset[BrokerId]) -> None:
-        """The true leader writes its ISR to ZooKeeper, under the same epoch; nobody is sent anything."""
+        """The true leader writes its ISR to ZooKeeper, under the same epoch; no request is sent."""
         s.partition_state = s.partition_state._replace(isr=isr)
         s.replica[leader] = s.replica[leader]._replace(isr=isr)
 
@@ -264,7 +264,7 @@ class Replication(Specification[Replicas]):
             log = s.log[leader]
             s.committed |= {Committed(offset, log.records[offset]) for offset in range(log.high_watermark)}
 
-    # Whoever follows.
+    # A broker that follows.
 
     def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
         """To where a follower truncates its log before it fetches from a leader."""
@@ -392,7 +392,7 @@ class Replication(Specification[Replicas]):
 
     @sometimes(when=several_brokers)
     def an_isr_shrinks_and_grows_back(self, before: Replicas, step: Step, after: Replicas) -> bool:
-        """The ISR in ZooKeeper grows; everybody was in it at first, so it has shrunk before."""
+        """The ISR in ZooKeeper grows; every broker was in it at first, so it has shrunk before."""
         return before.partition_state.isr < after.partition_state.isr
 
     @sometimes(when=several_epochs)
@@ -448,7 +448,7 @@ class Kip101(TruncateToHighWatermark, truncation="kip-101"):
 class Kip279(Kip101, truncation="kip-279"):
     """2.0: the answer names the epoch that it is about, and a follower asks until both have that. [KIP-279]
 
-    Whoever is asked answers, even if leader and follower go by different leader epochs. T4, T5.
+    A broker that is asked answers, even if leader and follower go by different leader epochs. T4, T5.
     """
 
     def truncation_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> Offset:
@@ -524,7 +524,7 @@ class Kip320(Kip279, truncation="kip-320"):
     )
     fence_join: bool = switch(True, "What lets a replica into the ISR is a fetch under the leader's own epoch.")
     join_at_epoch_start: bool = switch(
-        True, "Nobody joins the ISR before the leader's high watermark has come to its epoch (KAFKA-7128)."
+        True, "No follower joins the ISR before the leader's high watermark has come to its epoch (KAFKA-7128)."
     )
     truncate_every_epoch: bool = switch(
         True, "A follower truncates at each new epoch, not only at another leader (KAFKA-7164)."

@@ -123,7 +123,8 @@ def test_each_has_what_it_was_given() -> None:
     """Variables, actions and properties of both stand side by side."""
     system = Migrations()
     assert [name for name in system.variables if name.startswith("old.")] == [
-        f"old.{name}" for name in ("nodes", "sessions", "data_watches", "child_watches", "events", "zxid", "away")
+        f"old.{name}"
+        for name in ("nodes", "sessions", "data_watches", "child_watches", "events", "zxid", "away", "created")
     ]
     assert "new.created" in system.variables
     assert {"old.expire", "new.expire"} <= {each.name for each in system.actions}
