@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
+from spec.ending import Ending
 from spec.streams import Unwritable, printing_to_stderr, take_over, tell
 
 if TYPE_CHECKING:
@@ -550,9 +551,23 @@ def conform(
 
 
 def main() -> NoReturn:
+    """The command as a process of its own, which ends as soon as it has answered."""
+    ending = Ending()
+    try:
+        run_command()
+    except SystemExit as answered:
+        if answered.code is None or isinstance(answered.code, int):
+            ending.code = answered.code or 0
+        raise
+
+
+def run_command() -> NoReturn:
     """Run the command; a person's mistake is one line on stderr and an exit code, never a traceback.
 
     Where the result is to be JSON, so is what stands in its place.
+
+    Raises:
+        SystemExit: with the exit code.
     """
     from spec.failures import FAULT, failure_of
 

@@ -203,7 +203,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def asked(*arguments: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["kafkaspec", *arguments])
         with pytest.raises(SystemExit) as left:
-            cli.main()
+            cli.run_command()
         assert isinstance(left.value.code, int)
         return Answer(left.value.code, *capsys.readouterr())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from spec.checking import Statistics, check
+from spec.checking import Statistics, check, first_tier
 from spec.checking.auto import AutoEngine
 from spec.checking.local import LocalEngine, compiling
 from spec.systems.replication import Replication
@@ -51,6 +52,22 @@ def figures_of(specification: Any, engine: Any, **asked: Any) -> dict[str, Any]:
     for action in found["actions"]:
         del action["new_states"]
     return found
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_what_is_loaded_is_not_looked_through_for_garbage(*, frozen: bool) -> None:
+    """It is old at once, without being looked at. What a program has frozen before stays so."""
+    before = gc.get_freeze_count()
+    gc.unfreeze()
+    if frozen:
+        gc.freeze()
+    with first_tier._nothing_collected():
+        loaded: list[object] = [[] for _ in range(100_000)]
+    assert any(each is loaded for each in gc.get_objects(generation=2)) is not frozen
+    assert gc.isenabled()
+    assert (gc.get_freeze_count() > 0) is frozen
+    if before and not frozen:
+        gc.freeze()
 
 
 def test_with_nothing_compiled_a_small_system_is_answered_all_the_same(tmp_path: Path) -> None:

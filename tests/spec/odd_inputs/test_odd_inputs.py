@@ -89,7 +89,7 @@ def answer_to(*words: str) -> Answer:
         patch.setattr(sys, "stdout", streams[0])
         patch.setattr(sys, "stderr", streams[1])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            cli.run_command()
     for stream in streams:
         stream.flush()
     out, err = (raw.getvalue().decode("utf-8", "replace") for raw in written)
