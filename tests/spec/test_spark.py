@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import signal
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset
@@ -32,6 +34,7 @@ from tests.spec.toys import (
     RaisingAction,
     RaisingProperty,
     Talking,
+    Waiting,
     Walkers,
     WrongStart,
 )
@@ -197,6 +200,27 @@ def test_what_a_worker_prints_is_printed_by_the_driver(by_jobs: Explore, capsys:
     """As if it had been evaluated there."""
     explored(by_jobs(), Talking(driver=os.getpid()))
     assert set(capsys.readouterr().out.splitlines()) == {"in a worker"}
+
+
+@pytest.mark.spark
+def test_an_evaluation_that_takes_long_in_a_worker_is_told_of_by_the_driver(by_jobs: Explore, tmp_path: Path) -> None:
+    """With its name, the state and the seconds, while it takes; and nothing of that is left."""
+    flag, run, told = tmp_path / "told", tmp_path / "run", list[str]()
+
+    def on_progress(statistics: Statistics) -> None:
+        if statistics.evaluating:
+            told.append(statistics.evaluating)
+            flag.touch()
+
+    toy = Waiting(driver=os.getpid(), flag=str(flag))
+    impatient = Timer(60, flag.touch)
+    impatient.start()
+    try:
+        check(toy, engine=by_jobs(run), on_progress=on_progress)
+    finally:
+        impatient.cancel()
+    assert re.fullmatch(r"\d+ s: wait\(\) in the state number = 2", told[0])
+    assert not [*run.glob("_evaluating*")]
 
 
 @pytest.mark.spark

@@ -36,6 +36,7 @@ from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
 from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
+from spec.checking.spark.long_evaluations import LongEvaluations
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import SparkCluster, SparkFailed, cores, require_java
 from spec.checking.spark.stages import Job
@@ -168,6 +169,7 @@ class _Search:
         self.newest: tuple[int, Words] | None = None
         """The states of the last level that was settled here."""
         self.checkpoint: Checkpoint = BEFORE_FIRST
+        self.long_evaluations = LongEvaluations(directory.path)
         self.began = time.perf_counter()
         self.jobs = 0
 
@@ -291,7 +293,10 @@ class _Search:
     # What Spark is asked for.
 
     def run_job(self, job: Callable[[SparkSession], T]) -> T:
-        return self.cluster.run(job, lambda: self.on_progress(self.under_way()))
+        try:
+            return self.cluster.run(job, lambda: self.on_progress(self.under_way()))
+        finally:
+            self.long_evaluations.forget()
 
     def job(self, level: int, decided: frozenset[int]) -> Job:
         asked = time.perf_counter()
@@ -326,8 +331,9 @@ class _Search:
     # What was found.
 
     def under_way(self) -> Statistics:
-        """Statistics of the last level that is complete, while the next one is made."""
-        return self.checkpoint.statistics._replace(seconds=time.perf_counter() - self.began)
+        """Statistics of the last level that is complete, while a job makes the next one."""
+        seconds, long = time.perf_counter() - self.began, self.long_evaluations.now()
+        return self.checkpoint.statistics._replace(seconds=seconds, evaluating=long)
 
     def report(self, why: str) -> Exploration:
         found = with_paths(self.model, self.checkpoint.discoveries, self.predecessors, self.work.symmetry)

@@ -31,6 +31,7 @@ from spec.checking.rundir import RunDirectory
 from spec.checking.source import unpickled
 from spec.checking.spark.allotment import CODE, WORK, MemoryQuota
 from spec.checking.spark.exchange import ByBucket
+from spec.checking.spark.long_evaluations import announced
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import cores
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
@@ -133,7 +134,8 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
         model = Model(unpickled(job.specification))
         worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
     try:
-        yield worker
+        with announced(worker.work.model, job.directory.path):
+            yield worker
     except BaseException:
         _worker = None
         raise
