@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from spec.checking import check, simulate
 from spec.checking.local import LocalEngine
 from spec.checking.local.shape import UNROLLED
+from spec.checking.spark.visited_buckets import load
 from tests.spec.checking.local.test_engine import Chain
 
 LINKS = {UNROLLED + 1: 32 * UNROLLED + 1, 3: 70, 2: 40, 1: 20}
@@ -22,10 +23,11 @@ LINKS = {UNROLLED + 1: 32 * UNROLLED + 1, 3: 70, 2: 40, 1: 20}
 
 
 def compile_for(words: int) -> None:
-    """Do with states of so many words all that is compiled."""
+    """Do with states of so many words all that is compiled, and have what Spark's workers run beside that."""
     chain = Chain(links=LINKS[words])
     check(chain, engine=LocalEngine(2), keep_going=True, max_depth=8)
     simulate(chain, runs=10, seed=1)
+    load(words)
 
 
 def compile_tests() -> None:
