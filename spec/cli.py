@@ -571,9 +571,11 @@ def run_command() -> NoReturn:
     """
     from spec.failures import FAULT, failure_of
 
-    take_over()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        take_over()
         sys.exit(kafkaspec.main(prog_name="kafkaspec", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
         click.echo(asked.format_message(), err=True)

@@ -76,7 +76,7 @@ def test_the_wheel_holds_the_packages(wheel: Path) -> None:
         information = metadata.removesuffix("METADATA")
         entry_points = archive.read(f"{information}entry_points.txt").decode()
     assert {name for name in held if not name.startswith(information)} == files
-    assert "kafkaspec = spec.cli:main" in entry_points
+    assert "kafkaspec = spec.command:main" in entry_points
     assert f"{information}licenses/LICENSE" in held
 
 
