@@ -174,7 +174,7 @@ def edge_class(before: ClusterAtWork, step: Step, after: ClusterAtWork) -> EdgeC
     if known is not None:
         return known
     session = step.parameters.get("session")
-    broker = step.parameters.get("broker", None if session is None else session.broker)
+    broker = step.parameters.get("broker", None if session is None else session.client)
     others = tuple(value for name, value in sorted(step.parameters.items()) if name not in ("broker", "session"))
     if broker is None:
         return EdgeClass(step.action, others)

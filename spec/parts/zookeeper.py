@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 from math import factorial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from spec.language import (
     Domain,
@@ -45,7 +45,7 @@ from statemachines.znode import Node, SessionId, ZkPath, Zxid, parent_of
 from statemachines.zookeeper import FIRES, Event, EventType, WatchTable
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
 
-__all__ = ["Ensemble", "Znodes", "ZooKeeperPart"]
+__all__ = ["Ensemble", "Session", "Znodes", "ZooKeeperPart"]
 
 DataPath = Annotated[ZkPath, "a path whose data are watched"]
 """A path at which clients watch whether there is a node, and its data."""
@@ -61,6 +61,16 @@ EphemeralPath = Annotated[ZkPath, "a path whose node a session may own"]
 
 CountedPath = Annotated[ZkPath, "a path whose nodes are counted"]
 """A path at which each node is told from the one before."""
+
+
+class Session(NamedTuple):
+    """A session of a client, with a number, which is used again when nothing refers to the session any more."""
+
+    client: Any
+    number: int
+
+    def __str__(self) -> str:
+        return f"session-{self.client}.{self.number}"
 
 
 @dataclass(frozen=True)
@@ -126,7 +136,7 @@ class ZooKeeperPart(Part[Ensemble]):
     """ZooKeeper's servers, for as many clients as there are sessions.
 
     Args:
-        sessions: every session that there may be.
+        sessions: every session that there may be: each a `Session`, or whatever else the system makes of its clients.
         znodes: every znode that there may be, and how large it is.
         inbox: how many events can be on their way to a client.
         told: what watches can tell.
@@ -195,6 +205,10 @@ class ZooKeeperPart(Part[Ensemble]):
             children = (frozenset(),) if childless else left_out()
         return self.domain_of(Node, data=its.data, version=its.version, owner=owner, children=children, czxid=czxid)
 
+    def sessions_of(self, client: Any) -> Domain[Session]:
+        """Every `Session` that a client may have."""
+        return part_of(self.sessions, *(each for each in self.sessions if each.client == client))
+
     def ephemerals_of(self, session: SessionId) -> Domain[ZkPath]:
         """Every node that a session may own."""
         return part_of(self.paths, *(path for path in self.paths if self.owns(session, path)))
@@ -237,6 +251,13 @@ class ZooKeeperPart(Part[Ensemble]):
         if session in s.sessions or not self.outliving:
             return session in s.sessions
         return any(path in s.nodes and s.nodes[path].owner == session for path in self.ephemerals_of(session))
+
+    def free_session(self, s: Ensemble, client: Any, left: Session | None = None) -> Session:
+        """The `Session` that a client opens next: its first that the servers do not refer to, and is not `left`."""
+        own = [each for each in self.sessions if each.client == client and each != left]
+        free: list[Session] = [each for each in own if not self.refers_to(s, each)]
+        require(free)
+        return free[0]
 
     def loses_connection(self, s: Ensemble, session: SessionId) -> None:
         """A client has lost its connection; where that is no state of its own, it is back at once."""

@@ -31,6 +31,7 @@ from spec.language import (
     variable,
     view,
 )
+from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import Znodes, ZooKeeperPart
 from spec.releases import RELEASES
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested
@@ -45,7 +46,6 @@ from statemachines.controller import (
     Election,
     LiveBroker,
     Threads,
-    accepts,
     design_of,
     failover_of,
     listening,
@@ -75,14 +75,7 @@ class ClusterAtWork(Cluster):
         "The brokers that are controller in another session than that in which they were elected: a history.",
         of=lambda self: subset_of(self.domain_of(BrokerId) if self.design.threads is not Threads.barrier else ()),
     )
-    requests: frozenset[ControllerEpoch] = variable(
-        "The controller epochs of the requests that are on their way to a broker, in no order.",
-        of=lambda self: subset_of(self.domain_of(ControllerEpoch) if self.receives else ()),
-    )
-    known_epoch: ControllerEpoch = variable(
-        "The highest controller epoch that this broker has seen. [ReplicaManager.controllerEpoch]",
-        of=lambda self: integers(0, self.elections if self.receives else 0),
-    )
+    receiver: Receiver
 
 
 class ControllerLife(ControllerElection[ClusterAtWork]):
@@ -187,6 +180,11 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             together={CONTROLLER: CONTROLLER_EPOCH} if self.design.epoch_update is Election.multi else {},
         )
 
+    @part
+    def receiver(self) -> ReceiverPart:
+        """One broker gets the requests of all controllers."""
+        return ReceiverPart(epochs=self.domain_of(ControllerEpoch), exists=self.receives)
+
     # A broker's process and its session.
 
     def connected(self, s: ClusterAtWork, broker: BrokerId) -> bool:
@@ -204,7 +202,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         its = self.controller(s, broker)
         require(not any(its.of_thread(check, me).about_to(check) for check in CHECKS))  # fails, and then
         bound(len(me.queue) + len(me.posted) + len(NEW_SESSION) <= self.waiting)
-        s.controllers[broker] = its.renew(me, self.free_session(s, broker))
+        s.controllers[broker] = its.renew(me, self.zk.free_session(s.zk, broker, left=me.registration))
         if me.active or me.listens:
             s.held_over |= {broker}
 
@@ -292,8 +290,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             require(s.controllers[broker].session in s.zk.sessions)
         answer = super().ask(s, broker, do)
         after = answer.controller
-        if answer.sends and self.receives:
-            s.requests |= {after.epoch}
+        if answer.sends:
+            self.receiver.send(s.receiver, after.epoch)
         if do is Do.CreateController or not (after.active or after.listens):
             s.held_over -= {broker}
         return answer
@@ -341,19 +339,6 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         say(answer.said)
         s.controllers[broker] = answer.controller
 
-    # A broker that gets requests.
-
-    @action(when=lambda self: self.receives)
-    def deliver_request(self, s: ClusterAtWork, epoch: ControllerEpoch) -> None:
-        """A broker gets a controller's request, and refuses it if it knows of a newer controller."""
-        require(epoch in s.requests)
-        s.requests -= {epoch}
-        if accepts(s.known_epoch, epoch):
-            say("accepted")
-            s.known_epoch = epoch
-        else:
-            say("STALE_CONTROLLER_EPOCH")
-
     # Properties of ZooKeeper that are about its clients.
 
     @transition_invariant
@@ -377,7 +362,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     def quiet(self, s: ClusterAtWork) -> bool:
         """Nothing is under way: no step, no event, no request, no session whose broker is not there or not told."""
-        if s.requests or s.zk.away:
+        if s.receiver.requests or s.zk.away:
             return False
         at_rest = (
             me.doing == STOPPED or (me.at_rest and me.session in s.zk.sessions and not s.zk.events[me.session])
@@ -396,11 +381,6 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         if not self.quiet(s):
             return True
         return all(me.active == (broker == s.named) for broker, me in s.controllers.items())
-
-    @transition_invariant(when=lambda self: self.receives)
-    def broker_sees_monotone(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
-        """C6: the controller epoch that a broker knows never decreases."""
-        return before.known_epoch <= after.known_epoch
 
     @transition_invariant
     def state_writer_monotone(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
@@ -520,7 +500,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     @sometimes(when=lambda self: is_contested(self) and self.receives)
     def a_stale_request_is_refused(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
         """A broker gets a request of an old controller after one of a newer one."""
-        return step.action == "deliver_request" and step.parameters["epoch"] < before.known_epoch
+        return step.action == "receiver.deliver_request" and step.parameters["epoch"] < before.receiver.known_epoch
 
     def handles(self, step: Step, after: ClusterAtWork, event: ControllerEvent) -> bool:
         """Whether a broker turns to what this event leads to."""
@@ -602,14 +582,3 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         if not me.active or me.cached is None or me.cached == version:
             return ""
         return f"broker {broker} knows the partition's state at version {me.cached}; in ZooKeeper it is at {version}"
-
-    @view
-    def under_way(self, s: ClusterAtWork) -> str:
-        """The controllers' requests that have not reached the broker that gets them."""
-        epochs = " and ".join(map(str, s.requests))
-        return f"requests under epoch {epochs} are on their way to a broker" if epochs else ""
-
-    @view
-    def fence(self, s: ClusterAtWork) -> str:
-        """Which requests that broker refuses."""
-        return f"the broker that gets requests refuses those below epoch {s.known_epoch}" if s.known_epoch else ""

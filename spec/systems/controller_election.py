@@ -27,7 +27,6 @@ from spec.language import (
     invariant,
     optional,
     part,
-    part_of,
     require,
     say,
     sometimes,
@@ -36,7 +35,7 @@ from spec.language import (
     variable,
     view,
 )
-from spec.parts.zookeeper import Ensemble, Znodes, ZooKeeperPart
+from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
 from spec.releases import RELEASES
 from statemachines.agenda import IDLE, Agenda, Do
 from statemachines.controller import (
@@ -63,16 +62,6 @@ from statemachines.zookeeper import EventType
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
 
 
-class Session(NamedTuple):
-    """A ZooKeeper session: whose it is, and a number, which is used again when nothing refers to it any more."""
-
-    broker: BrokerId
-    number: int
-
-    def __str__(self) -> str:
-        return f"session-{self.broker}.{self.number}"
-
-
 class Failover(NamedTuple):
     """A failover that went through: the broker that became controller, and the epoch it ran under."""
 
@@ -86,9 +75,7 @@ class Cluster(State):
     zk: Ensemble
     controllers: Total[BrokerId, Controller] = variable(
         "What the KafkaController of each broker knows, and the request that it makes next.",
-        of=lambda self, broker: self.domain_of(
-            Controller, session=optional(part_of(self.domain_of(SessionId), *self.sessions_of(broker)))
-        ),
+        of=lambda self, broker: self.domain_of(Controller, session=optional(self.zk.sessions_of(broker))),
     )
     failovers: tuple[Failover, ...] = variable(
         "The failovers that went through, oldest first: a history, which no broker has."
@@ -178,7 +165,7 @@ class ControllerElection(Specification[C]):
     def sizes(self) -> Mapping[Any, Size]:
         """Epochs as far as there are elections; of what a controller knows, the election's part."""
         brokers, epochs = interchangeable("broker", range(self.brokers)), integers(0, self.elections)
-        sessions = every(Session, broker=brokers, number=range(self.sessions_per_broker))
+        sessions = every(Session, client=brokers, number=range(self.sessions_per_broker))
         return {
             BrokerId: brokers,
             SessionId: sessions,
@@ -193,10 +180,6 @@ class ControllerElection(Specification[C]):
             **{getattr(Controller, name): (getattr(Controller(), name),) for name in unused(self.design)},
         }
 
-    def sessions_of(self, broker: BrokerId) -> list[Session]:
-        """The sessions that a broker may have."""
-        return [Session(broker, number) for number in range(self.sessions_per_broker)]
-
     @property
     def broker_ids(self) -> Znodes:
         """What the brokers' own nodes stand below. Which of them are there, no rule reads."""
@@ -206,7 +189,7 @@ class ControllerElection(Specification[C]):
     def own_nodes(self) -> Znodes:
         """The brokers' own nodes."""
         paths = every(registration, broker=self.domain_of(BrokerId))
-        return Znodes(paths, owned=lambda session, path: path == registration(session.broker))
+        return Znodes(paths, owned=lambda session, path: path == registration(session.client))
 
     @property
     def znodes(self) -> Collection[Znodes]:
@@ -256,19 +239,13 @@ class ControllerElection(Specification[C]):
         require(s.controllers[broker].about_to(Do.Start))
         s.controllers[broker] = self.controller(s, broker).start()
 
-    def free_session(self, s: C, broker: BrokerId) -> Session:
-        """The session that a broker opens next: the first to which neither the servers nor the broker refer."""
-        left = s.controllers[broker].registration
-        free = [each for each in self.sessions_of(broker) if each != left and not self.zk.refers_to(s.zk, each)]
-        require(free)
-        return free[0]
-
     @action
     def connect(self, s: C, broker: BrokerId) -> None:
         """A broker opens a ZooKeeper session."""
         me = s.controllers[broker]
         require(me.about_to(Do.Connect))
-        s.controllers[broker] = self.controller(s, broker).connect(me, self.free_session(s, broker))
+        session = self.zk.free_session(s.zk, broker, left=me.registration)
+        s.controllers[broker] = self.controller(s, broker).connect(me, session)
 
     @action
     def learn_of_expiry(self, s: C, broker: BrokerId) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from election.ids import ControllerEpoch
 from spec import checking
 from spec.checking import Result
-from spec.language import Specification, require
+from spec.language import Specification, part
+from spec.parts.receiver import Receiver, ReceiverPart
 from spec.releases import RELEASES
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import CONTROLLER, IDLE, Controller, Design, Do
@@ -188,7 +190,7 @@ def test_without_fencing_the_new_controllers_cache_is_out_of_date() -> None:
     first, second = brokers(result, "register_controller")
     assert first != second
     assert brokers(result, "update_leader_and_isr") == [first]
-    assert steps(result)[-2:] == ["deliver_request(epoch=2)", "deliver_request(epoch=1)"]
+    assert steps(result)[-2:] == ["receiver.deliver_request(epoch=2)", "receiver.deliver_request(epoch=1)"]
     assert said(result, 2) == ["accepted", "STALE_CONTROLLER_EPOCH"]
 
 
@@ -455,13 +457,19 @@ class CachesTooEarly(ControllerLife):
 # A broker that gets requests, and servers that are wrong in one point each.
 
 
+class Credulous(ReceiverPart):
+    """It takes any request."""
+
+    def takes(self, s: Receiver, epoch: int) -> bool:
+        return True
+
+
 class TakesAnyRequest(ControllerLife):
     """A broker does not ask which controller a request is from."""
 
-    def deliver_request(self, s: ClusterAtWork, epoch: int) -> None:
-        require(epoch in s.requests)
-        s.requests -= {epoch}
-        s.known_epoch = epoch
+    @part
+    def receiver(self) -> ReceiverPart:
+        return Credulous(epochs=self.domain_of(ControllerEpoch))
 
 
 class EphemeralsOutlive(ControllerLife):
@@ -557,7 +565,7 @@ MUTANTS: list[tuple[Specification, str, int]] = [
     (KeepsWhatWasDone(**ALONE), "zk.multi_atomic", 11),
     (AnswersOvertake(**ALONE), "watch_before_data", 8),
     (NeverResigns(**{**TOGETHER, "elect_if_none": False}), "active_has_node", 15),
-    (TakesAnyRequest(**TOGETHER), "broker_sees_monotone", 21),
+    (TakesAnyRequest(**TOGETHER), "receiver.broker_sees_monotone", 21),
     (TakesOverAnyState(**TOGETHER, fence_zk=False), "state_writer_monotone", 24),
     (CachesNothingOfItsOwn(**ALONE), "cache_fresh", 16),
     (CachesTooEarly(**ALONE), "cache_not_ahead", 11),

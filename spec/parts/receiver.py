@@ -1,0 +1,80 @@
+"""A broker that gets controllers' requests, as a part: it knows the highest controller epoch, and refuses older ones.
+
+A request is as much as its epoch, and requests may overtake each other. A system says when one is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from election.ids import ControllerEpoch
+from spec.language import Domain, Part, Size, State, Step, action, require, say, transition_invariant, variable, view
+from statemachines.controller import accepts
+
+__all__ = ["Receiver", "ReceiverPart"]
+
+
+class Receiver(State):
+    """What such a broker knows, and what is on its way to it."""
+
+    requests: frozenset[ControllerEpoch] = variable(
+        "The controller epochs of the requests that are on their way to the broker, in no order."
+    )
+    known_epoch: ControllerEpoch = variable(
+        "The highest controller epoch that the broker has seen. [ReplicaManager.controllerEpoch]"
+    )
+
+
+@dataclass(frozen=True)
+class ReceiverPart(Part[Receiver]):
+    """A broker to which any controller sends its requests.
+
+    Args:
+        epochs: every controller epoch that there may be.
+        exists: there is such a broker; if not, what is sent is gone.
+    """
+
+    epochs: Domain[ControllerEpoch]
+    exists: bool = True
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """Where there is no such broker, no epoch but the first."""
+        return {ControllerEpoch: self.epochs if self.exists else (0,)}
+
+    def send(self, s: Receiver, epoch: ControllerEpoch) -> None:
+        """A controller sends a request under this epoch."""
+        if self.exists:
+            s.requests |= {epoch}
+
+    def takes(self, s: Receiver, epoch: ControllerEpoch) -> bool:
+        """Whether the broker takes a request of this epoch."""
+        return accepts(s.known_epoch, epoch)
+
+    @action(when=lambda self: self.exists)
+    def deliver_request(self, s: Receiver, epoch: ControllerEpoch) -> None:
+        """A broker gets a controller's request, and refuses it if it knows of a newer controller."""
+        require(epoch in s.requests)
+        s.requests -= {epoch}
+        if self.takes(s, epoch):
+            say("accepted")
+            s.known_epoch = epoch
+        else:
+            say("STALE_CONTROLLER_EPOCH")
+
+    @transition_invariant(when=lambda self: self.exists)
+    def broker_sees_monotone(self, before: Receiver, step: Step, after: Receiver) -> bool:
+        """C6: the controller epoch that a broker knows never decreases."""
+        return before.known_epoch <= after.known_epoch
+
+    @view
+    def under_way(self, s: Receiver) -> str:
+        """The controllers' requests that have not reached the broker that gets them."""
+        epochs = " and ".join(map(str, s.requests))
+        return f"requests under epoch {epochs} are on their way to a broker" if epochs else ""
+
+    @view
+    def fence(self, s: Receiver) -> str:
+        """Which requests that broker refuses."""
+        return f"the broker that gets requests refuses those below epoch {s.known_epoch}" if s.known_epoch else ""

@@ -1,0 +1,57 @@
+"""A broker that gets controllers' requests, as a part: alone, with a world that sends whatever it likes."""
+
+from __future__ import annotations
+
+from spec.checking import check
+from spec.language import Specification, State, action, bound, constant, integers, invariant, part
+from spec.parts.receiver import Receiver, ReceiverPart
+
+
+class World(State):
+    """One such broker."""
+
+    receiver: Receiver
+
+
+class Sending(Specification[World]):
+    """Controllers of three epochs send requests."""
+
+    exists: bool = constant(True, "There is a broker that gets them.")
+
+    @part
+    def receiver(self) -> ReceiverPart:
+        """It gets all of them."""
+        return ReceiverPart(epochs=integers(0, 3), exists=self.exists)
+
+    @action(epoch=range(1, 4))
+    def send(self, s: World, epoch: int) -> None:
+        """A controller sends a request."""
+        bound(not s.receiver.requests)
+        self.receiver.send(s.receiver, epoch)
+
+    @invariant
+    def epoch_unknown(self, s: World) -> bool:
+        """The broker has not heard of the newest controller."""
+        return s.receiver.known_epoch < 3
+
+
+def test_it_refuses_what_is_older_than_what_it_knows() -> None:
+    """And tells so; what it has taken once it takes again."""
+    result = check(Sending(), engine="reference", keep_going=True)
+    assert {each.name: each.verdict for each in result.properties} == {
+        "type_ok": "holds",
+        "epoch_unknown": "violated",
+        "receiver.broker_sees_monotone": "holds",
+    }
+    assert result.distinct_states == 4 * 4  # an epoch known, and none or one of three on its way
+    assert result.counterexample is not None
+    assert result.counterexample.steps[-1].said == ("accepted",)
+    assert result.counterexample.steps[-1].views == ("the broker that gets requests refuses those below epoch 3",)
+
+
+def test_where_there_is_none_nothing_is_sent() -> None:
+    """No request is on its way, and none arrives."""
+    system = Sending(exists=False)
+    assert [each.name for each in system.actions] == ["send"]
+    result = check(system, engine="reference", properties=["epoch_unknown"])
+    assert (result.verdict, result.distinct_states) == ("holds", 1)
