@@ -21,7 +21,7 @@ from typing import Any, Final
 from spec.checking.abstraction import Abstraction, Edge, edges
 from spec.checking.check import silent
 from spec.checking.exploration import OnProgress
-from spec.language import State, Step
+from spec.language import Step
 from spec.releases import RELEASES, valuation
 from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda
@@ -133,7 +133,7 @@ def moves_with(
 def _place_of(threads: Threads) -> Abstraction:
     """What is seen of a state: where the thread is that takes the step."""
 
-    def place(s: State, step: Step) -> At | None:
+    def place(s: Any, step: Step) -> At | None:
         broker = step.parameters.get("broker")
         if broker is None or step.action == "crash" or step.parameters.get("reply") == "lost":
             return None

@@ -111,7 +111,7 @@ class Trace(Shown):
         yield ""
         where = f" for {self.failing}" if self.failing else ""
         if self.broken == DEADLOCK:
-            yield "  here no action is enabled; if it may end so, an action that only has a guard says it"
+            yield "  here no action is enabled; if it may end so, an action says it that has a guard and no effect"
         elif self.looked_at:
             yield f"  {self.broken} does not hold{where}, which looked at"
             for place, value in self.looked_at.items():

@@ -24,13 +24,17 @@ def show(value: Any) -> str:
         return value.name
     if value is ABSENT or value is LEFT_OUT:
         return "absent" if value is ABSENT else "?"
-    if hasattr(value, "_fields"):
+    if _is_record(value):
         return _record(value)
     if isinstance(value, frozenset):
         return "{" + ", ".join(map(show, value)) + "}"
     if isinstance(value, tuple) and type(value).__str__ is tuple.__str__:
         return "(" + ", ".join(map(show, value)) + ("," if len(value) == 1 else "") + ")"
     return printed(value)
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def _record(value: Any) -> str:
@@ -56,7 +60,7 @@ def jsonable(value: Any) -> Any:
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if hasattr(value, "_fields"):
+    if _is_record(value):
         return {name: jsonable(part) for name, part in zip(value._fields, value, strict=True) if part is not LEFT_OUT}
     if isinstance(value, Mapping):
         return {name_of_key(key): jsonable(part) for key, part in value.items() if part is not LEFT_OUT}

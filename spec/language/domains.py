@@ -782,7 +782,9 @@ def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
     if isinstance(values, range) and values.step == 1 and values:
         return integers(values.start, values.stop - 1)  # type: ignore[return-value]
     if isinstance(values, MappingDomain):
-        raise SpecificationError("a mapping is a variable by itself, no part of a domain: its keys may be pairs")
+        raise SpecificationError(
+            "a mapping is a variable by itself, no part of a domain: its keys may be pairs, `tuple_of(a, b)`"
+        )
     return EnumerationDomain(values)
 
 

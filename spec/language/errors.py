@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 LONGEST: Final = 300
 """Characters of a value, or of what an exception says, in a message; what is longer is cut."""
+ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+"""Where an object lies in memory, as its `repr` tells."""
 LONGEST_INTEGER: Final = 14_000
 """Bits of an integer that Python writes in decimal digits, of which it takes 4,300."""
 
 
 def shown(value: object) -> str:
-    """A value in a message: its `repr` on one line, of bounded length, whatever class it is of.
+    """A value in a message: its `repr` on one line, of bounded length, the same in every run.
 
-    >>> shown([1, "a"])
-    "[1, 'a']"
+    >>> shown([1, "a"]), shown(shown)
+    ("[1, 'a']", '<function shown>')
     """
     try:
-        return _on_one_line(repr(value))
+        return _on_one_line(ADDRESS.sub("", repr(value)))
     except Exception:  # its own, or of an integer that is too long for Python to write
         return f"some {type(value).__name__}"
 

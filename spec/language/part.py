@@ -24,15 +24,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from itertools import product
 from types import SimpleNamespace
-from typing import Any, ClassVar, Generic, NoReturn, Self, get_args, overload
+from typing import Any, ClassVar, Final, Generic, NoReturn, Self, get_args, get_origin, overload
 
 from typing_extensions import TypeVar
 
-from spec.language.domains import Domain, MappingDomain, SubsetDomain, as_domain, choices_of
+from spec.language.domains import (
+    Domain,
+    MappingDomain,
+    PossiblyDomain,
+    SequenceDomain,
+    SubsetDomain,
+    as_domain,
+    choices_of,
+)
 from spec.language.errors import SpecificationError, shown
-from spec.language.sizes import Size, Sizes, types_in
-from spec.language.state import State
-from spec.language.words import MARK, Declared, Each, Mark, OfState, Step, kind_of, require
+from spec.language.sizes import AtMost, Size, Sizes, name_of, types_in
+from spec.language.state import State, no_variable
+from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of, require
 
 S = TypeVar("S", bound=State, covariant=True, default=State)
 P = TypeVar("P")
@@ -51,6 +59,10 @@ class Instance:
         """What it does with, or says of, a state of the whole, or a step."""
         seen = within(self.part, given) if self.part else given
         return self.run(*seen, **self.parameters)
+
+    def on(self, *given: Any) -> Callable[[], Any]:
+        """The same as a function of nothing, for a state that stays the same object, as that of a window does."""
+        return partial(self.run, *within(self.part, given), **self.parameters)
 
     def named(self, part: str) -> Instance:
         """The same in a system that holds its part by this name."""
@@ -96,13 +108,19 @@ class View:
     instances: tuple[Instance, ...]
 
 
-class part(Generic[P]):  # noqa: N801 - it is a word
+class part(Declaration, Generic[P]):  # noqa: N801 - it is a word
     """A part that a system holds: a method without parameters that makes it, with the name that its states have.
 
     (A `cached_property` holds a lock until Python 3.12, and so could not be sent to Spark's workers.)
     """
 
+    kind = "part"
+
     def __init__(self, make: Callable[[Any], P]):
+        if not inspect.isfunction(make) or len(inspect.signature(make).parameters) != 1:
+            raise SpecificationError(
+                f"@part: it stands before a method that makes the part, def left(self), not {shown(make)}"
+            )
         self.make, self.name, self.__doc__ = make, make.__name__, make.__doc__
 
     @overload
@@ -121,38 +139,38 @@ class part(Generic[P]):  # noqa: N801 - it is a word
         return made
 
 
-class _Names(dict[str, Any]):
-    """The names of a class body, none of which stands for two things in it."""
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        kind, before = ("part" if isinstance(each, part) else kind_of(each) for each in (value, self.get(name)))
-        if kind and before:
-            raise SpecificationError(f"{kind} {name}: {'an' if before[0] in 'aio' else 'a'} {before} has that name")
-        super().__setitem__(name, value)
-
-
-class _Body(type):
-    """The class of parts, which sees a name that stands twice."""
-
-    @classmethod
-    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> _Names:
-        return _Names()
-
-
-class Part(Generic[S], metaclass=_Body):
+class Part(Generic[S], metaclass=Body):
     """Rules over some variables, to be subclassed; as a frozen dataclass if it is given something when it is made."""
 
     states: ClassVar[type[State]] = State
     """The class of its states: what is given to actions and properties as `s`."""
 
+    _is_whole: ClassVar[bool] = False
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name, value in vars(cls).items():
-            if (kind_of(value) or isinstance(value, part)) and hasattr(Part, name):
+            kind = kind_of(value)
+            if kind and hasattr(Part, name):
                 raise SpecificationError(f"{cls.__name__}.{name}: the name is taken by the language")
+            if isinstance(value, Declared):
+                raise SpecificationError(
+                    f"variable {cls.__name__}.{name}: it is declared in a class of states, "
+                    f"class {cls.__name__}s(State), which a specification names, Specification[{cls.__name__}s]"
+                )
+            if kind in OF_THE_WHOLE and not cls._is_whole:
+                raise SpecificationError(
+                    f"{kind} {cls.__name__}.{name}: it belongs into the specification; a part "
+                    "is given what it needs, as a frozen dataclass"
+                )
+            if name == "sizes" and (not inspect.isfunction(value) or len(inspect.signature(value).parameters) != 1):
+                raise SpecificationError(f"{cls.__name__}.sizes: a method that gives the size of each type")
         cls.states = _states_of(cls)
         for name, (function, mark) in cls._marked().items():
             _check_parameters(cls.__name__, name, function, mark, cls._where_marked(name).__annotations__)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise SpecificationError(
@@ -230,11 +248,18 @@ class Part(Generic[S], metaclass=_Body):
         return domains
 
     def _members(self, given: OfState) -> Domain[Any] | None:
-        """What may be in a set of the state, or a key of a mapping, if that is what a parameter ranges over."""
+        """What may be in a set or a tuple of the state, or a key of a mapping, if a parameter ranges over such.
+
+        Raises:
+            SpecificationError: there is no such variable.
+        """
         try:
-            found = given.given(self, _Members(self.variables))
+            found = given.given(self, _Members(self.states, self.variables))
+        except SpecificationError:
+            raise
         except Exception:
             return None
+        found = found.keys() if isinstance(found, _MembersOfMapping) else found
         return found if isinstance(found, Domain) else None
 
     def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
@@ -254,7 +279,7 @@ class Part(Generic[S], metaclass=_Body):
 
         @wraps(method)
         def of_those(s: State, **parameters: Any) -> Any:
-            if all(parameters[each] in given(self, s) for each, given in there.items()):
+            if all(_is_in(parameters[each], given(self, s), each) for each, given in there.items()):
                 return method(s, **parameters)
             require(kind != "action")
             return {"invariant": True, "sometimes": False, "view": ""}[kind]
@@ -273,10 +298,14 @@ class Part(Generic[S], metaclass=_Body):
         for name, its_states in named.items():
             if name not in made:
                 raise SpecificationError(f"part {states}.{name}: nothing makes it, @part def {name}(self) in {cls}")
-            one = getattr(self, name)
+            try:
+                one = getattr(self, name)
+            except SpecificationError as wrong:
+                raise SpecificationError(f"part {cls}.{name}: {wrong}") from None
             if not isinstance(one, Part) or not issubclass(its_states, one.states):
+                has = f", whose states are {one.states.__name__}" if isinstance(one, Part) else ""
                 raise SpecificationError(
-                    f"part {cls}.{name}: it gives {shown(one)}, which is no part with states {its_states.__name__}"
+                    f"part {cls}.{name}: it gives {shown(one)}{has}; {states} has {name}: {its_states.__name__}"
                 )
             found[name] = one
         return found
@@ -290,13 +319,12 @@ class Part(Generic[S], metaclass=_Body):
                 found |= {f"{name}.{each}": of for each, of in self._variables_of(name).items()}
             elif member.when is None or member.when(self):
                 found[name] = member.doc, self._laid_out(name, member)
-        for name, function, _ in self._of_kind("variable"):
-            found[name] = inspect.getdoc(function) or "", self._domain_of(name)
         return found
 
     def _variables_of(self, name: str) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
+        one = self.parts[name]
         try:
-            return self.parts[name].variables
+            return one.variables
         except SpecificationError as wrong:
             raise SpecificationError(f"part {name}: {wrong}") from None
 
@@ -304,19 +332,19 @@ class Part(Generic[S], metaclass=_Body):
         """As its type has it, or what is said there of the whole or, key by key, of a mapping's values."""
         try:
             type_, of = types_in(self.states)[name], declared.of
+            if isinstance(type_, type) and issubclass(type_, State):
+                raise SpecificationError(
+                    f"{type_.__name__} is a class of states, of a part: {name}: {type_.__name__}"
+                )
             if of is None:
                 return self._sizes.layout(type_)
-            if len(inspect.signature(of).parameters) == 1:
-                domain = of(self)
-                return domain if isinstance(domain, MappingDomain) else as_domain(domain)
+            asked = len(inspect.signature(of).parameters)
+            if asked < 2:
+                given = of(self) if asked else of()
+                if isinstance(given, MappingDomain):
+                    return given
+                return self._sizes.narrowed(type_, given if isinstance(given, AtMost) else as_domain(given))
             return self._sizes.layout(type_, lambda key: of(self, key))
-        except SpecificationError as wrong:
-            raise SpecificationError(f"variable {name}: {wrong}") from None
-
-    def _domain_of(self, name: str) -> Domain[Any] | MappingDomain:
-        try:
-            domain = getattr(self, name)()
-            return domain if isinstance(domain, MappingDomain) else as_domain(domain)
         except SpecificationError as wrong:
             raise SpecificationError(f"variable {name}: {wrong}") from None
 
@@ -449,7 +477,6 @@ def sentence_of(function: Callable[..., Any]) -> str:
 
 
 _GIVEN = {
-    "variable": (("self",),),
     "assumption": (("self",),),
     "initial": (("self", "s"),),
     "action": (("self", "s"),),
@@ -460,19 +487,71 @@ _GIVEN = {
 }
 
 
+OF_THE_WHOLE: Final = ("constant", "switch", "switches", "assumption")
+"""What a specification has, and no part of one."""
+
+
 class _Members:
-    """A state in which a set or a mapping is the domain of what may be in it."""
+    """A state in which a set, a tuple or a mapping is the domain of what may be in it."""
 
-    def __init__(self, variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]]):
-        self._variables = variables
+    def __init__(
+        self,
+        states: type[State],
+        variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]],
+        part: str = "",
+    ):
+        self._states, self._variables, self._part = states, variables, part
 
-    def __getattr__(self, name: str) -> Domain[Any]:
-        match self._variables[name][1]:
-            case MappingDomain(keys=keys):
-                return keys
-            case SubsetDomain(elements=elements):
-                return elements
-        raise AttributeError(name)
+    def __getattr__(self, name: str) -> Any:
+        if f"{self._part}{name}" in self._variables:
+            return _members_of(self._variables[f"{self._part}{name}"][1])
+        member = self._states.members().get(name)
+        if isinstance(member, type):
+            return _Members(member, self._variables, f"{self._part}{name}.")
+        if member is None and hasattr(self._states, name):
+            raise AttributeError(name)
+        own = [it.removeprefix(self._part) for it in self._variables if it.startswith(self._part)]
+        raise SpecificationError(no_variable(name, own))
+
+
+class _MembersOfMapping:
+    """A mapping of a state in which what it holds is the domain of that."""
+
+    def __init__(self, mapping: MappingDomain):
+        self._mapping = mapping
+
+    def keys(self) -> Domain[Any]:
+        return self._mapping.keys
+
+    def values(self) -> Domain[Any]:
+        first, *others = map(_there, self._mapping.cells.values())
+        if any(other is not first for other in others):
+            raise AttributeError("values")
+        return first
+
+    def __getitem__(self, key: Any) -> Any:
+        return _members_of(_there(self._mapping.cells[key]))
+
+
+def _members_of(domain: Domain[Any] | MappingDomain) -> Any:
+    match domain:
+        case MappingDomain():
+            return _MembersOfMapping(domain)
+        case SubsetDomain(elements=elements) | SequenceDomain(elements=elements):
+            return elements
+    raise AttributeError(str(domain))
+
+
+def _there(cell: Domain[Any]) -> Domain[Any]:
+    """What a cell of a mapping holds if its key is there."""
+    return cell.domain if isinstance(cell, PossiblyDomain) else cell
+
+
+def _is_in(value: Any, held: Any, parameter: str) -> bool:
+    try:
+        return value in held
+    except TypeError:
+        raise SpecificationError(f"{parameter}= gives {shown(held)}, in which nothing can be") from None
 
 
 def _parameters_of(function: Callable[..., Any], kind: str) -> tuple[str, ...]:
@@ -496,10 +575,15 @@ def _type_of(function: Callable[..., Any], parameter: str) -> Any:
 def _states_of(cls: type[Part[Any]]) -> type[State]:
     """The class of states that a class names, `Specification[Leases]`, or its bases do."""
     for base in vars(cls).get("__orig_bases__", ()):
-        for given in get_args(base):
-            named = getattr(given, "__bound__", None) or given
+        of = get_origin(base)
+        for given in get_args(base) if isinstance(of, type) and issubclass(of, Part) else ():
+            named = getattr(given, "__bound__", None) if hasattr(given, "__bound__") else given
             if isinstance(named, type) and issubclass(named, State):
                 return named
+            if named is not None and named is not Any:
+                raise SpecificationError(
+                    f"class {cls.__name__}({of.__name__}[{name_of(named)}]): it is no class of states"
+                )
     return cls.states
 
 

@@ -31,6 +31,7 @@ from spec.language.domains import (
 from spec.language.errors import SpecificationError, shown
 from spec.language.listing import LISTED
 from spec.language.symmetry import either
+from spec.language.words import Declared
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -59,6 +60,14 @@ Size = Domain[Any] | Iterable[Any] | AtMost
 """How large a type is, or a place: a domain, what can be made one, or the greatest length of a tuple."""
 
 UNIONS: Final = (Union, types.UnionType)
+IN_PLACE: Final = {
+    list: "tuple[X, ...]",
+    set: "frozenset[X]",
+    dict: "Total[K, V], in which every key is always there, or Partial[K, V]",
+    Mapping: "Total[K, V], in which every key is always there, or Partial[K, V]",
+    MutableMapping: "Total[K, V], in which every key is always there, or Partial[K, V]",
+}
+"""Types of a value that cannot be in a state, and what is written instead."""
 
 
 class Sizes:
@@ -70,6 +79,15 @@ class Sizes:
     """
 
     def __init__(self, given: Mapping[Any, Size]):
+        if not isinstance(given, Mapping):
+            raise SpecificationError(f"{shown(given)} is no mapping of types to their sizes")
+        for each in given:
+            if isinstance(each, str):
+                raise SpecificationError(f"{each!r} is no type, but the name of one: without quotes")
+            if isinstance(each, Declared):
+                raise SpecificationError(
+                    f"the variable {each.doc!r} is no type: variable(..., of=...) narrows a single variable"
+                )
         self._given = dict(given)
         self._found: dict[Any, Domain[Any]] = {}
 
@@ -94,12 +112,28 @@ class Sizes:
         """
         kind = get_origin(type_)
         if kind not in (Total, Partial):
+            if of_key is not None:
+                raise SpecificationError(f"of= asks for a key, and {name_of(type_)} has none: lambda self: ...")
             return self.domain(type_)
         keys, values = get_args(type_)
         laid_out = mapping if kind is Total else partial_mapping
         if of_key is None:
             return laid_out(self.domain(keys), self.domain(values))
-        return laid_out(self.domain(keys), lambda key: self._narrowed(values, of_key(key)))
+        return laid_out(self.domain(keys), lambda key: self.narrowed(values, of_key(key)))
+
+    def narrowed(self, type_: Any, size: Size) -> Domain[Any]:
+        """A place of a type, of this size: it holds nothing that the type does not, as far as that can be seen.
+
+        Raises:
+            SpecificationError: it does, or it is no size.
+        """
+        domain = self._sized(type_, size)
+        if type_ in self._given and not isinstance(domain, LeftOutDomain) and domain.size <= LISTED:
+            whole = self.domain(type_)
+            for value in () if whole.sorts else domain:
+                if value not in whole:
+                    raise SpecificationError(f"{shown(value)} is not {whole}, which is all of {name_of(type_)}")
+        return domain
 
     def _domain(self, type_: Any) -> Domain[Any]:
         if type_ in self._given:
@@ -118,7 +152,9 @@ class Sizes:
         if kind is tuple and parts[-1:] != (...,):
             return tuple_of(*map(self.domain, parts))
         if kind in (Total, Partial):
-            raise SpecificationError("a mapping is a variable by itself, no part of a type: its keys may be pairs")
+            raise SpecificationError(
+                "a mapping is a variable by itself, no part of a type: its keys may be pairs, Total[tuple[A, B], C]"
+            )
         if type_ is bool:
             return booleans()
         if type_ is None or type_ is types.NoneType:
@@ -127,7 +163,7 @@ class Sizes:
             return one_of(*type_)
         if _is_record(type_):
             return self._record(type_, {})
-        raise SpecificationError(f"{name_of(type_)} has no size: sizes() says how many values a type has")
+        raise SpecificationError(_without_size(type_, kind))
 
     def _union(self, parts: tuple[Any, ...]) -> Domain[Any]:
         some = [self.domain(part) for part in parts if part is not types.NoneType]
@@ -147,9 +183,9 @@ class Sizes:
             with _in(f"{cls.__name__}.{name}"):
                 place = getattr(cls, name)
                 if name in narrowed:
-                    fields[name] = self._narrowed(hints[name], narrowed[name])
+                    fields[name] = self.narrowed(hints[name], narrowed[name])
                 elif place in self._given:
-                    fields[name] = self._narrowed(hints[name], self._given[place])
+                    fields[name] = self.narrowed(hints[name], self._given[place])
                 else:
                     fields[name] = self.domain(hints[name])
         return record(cls, **fields)
@@ -167,16 +203,6 @@ class Sizes:
                 f"at_most({size.length}) is the size of a tuple[X, ...], not of {name_of(type_)}"
             )
         return sequence_of(self.domain(get_args(plain)[0]), longest=size.length)
-
-    def _narrowed(self, type_: Any, size: Size) -> Domain[Any]:
-        """A place of a type, of this size: it holds nothing that the type does not, as far as that can be seen."""
-        domain = self._sized(type_, size)
-        if type_ in self._given and not isinstance(domain, LeftOutDomain) and domain.size <= LISTED:
-            whole = self.domain(type_)
-            for value in () if whole.sorts else domain:
-                if value not in whole:
-                    raise SpecificationError(f"{shown(value)} is not {whole}, which is all of {name_of(type_)}")
-        return domain
 
 
 # What stands in annotations.
@@ -205,7 +231,26 @@ def name_of(type_: Any) -> str:
     if get_origin(type_) is Annotated:
         plain, said, *_ = get_args(type_)
         return f"{name_of(plain)}, {said}"
-    return type_.__name__ if isinstance(type_, type) and not get_args(type_) else str(type_)
+    if isinstance(get_origin(type_), type) and get_args(type_):
+        return f"{get_origin(type_).__name__}[{', '.join(map(_shortly, get_args(type_)))}]"
+    return type_.__name__ if isinstance(type_, type) else shown(type_)
+
+
+def _shortly(type_: Any) -> str:
+    """A type within another: an alias by what it means."""
+    return "..." if type_ is ... else name_of(type_).rpartition(", ")[2]
+
+
+def _without_size(type_: Any, kind: Any) -> str:
+    """What to do about a type that has no size."""
+    if isinstance(type_, Domain):
+        return f"{type_}: it is a domain, no type; a type has a size by sizes(), a single variable a domain by of="
+    plain, name = type_ if kind is None else kind, name_of(type_)
+    if plain in IN_PLACE:
+        return f"{name} can be changed in place, and a value of the state must not: {IN_PLACE[plain]}"
+    if plain is tuple:
+        return f"{name} has no size: sizes() says how long it gets, at_most(...)"
+    return f"{name} has no size: sizes() says how many values a type has"
 
 
 def _is_record(type_: Any) -> bool:

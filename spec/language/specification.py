@@ -11,7 +11,6 @@ own: `Lease.of` takes them where it finds this variant.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, Self
@@ -38,6 +37,7 @@ class Specification(Part[S]):
     releases: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Each release in order, oldest first, with the constants that it had. The last one is the default."""
 
+    _is_whole = True
     _head: ClassVar[Mapping[str, Any]] = {}
     _fixed: ClassVar[Mapping[str, Any]] = {}
 
@@ -201,7 +201,6 @@ def _head_of(base: type) -> Mapping[str, Any]:
 
 _TO_SAY = {"name", "leaves_out", "deadlock", "releases", "sizes"}
 _TAKEN = {name for cls in (Part, Specification) for name in vars(cls) if not name.startswith("__")} | {"type_ok"}
-_TAKEN_BY_THE_STATE = {"_layout", "_own", "_row"}
 _PYTHONS_OWN = {"__annotations__", "__annotations_cache__"}
 
 
@@ -209,12 +208,10 @@ def _check_names(cls: type[Specification]) -> None:
     """What stands in a class has a name of its own, and cannot be changed in place."""
     for name, value in vars(cls).items():
         kind = kind_of(value)
-        if (name in _TAKEN and (kind or name not in _TO_SAY)) or (kind == "variable" and name in _TAKEN_BY_THE_STATE):
+        if name in _TAKEN and (kind or name not in _TO_SAY):
             raise SpecificationError(f"{kind} {cls.__name__}.{name}: the name is taken by the language".lstrip())
         if name == "releases" and not _is_by_release(value):
             raise SpecificationError(f"{cls.__name__}.releases: for each release a mapping of constants to values")
-        if name == "sizes" and not inspect.isfunction(value):
-            raise SpecificationError(f"{cls.__name__}.sizes: a method that gives the size of each type")
         if name == "__init__":
             raise SpecificationError(f"{cls.__name__}.__init__: a specification is made of its constants alone")
         if isinstance(value, list | dict | set) and name not in _TO_SAY | _PYTHONS_OWN:

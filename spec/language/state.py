@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, get_origin
 
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
 from spec.language.errors import OutOfDomain, SpecificationError, shown
 from spec.language.listing import counted, within
-from spec.language.sizes import types_in
-from spec.language.words import Declared
+from spec.language.sizes import name_of, types_in
+from spec.language.words import Body, Declared
 
 Values = tuple[Any, ...]
 """A state: the value of every cell, in the order of the layout."""
@@ -234,7 +234,7 @@ class CellRow:
             self.dirty.append(at)
 
 
-class State:
+class State(metaclass=Body):
     """The variables of a specification, as attributes of the `s` that actions and properties are given.
 
     To be subclassed: each variable is a line, `holder: ClientId | None = variable("Who has it.")`. What depends on
@@ -251,8 +251,13 @@ class State:
         for name, value in vars(cls).items():
             if isinstance(value, Declared) and name not in inspect.get_annotations(cls):
                 raise SpecificationError(f"variable {cls.__name__}.{name}: its type does not stand before it")
-            if isinstance(value, Declared) and hasattr(State, name):
+            if isinstance(value, Declared) and (hasattr(State, name) or name in inspect.get_annotations(State)):
                 raise SpecificationError(f"variable {cls.__name__}.{name}: the name is taken by the language")
+            if isinstance(value, Domain | MappingDomain):
+                raise SpecificationError(f"variable {cls.__name__}.{name}: {_declared(name)}")
+        for name, type_ in inspect.get_annotations(cls).items():
+            if not isinstance(vars(cls).get(name, Declared), Declared | type) and "ClassVar" not in str(type_):
+                raise SpecificationError(f"variable {cls.__name__}.{name}: {_declared(name)}")
 
     @classmethod
     def members(cls) -> dict[str, Declared | type[State]]:
@@ -267,6 +272,11 @@ class State:
                     found[name] = declared
                 elif isinstance(types.get(name), type) and issubclass(types[name], State):
                     found[name] = types[name]
+                elif name in types and get_origin(types[name]) is not ClassVar:
+                    raise SpecificationError(
+                        f"variable {base.__name__}.{name}: {_declared(name)}; or {name_of(types[name])} is to be a "
+                        "class of states, that of a part"
+                    )
         return found
 
     def __new__(cls, layout: Layout, row: CellRow | None = None, prefix: str = "") -> State:  # noqa: D102
@@ -290,8 +300,10 @@ class State:
                 self.__dict__[name] = states(layout, row, f"{prefix}{name}.")
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        raise SpecificationError(self._unknown(name))
+    if not TYPE_CHECKING:  # a type checker knows the names
+
+        def __getattr__(self, name: str) -> Any:
+            raise SpecificationError(self._unknown(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         variable = self._own.get(name)
@@ -307,7 +319,20 @@ class State:
     def _unknown(self, name: str) -> str:
         if name in self.__dict__:
             return f"{name} is a part, and is changed by its variables"
-        return f"there is no variable {name}; there are {', '.join(self._own)}"
+        return no_variable(name, self._own)
+
+
+def no_variable(name: str, known: Collection[str]) -> str:
+    """What is wrong with a variable that does not exist."""
+    if known:
+        return f"there is no variable {name}; there are {', '.join(known)}"
+    return (
+        f"there is no variable {name}, and no other: a specification names its class of states, Specification[States]"
+    )
+
+
+def _declared(name: str) -> str:
+    return f"it is declared {name}: Type = variable('What it means.')"
 
 
 class Window:
@@ -453,7 +478,12 @@ class _PartialMapping(_TotalMapping):
         return default if value is ABSENT else value
 
     def __getitem__(self, key: Any) -> Any:
-        value = self.get(key, ABSENT)
+        at, row = self._at.get(key), self._row
+        if at is None:
+            raise KeyError(key)
+        if row.looked_at is not None:
+            row.looked_at.add(at)
+        value = row.values[at]
         if value is ABSENT:
             raise KeyError(key)
         return value
@@ -470,4 +500,9 @@ class _PartialMapping(_TotalMapping):
         return sum(1 for _ in self)
 
     def __contains__(self, key: object) -> bool:
-        return self.get(key, ABSENT) is not ABSENT
+        at, row = self._at.get(key), self._row
+        if at is None:
+            return False
+        if row.looked_at is not None:
+            row.looked_at.add(at)
+        return row.values[at] is not ABSENT

@@ -18,13 +18,15 @@ from enum import Enum
 from typing import Annotated, Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from spec.language.errors import SpecificationError
-from spec.language.words import Constant, switch
+from spec.language.words import Constant, Declaration, switch
 
 R = TypeVar("R", bound=tuple[Any, ...])
 
 
-class Switches(Generic[R]):
+class Switches(Declaration, Generic[R]):
     """See `switches`."""
+
+    kind = "switches"
 
     def __init__(self, record: type[R], releases: Mapping[str, R], only: Collection[str] | None):
         hints = get_type_hints(record, include_extras=True)

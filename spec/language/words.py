@@ -180,6 +180,10 @@ class _Word:
             return given
         if callable(given) and not isinstance(given, type):
             if _takes(given, 1):
+                if _is_named(given, "s"):
+                    raise SpecificationError(
+                        f"@{self.kind}: {name}= is given the specification; of a state it is lambda self, s: ..."
+                    )
                 return cast("Range", given)
             if _takes(given, 2):
                 return OfState(given)
@@ -208,60 +212,62 @@ def _takes(given: Any, arguments: int) -> bool:
     return True
 
 
+def _is_named(given: Any, name: str) -> bool:
+    """Whether its one parameter has this name."""
+    try:
+        return list(inspect.signature(given).parameters) == [name]
+    except ValueError:  # it does not say what it takes
+        return False
+
+
+class Declaration:
+    """What has a name in the body of a class because a word gave it, and is no method."""
+
+    kind: str
+    """What it is."""
+
+
 @dataclass(frozen=True)
-class Declared:
+class Declared(Declaration):
     """A variable as it stands in a class of states: what it means, and where it is narrower than its type."""
 
+    kind = "variable"
     doc: str
     of: Callable[..., Any] | None
     when: Callable[[Any], object] | None
 
 
-class _Variable:
-    """`variable`: what declares a variable in a class of states, and a word before a method."""
+def variable(doc: str, *, of: Callable[..., Any] | None = None, when: Callable[[Any], object] | None = None) -> Any:
+    """What a class of states says of a variable, in a line.
 
-    def __init__(self, doc: str):
-        self.__doc__ = doc
-        self._word = _Word("variable", doc)
+        holder: ClientId | None = variable("Who has it.")
 
-    @overload
-    def __call__(self, function: F, /) -> F: ...
-
-    @overload
-    def __call__(self, /, *, when: Callable[[Any], object] | None = None) -> Callable[[F], F]: ...
-
-    @overload
-    def __call__(
-        self, doc: str, /, *, of: Callable[..., Any] | None = None, when: Callable[[Any], object] | None = None
-    ) -> Any: ...
-
-    def __call__(self, given: Any = None, /, *, of: Any = None, when: Any = None, **parameters: Any) -> Any:
-        if isinstance(given, Domain | MappingDomain):
-            raise SpecificationError(
-                f"variable({given}): it is declared in a class of states, `name: Type = variable(what it means)`"
-            )
-        if not isinstance(given, str):
-            marked = self._word(when=when, **parameters)
-            return marked if given is None else marked(given)
-        what = f"variable({shown(given)})"
-        if of is not None and not callable(of):
-            raise SpecificationError(f"{what}: of= is a function of the specification, lambda self: ...")
-        if when is not None and not _takes(when, 1):
-            raise SpecificationError(f"{what}: when= is a function of the specification, lambda self: ...")
-        return Declared(inspect.cleandoc(given), of, when)
-
-    def __repr__(self) -> str:
-        return "variable"
+    Args:
+        doc: what it stands for.
+        of: its domain, if that is not the one of its type: a function of the specification, `lambda self: range(3)`,
+            or of the specification and a key, `lambda self, key: ...`, of what a mapping holds there.
+        when: a function of the specification, whether the variable exists under its constants at all.
+    """
+    if isinstance(doc, Domain | MappingDomain):
+        raise SpecificationError(
+            f"variable({doc}): in its brackets stands what it means, name: Type = variable('What it means.'); "
+            "its domain is that of its type, or given by of="
+        )
+    what = f"variable({shown(doc)})"
+    if not isinstance(doc, str):
+        raise SpecificationError(
+            f"{what}: it is a line in a class of states, name: Type = variable('What it means.', of=lambda self: ...)"
+        )
+    if of is not None and not (callable(of) and any(_takes(of, arguments) for arguments in range(3))):
+        raise SpecificationError(
+            f"{what}: of= is a function of the specification, lambda self: ..., or also of a key, "
+            "lambda self, key: ..."
+        )
+    if when is not None and not _takes(when, 1):
+        raise SpecificationError(f"{what}: when= is a function of the specification, lambda self: ...")
+    return Declared(inspect.cleandoc(doc), of, when)
 
 
-variable = _Variable(
-    """A variable. In a class of states it is declared in a line, `holder: ClientId | None = variable("Who has it.")`:
-    its domain is that of its type, or what `of=` makes of the specification, and of the key where it is a mapping.
-    `when=` says whether it exists under these constants at all.
-
-    In a specification it is a method without parameters that gives its domain, or `mapping(...)`; its docstring says
-    what it stands for.""",
-)
 initial = _Word(
     "initial",
     """The initial state, `(self, s)`: it assigns the variables that do not start with the first value of their
@@ -272,7 +278,8 @@ action = _Word(
     """What may happen, `(self, s, **parameters)`: guard, then effect. For given parameters it must do the same
     in the same state; all choice is in the parameters, each of which takes every value of its type, or of a range,
     `@action(broker=BROKERS)`, or of what there is in the state, `@action(m=lambda self, s: s.messages)`. With `when=`
-    a function of the specification says whether it exists under these constants at all.""",
+    a function of the specification says whether it exists under these constants at all. Where the system may
+    end, and that is no deadlock, is said by an action that has a guard and no effect (TLA+'s `Terminating`).""",
 )
 invariant = _Word(
     "invariant",
@@ -301,7 +308,7 @@ assumption = _Word(
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Declaration):
     """A constant of a specification: its default, what it means, and which values it takes."""
 
     default: Any
@@ -312,7 +319,7 @@ class Constant:
     at_most: int | None
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> str:  # type: ignore[override]
         """Which of the two words declared it."""
         return "switch" if self.switch else "constant"
 
@@ -338,9 +345,28 @@ class Constant:
 
 
 def kind_of(value: object) -> str:
-    """What a value in the body of a class is: by its mark, or as a constant or switch; empty for anything else."""
+    """What a value in the body of a class is: by its mark, or as what is declared; empty for anything else."""
     mark = getattr(value, MARK, None)
-    return mark.kind if mark else value.kind if isinstance(value, Constant) else ""
+    return mark.kind if mark else value.kind if isinstance(value, Declaration) else ""
+
+
+class _Names(dict[str, Any]):
+    """The names of a class body, none of which stands for two things in it."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        kind, before = kind_of(value), kind_of(self.get(name))
+        if before:
+            article = "an" if before[0] in "aio" else "a"
+            raise SpecificationError(f"{kind} {name}: {article} {before} has that name".lstrip())
+        super().__setitem__(name, value)
+
+
+class Body(type):
+    """The class of classes in whose bodies words stand: a name that stands twice is refused."""
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> _Names:
+        return _Names()
 
 
 def plain(value: Any) -> Any:

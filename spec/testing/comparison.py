@@ -55,11 +55,10 @@ def against(
 
     It is that of `as_state_machine`, and after the beginning and each step `see` must give what is `expected`.
 
-        >>> from spec.language import Specification, action, integers, require, variable
-        >>> class Stock(Specification):
-        ...     @variable
-        ...     def boxes(self):
-        ...         return integers(0, 3)
+        >>> from spec.language import Specification, State, action, require, variable
+        >>> class Boxes(State):
+        ...     boxes: int = variable("How many there are.", of=lambda self: range(4))
+        >>> class Stock(Specification[Boxes]):
         ...     @action(boxes=(1, 2))
         ...     def put(self, s, boxes):
         ...         require(s.boxes + boxes <= 3)

@@ -153,11 +153,10 @@ def as_state_machine(specification: Given, *, bounds: bool = True) -> type[Speci
     Under pytest, `TestCounter = as_state_machine(Counter(top=3)).TestCase`. A failure prints a program, which
     runs below the lines that stand in the class's docstring:
 
-        >>> from spec.language import Specification, action, integers, invariant, variable
-        >>> class Counter(Specification):
-        ...     @variable
-        ...     def count(self):
-        ...         return integers(0, 9)
+        >>> from spec.language import Specification, State, action, invariant, variable
+        >>> class Counts(State):
+        ...     count: int = variable("How often.", of=lambda self: range(10))
+        >>> class Counter(Specification[Counts]):
         ...     @action(by=(1, 2))
         ...     def press(self, s, by):
         ...         s.count += by

@@ -36,7 +36,11 @@ from spec.language import *
 from spec.releases import since
 
 
-class Counter(Specification):
+class Counts(State):
+    count: Total = variable("How often.", of=lambda self: mapping(("here",), integers(0, self.top + 1)))
+
+
+class Counter(Specification[Counts]):
     """Somebody counts."""
 
     leaves_out = "time"
@@ -52,11 +56,6 @@ class Counter(Specification):
     def odd(self):
         """The top is odd."""
         return self.top % 2
-
-    @variable
-    def count(self):
-        """How often."""
-        return mapping(("here",), integers(0, self.top + 1))
 
     @action(by=(1, 2))
     def press(self, s, by):
@@ -120,12 +119,12 @@ class Wrong(Counter):
         s.count["here"] < 9
 
 
-class Slow(Specification):
-    """It does not come to an end while a test waits."""
+class Digits(State):
+    digit: Total = variable("Twelve.", of=lambda self: mapping(range(12), integers(0, 9)))
 
-    @variable
-    def digit(self):
-        return mapping(range(12), integers(0, 9))
+
+class Slow(Specification[Digits]):
+    """It does not come to an end while a test waits."""
 
     @action(at=range(12))
     def turn(self, s, at):
@@ -429,8 +428,8 @@ BAD_FILES = {
         r"bad\.py, line 3: constant\(\[\]\): its default must be immutable",
     ),
     "has a variable whose domain raises": (
-        "from spec.language import *\nclass A(Specification):\n    @variable\n"
-        "    def x(self): return integers(0, self.nope)\n    @action\n    def go(self, s): pass\n",
+        "from spec.language import *\nclass S(State):\n    x: int = variable('X.', of=lambda self:\n"
+        "        integers(0, self.nope))\nclass A(Specification[S]):\n    @action\n    def go(self, s): pass\n",
         r"bad\.py, line 4: AttributeError: 'A' object has no attribute 'nope'",
     ),
     "has a range that raises": (
@@ -443,10 +442,10 @@ BAD_FILES = {
         r"bad\.py, line 4: TypeError: .*",
     ),
     "begins outside a domain": (
-        "from spec.language import *\nclass A(Specification):\n"
-        "    @variable\n    def x(self): return integers(0, 1)\n"
+        "from spec.language import *\nclass S(State):\n"
+        "    x: bool = variable('X.')\nclass A(Specification[S]):\n"
         "    @initial\n    def begin(self, s): s.x = 2\n    @action\n    def go(self, s): pass\n",
-        r"the initial state is outside its domain: x: 2 is not an integer of 0\.\.1",
+        r"the initial state is outside its domain: x: 2 is not one of False, True",
     ),
 }
 

@@ -31,8 +31,7 @@ from spec.checking.spark.plain import PlainWork
 from spec.checking.spark.report import Report
 from spec.checking.spark.visited_buckets import VisitedBuckets
 from spec.checking.spark.worker_state import WorkerState, work_on
-from spec.language import Domain, Specification, State, action, integers, invariant, mapping, require, variable
-from spec.language.domains import MappingDomain
+from spec.language import Specification, State, Total, action, integers, invariant, mapping, require, variable
 from spec.language.errors import UsageError
 from tests.spec.test_rundir import IDENTITY, LEVELS, committed, packed
 from tests.spec.test_spark import BOUNDS, explored
@@ -339,32 +338,29 @@ def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: 
 # What is too large to be learned.
 
 
-class Wide(Specification):
+class WideState(State):
+    """Of `Wide`."""
+
+    bits: Total[int, int] = variable("Most stay as they are.", of=lambda self: mapping(range(1100), integers(0, 1)))
+    fine: int = variable("A number with very many values.", of=lambda self: integers(0, 2**40))
+
+
+class Wide(Specification[WideState]):
     """More cells than there is room for; a few of them are walked over."""
 
-    @variable
-    def bits(self) -> MappingDomain:
-        """Most stay as they are."""
-        return mapping(range(1100), integers(0, 1))
-
-    @variable
-    def fine(self) -> Domain[int]:
-        """A number with very many values."""
-        return integers(0, 2**40)
-
     @action(bit=(0, 1, 500, 1099))
-    def flip(self, s: State, bit: int) -> None:
+    def flip(self, s: WideState, bit: int) -> None:
         """Turn one over."""
         s.bits[bit] = 1 - s.bits[bit]
 
     @action
-    def count(self, s: State) -> None:
+    def count(self, s: WideState) -> None:
         """Count in large steps."""
         require(s.fine < 2**40)
         s.fine += 2**38
 
     @invariant
-    def not_all(self, s: State) -> bool:
+    def not_all(self, s: WideState) -> bool:
         """Not all of them are on at the end; it is to be broken."""
         return not (s.fine == 2**40 and all(s.bits[bit] for bit in (0, 1, 500, 1099)))
 

@@ -31,11 +31,11 @@ from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import ExitAttempted
 from spec.checking.spark import SparkEngine
-from spec.language import Domain, Specification, State, action, constant, invariant, require, variable
+from spec.language import Specification, action, constant, invariant, require, variable
 from spec.language.errors import EnvironmentFailed, EnvironmentWarning
 from spec.loading import answering_for
 from tests.spec.test_cli import COMMAND, Answer, heed_interrupts
-from tests.spec.toys import RaisingAction, RaisingProperty, Walkers
+from tests.spec.toys import RaisingAction, RaisingProperty, Walkers, WalkersState
 
 OWN = '''
 """What specifications may do to those who explore them."""
@@ -47,16 +47,13 @@ import time
 from spec.language import *
 
 
-class Grid(Specification):
+class Numbers(State):
+    x: int = variable("One.", of=lambda self: integers(0, 120))
+    y: int = variable("The other.", of=lambda self: integers(0, 120))
+
+
+class Grid(Specification[Numbers]):
     """Two numbers that grow."""
-
-    @variable
-    def x(self):
-        return integers(0, 120)
-
-    @variable
-    def y(self):
-        return integers(0, 120)
 
     @action
     def right(self, s):
@@ -99,14 +96,14 @@ class Exiting(Grid):
         sys.exit(7)
 
 
-class Large(Specification):
+class Digits(State):
+    digit: Total = variable("Each is turned.", of=lambda self: mapping(range(self.digits), integers(0, 9)))
+
+
+class Large(Specification[Digits]):
     """With six digits, levels are so large that several workers share them."""
 
     digits = constant(5, "how many there are")
-
-    @variable
-    def digit(self):
-        return mapping(range(self.digits), integers(0, 9))
 
     @action(at=lambda self: range(self.digits))
     def turn(self, s, at):
@@ -273,7 +270,7 @@ class Exits(Walkers):
     """An invariant ends the program, in some states of the fourth level."""
 
     @invariant
-    def stays(self, s: State) -> bool:
+    def stays(self, s: WalkersState) -> bool:
         """It does not."""
         if sum(s.at.values()) == 3:
             sys.exit("enough")
@@ -312,13 +309,14 @@ def test_a_constant_that_exits_is_a_mistake() -> None:
         check(Leaving(), engine="reference")
 
 
-class Leaving(Walkers):
-    """Its domain ends the program."""
+class LeavingState(WalkersState):
+    """Of `Leaving`."""
 
-    @variable
-    def reached(self) -> Domain[int]:
-        """It does not come to that."""
-        sys.exit(3)
+    reached: int = variable("It does not come to that.", of=lambda self: sys.exit(3))
+
+
+class Leaving(Walkers, Specification[LeavingState]):
+    """Its domain ends the program."""
 
 
 # Evaluations that do not come to an end.
@@ -363,7 +361,7 @@ class Waiting(Walkers):
     """An action waits for somebody to tell of it."""
 
     @action
-    def wait(self, s: State) -> None:
+    def wait(self, s: WalkersState) -> None:
         """It waits in one state."""
         require(s.at[0] == 2)
         assert CALLED.wait(60)
@@ -447,7 +445,7 @@ class Removing(Walkers):
     run: str = constant("", "where it is")
 
     @action
-    def remove(self, s: State) -> None:
+    def remove(self, s: WalkersState) -> None:
         """It is not enabled."""
         if sum(s.at.values()) == 4:
             shutil.rmtree(self.run, ignore_errors=True)

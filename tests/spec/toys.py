@@ -13,10 +13,10 @@ from unittest.mock import patch
 
 from spec.checking import watchdog
 from spec.language import (
-    Domain,
     Specification,
     State,
     Step,
+    Total,
     action,
     bound,
     constant,
@@ -30,33 +30,36 @@ from spec.language import (
     transition_invariant,
     variable,
 )
-from spec.language.domains import MappingDomain
 
 
-class Jugs(Specification):
+class JugsState(State):
+    """Of `Jugs`."""
+
+    jug: Total[str, int] = variable(
+        "What is in them.",
+        of=lambda self: mapping(("small", "large"), lambda which: integers(0, getattr(self, which))),
+    )
+
+
+class Jugs(Specification[JugsState]):
     """Two jugs without a scale, of 3 and 5 litres; 4 litres are to be measured."""
 
     small: int = constant(3, "litres that the small one holds", at_least=1)
     large: int = constant(5, "litres that the large one holds", at_least=1)
 
-    @variable
-    def jug(self) -> MappingDomain:
-        """What is in them."""
-        return mapping(("small", "large"), lambda which: integers(0, getattr(self, which)))
-
     @action(which=("small", "large"))
-    def fill(self, s: State, which: str) -> None:
+    def fill(self, s: JugsState, which: str) -> None:
         """Fill one, whatever is in it."""
         s.jug[which] = getattr(self, which)
 
     @action(which=("small", "large"))
-    def empty(self, s: State, which: str) -> None:
+    def empty(self, s: JugsState, which: str) -> None:
         """Pour one out."""
         require(s.jug[which])
         s.jug[which] = 0
 
     @action(source=("small", "large"))
-    def pour(self, s: State, source: str) -> None:
+    def pour(self, s: JugsState, source: str) -> None:
         """Pour one into the other, until that is full."""
         other = "large" if source == "small" else "small"
         poured = min(s.jug[source], getattr(self, other) - s.jug[other])
@@ -65,17 +68,25 @@ class Jugs(Specification):
         s.jug[other] += poured
 
     @invariant
-    def never_four(self, s: State) -> bool:
+    def never_four(self, s: JugsState) -> bool:
         """There are never 4 litres in the large one; it is to be broken."""
         return bool(s.jug["large"] != 4)
 
     @sometimes
-    def both_full(self, s: State) -> bool:
+    def both_full(self, s: JugsState) -> bool:
         """Both can be full."""
         return bool(s.jug == {"small": self.small, "large": self.large})
 
 
-class Walkers(Specification):
+class WalkersState(State):
+    """Of `Walkers`."""
+
+    at: Total[int, int] = variable(
+        "The place of each walker.", of=lambda self: mapping(range(self.walkers), integers(0, self.length - 1))
+    )
+
+
+class Walkers(Specification[WalkersState]):
     """Walkers on a line who go a step at a time, or change places. Many ways lead to each state."""
 
     walkers: int = constant(3, "how many there are", at_least=2)
@@ -87,47 +98,42 @@ class Walkers(Specification):
     back: bool = switch(True, "they can go back")
     fenced: bool = switch(True, "there is a fence at the end of the line")
 
-    @variable
-    def at(self) -> MappingDomain:
-        """The place of each walker."""
-        return mapping(range(self.walkers), integers(0, self.length - 1))
-
     @initial(start=lambda self: range(self.starts))
-    def begin(self, s: State, start: int) -> None:
+    def begin(self, s: WalkersState, start: int) -> None:
         """They are at the first place, but for the last of them."""
         s.at[self.walkers - 1] = start
 
     @action(walker=lambda self: range(self.walkers))
-    def forward(self, s: State, walker: int) -> None:
+    def forward(self, s: WalkersState, walker: int) -> None:
         """One goes on."""
         require(s.at[walker] < self.length - 1 or not self.fenced)
         bound(sum(s.at.values()) < self.bounded)
         s.at[walker] += 1
 
     @action(walker=lambda self: range(self.walkers), when=lambda self: self.back)
-    def backward(self, s: State, walker: int) -> None:
+    def backward(self, s: WalkersState, walker: int) -> None:
         """One goes back."""
         require(s.at[walker] > 0)
         s.at[walker] -= 1
 
     @action(walker=lambda self: range(self.walkers - 1))
-    def change(self, s: State, walker: int) -> None:
+    def change(self, s: WalkersState, walker: int) -> None:
         """One changes places with the next; where both are is a step that changes nothing, and is left out."""
         require(s.at[walker] != s.at[walker + 1])
         s.at[walker], s.at[walker + 1] = s.at[walker + 1], s.at[walker]
 
     @invariant
-    def not_too_far(self, s: State) -> bool:
+    def not_too_far(self, s: WalkersState) -> bool:
         """Together they have not gone too far."""
         return bool(sum(s.at.values()) < self.far)
 
     @invariant(walker=lambda self: range(self.walkers))
-    def on_the_line(self, s: State, walker: int) -> bool:
+    def on_the_line(self, s: WalkersState, walker: int) -> bool:
         """None of them has left the line."""
         return bool(0 <= s.at[walker] < self.length)
 
     @transition_invariant
-    def change_when_near(self, before: State, step: Step, after: State) -> bool:
+    def change_when_near(self, before: WalkersState, step: Step, after: WalkersState) -> bool:
         """Only those who are near each other change places."""
         if step.action != "change":
             return True
@@ -135,12 +141,12 @@ class Walkers(Specification):
         return bool(abs(before.at[walker] - before.at[walker + 1]) < self.apart)
 
     @sometimes
-    def all_at_the_end(self, s: State) -> bool:
+    def all_at_the_end(self, s: WalkersState) -> bool:
         """All of them can get there."""
         return all(place == self.length - 1 for place in s.at.values())
 
     @sometimes
-    def last_step_of_the_first(self, before: State, step: Step, after: State) -> bool:
+    def last_step_of_the_first(self, before: WalkersState, step: Step, after: WalkersState) -> bool:
         """The first can take the last step, while the second is not at the start."""
         return bool(after.at[0] == self.length - 1 and before.at[0] < self.length - 1 and after.at[1] > 0)
 
@@ -157,7 +163,14 @@ class OffTheLine(Walkers, fenced=False):
     """Somebody forgot the fence: a step leaves the domain."""
 
 
-class Turnstile(Specification):
+class TurnstileState(State):
+    """Of `Turnstile`."""
+
+    inside: int = variable("How many are in the room.", of=lambda self: integers(0, self.room + 1))
+    home: int = variable("How many have gone home.", of=lambda self: integers(0, self.people))
+
+
+class Turnstile(Specification[TurnstileState]):
     """People go into a room through something that may know when it is full, and home from there."""
 
     releases = {
@@ -171,36 +184,26 @@ class Turnstile(Specification):
     people: int = constant(4, "how many there are", at_least=1)
     kind: str = switch("arm", "what they go through", among=["rope", "arm"])
 
-    @variable
-    def inside(self) -> Domain[int]:
-        """How many are in the room."""
-        return integers(0, self.room + 1)
-
-    @variable
-    def home(self) -> Domain[int]:
-        """How many have gone home."""
-        return integers(0, self.people)
-
     @action
-    def enter(self, s: State) -> None:
+    def enter(self, s: TurnstileState) -> None:
         """One more goes in, or squeezes in."""
         require(s.inside <= self.room and s.inside + s.home < self.people)
         s.inside += 1
 
     @action
-    def leave(self, s: State) -> None:
+    def leave(self, s: TurnstileState) -> None:
         """One goes home."""
         require(s.inside)
         s.inside -= 1
         s.home += 1
 
     @invariant
-    def never_crowded(self, s: State) -> bool:
+    def never_crowded(self, s: TurnstileState) -> bool:
         """All who are in fit in."""
         return bool(s.inside <= self.room)
 
     @sometimes
-    def squeezed(self, s: State) -> bool:
+    def squeezed(self, s: TurnstileState) -> bool:
         """More are in than fit in."""
         return bool(s.inside > self.room)
 
@@ -215,7 +218,7 @@ class Arm(Turnstile, kind="arm"):
     lock: bool = switch(True, "it locks when the room is full")
     patience: int = constant(1, "how many more it lets in without a lock", at_least=0, at_most=1)
 
-    def enter(self, s: State) -> None:
+    def enter(self, s: TurnstileState) -> None:
         """One more goes in, unless it is locked."""
         require(s.inside < self.room + (0 if self.lock else self.patience))
         super().enter(s)
@@ -231,7 +234,16 @@ class JammedAgain(Arm, kind="arm"):
     """Nor is this one."""
 
 
-class Countdown(Specification):
+class CountdownState(State):
+    """Of `Countdown`."""
+
+    number: int = variable("The number.", of=lambda self: integers(0, self.top))
+    twice: int = variable(
+        "What is done between the numbers, so that there are many states.", of=lambda self: integers(0, self.top)
+    )
+
+
+class Countdown(Specification[CountdownState]):
     """Each step goes down by one, two or three, and what happens at one number is asked of a subclass."""
 
     top: int = constant(6, "where it starts", at_least=1)
@@ -239,29 +251,19 @@ class Countdown(Specification):
     driver: int = constant(0, "the process in which it does not happen")
     flag: str = constant("", "a file that is there once it happened")
 
-    @variable
-    def number(self) -> Domain[int]:
-        """The number."""
-        return integers(0, self.top)
-
-    @variable
-    def twice(self) -> Domain[int]:
-        """What is done between the numbers, so that there are many states."""
-        return integers(0, self.top)
-
     @initial
-    def begin(self, s: State) -> None:
+    def begin(self, s: CountdownState) -> None:
         """At the top."""
         s.number = self.top
 
     @action(by=(1, 2, 3))
-    def down(self, s: State, by: int) -> None:
+    def down(self, s: CountdownState, by: int) -> None:
         """Go down."""
         require(s.number >= by)
         s.number -= by
 
     @action
-    def aside(self, s: State) -> None:
+    def aside(self, s: CountdownState) -> None:
         """Do something else."""
         require(s.twice < self.top)
         s.twice += 1
@@ -271,7 +273,7 @@ class RaisingAction(Countdown):
     """An action divides by zero, first in the state with the lowest code of those that do."""
 
     @action
-    def divide(self, s: State) -> None:
+    def divide(self, s: CountdownState) -> None:
         """It is not enabled, but nobody gets to know."""
         require(1 // (s.number - self.fatal) > 100)
 
@@ -280,7 +282,7 @@ class RaisingProperty(Countdown):
     """An invariant divides by zero."""
 
     @invariant
-    def divisible(self, s: State) -> bool:
+    def divisible(self, s: CountdownState) -> bool:
         """The quotient is small."""
         return bool(1 // (s.number - self.fatal) <= 1)
 
@@ -289,7 +291,7 @@ class Talking(Countdown):
     """An action prints where it is evaluated."""
 
     @action
-    def talk(self, s: State) -> None:
+    def talk(self, s: CountdownState) -> None:
         """It is not enabled."""
         if s.number == self.fatal:
             print("in the driver" if os.getpid() == self.driver else "in a worker")
@@ -300,7 +302,7 @@ class Waiting(Countdown):
     """A worker that expands a certain state waits until its flag is there, under an impatient watchdog."""
 
     @action
-    def wait(self, s: State) -> None:
+    def wait(self, s: CountdownState) -> None:
         """It is not enabled."""
         if s.number == self.fatal and os.getpid() != self.driver and not Path(self.flag).exists():
             with patch.object(watchdog, "LONG", 0.5):
@@ -313,7 +315,7 @@ class WrongStart(Countdown):
     """The initial state is outside its domain."""
 
     @initial
-    def begin(self, s: State) -> None:
+    def begin(self, s: CountdownState) -> None:
         """Above the top."""
         s.number = self.top + 1
 
@@ -329,7 +331,7 @@ class DeadlyAction(Countdown):
     """A worker that expands a certain state is killed."""
 
     @action(by=(1, 2, 3))
-    def down(self, s: State, by: int) -> None:
+    def down(self, s: CountdownState, by: int) -> None:
         """Go down, if it lives."""
         require(s.number >= by)
         if s.number == self.fatal:
@@ -341,7 +343,7 @@ class DeadlyProperty(Countdown):
     """A worker that judges a certain state is killed, with some of its files written."""
 
     @invariant
-    def lives(self, s: State) -> bool:
+    def lives(self, s: CountdownState) -> bool:
         """It does."""
         if s.number == self.fatal:
             die_once(self)
@@ -355,7 +357,7 @@ class Announcing(Walkers):
     port: int = constant(0, "where somebody listens, on this machine")
 
     @action
-    def announce(self, s: State) -> None:
+    def announce(self, s: WalkersState) -> None:
         """It is not enabled."""
         if sum(s.at.values()) == self.length and os.getpid() != self.driver:
             with suppress(ConnectionError), socket.create_connection(("127.0.0.1", self.port)) as connection:
@@ -368,7 +370,7 @@ class Interrupting(Countdown):
     """A worker presses Ctrl-C in the driver, and does not come to an end itself."""
 
     @action
-    def interrupt(self, s: State) -> None:
+    def interrupt(self, s: CountdownState) -> None:
         """It is not enabled."""
         if s.number == self.fatal and os.getpid() != self.driver and not Path(self.flag).exists():
             Path(self.flag).touch()

@@ -24,7 +24,7 @@ from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.model import TYPE_OK, Model
-from spec.language import MappingDomain, Specification, State, action, constant, integers, mapping, variable
+from spec.language import Specification, State, Total, action, constant, integers, mapping, variable
 
 Load = Callable[[int], None]
 """Loads kernels for states of so many words, by calling each of them on nothing; what is not compiled yet is compiled
@@ -34,18 +34,21 @@ TICK: Final = 0.1
 """Seconds between two looks at the process that compiles."""
 
 
-class Wide(Specification):
+class WideState(State):
+    """Of `Wide`."""
+
+    digit: Total[int, int] = variable(
+        "All bits of all words.", of=lambda self: mapping(range(8 * self.words), integers(0, 255))
+    )
+
+
+class Wide(Specification[WideState]):
     """States of so many words, with which nothing much happens."""
 
     words = constant(1, "Of a state.", at_least=1)
 
-    @variable
-    def digit(self) -> MappingDomain:
-        """All bits of all words."""
-        return mapping(range(8 * self.words), integers(0, 255))
-
     @action
-    def clear(self, s: State) -> None:
+    def clear(self, s: WideState) -> None:
         """Nothing changes."""
         s.digit[0] = 0
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from spec.language import (
     Domain,
-    MappingDomain,
     Specification,
     State,
+    Total,
     action,
     constant,
     interchangeable,
@@ -28,17 +28,21 @@ def each_vertex(self: Any) -> Domain[int]:
     return interchangeable("vertex", range(self.vertices))
 
 
-class Graph(Specification):
+class GraphState(State):
+    """Of `Graph`."""
+
+    edges: Total[int, frozenset[int]] = variable(
+        "The edges.", of=lambda self: mapping(each_vertex(self), subset_of(each_vertex(self)))
+    )
+
+
+class Graph(Specification[GraphState]):
     """Edges come one by one."""
 
     vertices: int = constant(3, "how many there are", at_least=1)
 
-    @variable
-    def edges(self) -> MappingDomain:
-        return mapping(each_vertex(self), subset_of(each_vertex(self)))
-
     @action(vertex=each_vertex, other=each_vertex)
-    def connect(self, s: State, vertex: int, other: int) -> None:
+    def connect(self, s: GraphState, vertex: int, other: int) -> None:
         """One more."""
         require(other not in s.edges[vertex])
         s.edges[vertex] |= {other}

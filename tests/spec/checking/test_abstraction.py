@@ -15,7 +15,6 @@ from spec.checking.exploration import Engine, Exploration, OnProgress, Options
 from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
-    Domain,
     Specification,
     SpecificationError,
     State,
@@ -35,36 +34,33 @@ ENGINES = [ReferenceEngine(), LocalEngine(1)]
 each_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 
 
-class Tank(Specification):
+class TankState(State):
+    """Of `Tank`."""
+
+    level: int = variable("How many drops are in it.", of=lambda self: integers(0, self.drops))
+    locked: bool = variable("Whether it is.", of=lambda self: booleans())
+
+
+class Tank(Specification[TankState]):
     """A tank that is filled, drop by drop, and emptied at once; it may be locked."""
 
     drops: int = constant(3, "how many it holds", at_least=1)
 
-    @variable
-    def level(self) -> Domain[int]:
-        """How many drops are in it."""
-        return integers(0, self.drops)
-
-    @variable
-    def locked(self) -> Domain[bool]:
-        """Whether it is."""
-        return booleans()
-
     @action(quickly=(False, True))
-    def fill(self, s: State, quickly: bool) -> None:
+    def fill(self, s: TankState, quickly: bool) -> None:
         """A drop falls in, or two."""
         require(not s.locked)
         s.level += 2 if quickly else 1
         say("it is full" if s.level == self.drops else f"there is room for {self.drops - s.level}")
 
     @action
-    def empty(self, s: State) -> None:
+    def empty(self, s: TankState) -> None:
         """All of it flows out."""
         require(not s.locked and s.level)
         s.level = 0
 
     @action
-    def lock(self, s: State) -> None:
+    def lock(self, s: TankState) -> None:
         """It stays as it is from now on."""
         s.locked = True
 
@@ -73,13 +69,13 @@ class Bucket(Tank):
     """A tank whose drops find no room that is not there."""
 
     @action(quickly=(False, True))
-    def fill(self, s: State, quickly: bool) -> None:
+    def fill(self, s: TankState, quickly: bool) -> None:
         """A drop falls in, or two."""
         require(s.level + 1 + quickly <= self.drops)
         super().fill(s, quickly)
 
 
-def wet(s: State, step: Step) -> Hashable:
+def wet(s: Any, step: Step) -> Hashable:
     """Whether there is anything in it; locks are passed over."""
     return None if step.action == "lock" else ("wet" if s.level else "dry")
 
@@ -122,7 +118,7 @@ def counted(model: Model, abstraction: Abstraction) -> set[tuple[Any, ...]]:
 def test_every_step_is_an_edge_and_no_other(engine: Engine) -> None:
     """Where the same is seen of many states, an engine that remembers what it has read misses none."""
 
-    def the_first(s: State, step: Step) -> int:
+    def the_first(s: Any, step: Step) -> int:
         return int(s.at[0])
 
     found = edges(Walkers(walkers=3, starts=2), the_first, engine=engine)
@@ -133,7 +129,7 @@ def test_every_step_is_an_edge_and_no_other(engine: Engine) -> None:
 def test_it_goes_no_further_than_is_asked() -> None:
     """In whole levels."""
 
-    def both(s: State, step: Step) -> Hashable:
+    def both(s: Any, step: Step) -> Hashable:
         return s.level, s.locked
 
     assert {edge.source for edge in edges(Bucket(drops=9), both, max_states=1)} == set()

@@ -16,7 +16,6 @@ from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.language import (
-    Domain,
     Specification,
     State,
     UsageError,
@@ -31,7 +30,13 @@ from spec.language import (
 from spec.testing import as_state_machine
 
 
-class Lease(Specification):
+class LeaseState(State):
+    """Of `Lease`."""
+
+    holders: int = variable("How many hold it.", of=lambda self: integers(0, self.clients))
+
+
+class Lease(Specification[LeaseState]):
     """Clients hold it in turn."""
 
     releases = {"1.0": {"fencing": False}, "2.0": {"fencing": True}}
@@ -40,23 +45,18 @@ class Lease(Specification):
     patient: tuple[int, ...] = constant((1,), "Those that wait.")
     fencing: bool = switch(True, "One at a time.")
 
-    @variable
-    def holders(self) -> Domain[int]:
-        """How many hold it."""
-        return integers(0, self.clients)
-
     @action
-    def acquire(self, s: State) -> None:
+    def acquire(self, s: LeaseState) -> None:
         require(s.holders < (1 if self.fencing else self.clients))
         s.holders += 1
 
     @action
-    def give_back(self, s: State) -> None:
+    def give_back(self, s: LeaseState) -> None:
         require(s.holders)
         s.holders -= 1
 
     @invariant
-    def one(self, s: State) -> bool:
+    def one(self, s: LeaseState) -> bool:
         return bool(s.holders <= 1)
 
 

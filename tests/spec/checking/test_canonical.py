@@ -22,9 +22,9 @@ from spec.checking.images import Codes, images
 from spec.checking.model import Model
 from spec.language import (
     Domain,
-    MappingDomain,
     Specification,
     State,
+    Total,
     UsageError,
     action,
     every,
@@ -169,30 +169,41 @@ class Team(NamedTuple):
     members: frozenset[int]
 
 
-class Teams(Specification):
+class TeamsState(State):
+    """Of `Teams`."""
+
+    team: Total[Any, Any] = variable(
+        "The team.", of=lambda self: mapping(each_broker(self), every(Team, members=subset_of(each_broker(self))))
+    )
+
+
+class Teams(Specification[TeamsState]):
     """Values that are made of several others, which have no order."""
 
     brokers = 5
 
-    @variable
-    def team(self) -> MappingDomain:
-        return mapping(each_broker(self), every(Team, members=subset_of(each_broker(self))))
-
     @action(broker=each_broker)
-    def nothing_happens(self, s: State, broker: int) -> None:
+    def nothing_happens(self, s: TeamsState, broker: int) -> None:
         """Here only states matter."""
 
 
-class Pairings(Teams):
+def pairings(self: Any) -> Domain[Any]:
+    """The ways in which four brokers make two pairs."""
+    two = [frozenset({0, one}) for one in (1, 2, 3)]
+    ways = [frozenset({pair, frozenset(range(4)) - pair}) for pair in two]
+    return part_of(subset_of(subset_of(each_broker(self))), *ways)
+
+
+class PairingsState(TeamsState):
+    """Of `Pairings`."""
+
+    pairs: Any = variable("The pairs.", of=pairings)
+
+
+class Pairings(Teams, Specification[PairingsState]):
     """Who is with whom: what is made of all four, none of which is special to it."""
 
     brokers = 4
-
-    @variable
-    def pairs(self) -> Domain[Any]:
-        two = [frozenset({0, one}) for one in (1, 2, 3)]
-        pairings = [frozenset({pair, frozenset(range(4)) - pair}) for pair in two]
-        return part_of(subset_of(subset_of(each_broker(self))), *pairings)
 
 
 TEAMS, PAIRINGS = Model(Teams()), Model(Pairings())

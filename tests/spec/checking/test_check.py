@@ -11,13 +11,13 @@ from spec.checking.exploration import Exploration, OnProgress, Options, Statisti
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
-    Domain,
     Specification,
     State,
     Step,
     UsageError,
     action,
     constant,
+    initial,
     integers,
     invariant,
     require,
@@ -28,7 +28,13 @@ from spec.language import (
 from tests.spec.checking.toys import Clock, Counters, Row, Table
 
 
-class Stairs(Specification):
+class StairsState(State):
+    """Of `Stairs`."""
+
+    at: int = variable("The at.", of=lambda self: integers(0, 8))
+
+
+class Stairs(Specification[StairsState]):
     """Nine steps up, and what can be said of them."""
 
     top: int = constant(8, "the last step")
@@ -38,38 +44,34 @@ class Stairs(Specification):
     limit: int = constant(99, "where it must not be")
     lower: int = constant(99, "where it must not be either")
 
-    @variable
-    def at(self) -> Domain[int]:
-        return integers(0, 8)
-
     @action
-    def up(self, s: State) -> None:
+    def up(self, s: StairsState) -> None:
         require(s.at < self.top)
         s.at += 1
 
     @action
-    def fly(self, s: State) -> None:
+    def fly(self, s: StairsState) -> None:
         require(not self.lazy)
 
     @invariant
-    def below_the_limit(self, s: State) -> bool:
+    def below_the_limit(self, s: StairsState) -> bool:
         """It is below the limit."""
         return bool(s.at < self.limit)
 
     @transition_invariant
-    def no_hop(self, before: State, step: Step, after: State) -> bool:
+    def no_hop(self, before: StairsState, step: Step, after: StairsState) -> bool:
         return not (before.at >= self.hop and step.action == "up")
 
     @invariant
-    def below_the_lower(self, s: State) -> bool:
+    def below_the_lower(self, s: StairsState) -> bool:
         return bool(s.at < self.lower)
 
     @sometimes
-    def there(self, s: State) -> bool:
+    def there(self, s: StairsState) -> bool:
         return bool(s.at == self.dream)
 
     @sometimes
-    def a_step_there(self, before: State, step: Step, after: State) -> bool:
+    def a_step_there(self, before: StairsState, step: Step, after: StairsState) -> bool:
         return bool(after.at == self.dream and step.action == "up")
 
 
@@ -268,3 +270,36 @@ def test_the_same_question_has_the_same_answer() -> None:
     for result in (one, two):
         result["seconds"] = result["states_per_second"] = None
     assert one == two
+
+
+class Down(Specification[StairsState]):
+    """Down two steps, where it may end."""
+
+    first: int = constant(2, "where it begins")
+
+    @initial
+    def above(self, s: StairsState) -> None:
+        """Above."""
+        s.at = self.first
+
+    @action
+    def down(self, s: StairsState) -> None:
+        """A step."""
+        require(s.at > 1)
+        s.at -= 1
+
+    @action
+    def ended(self, s: StairsState) -> None:
+        """It may end at the first step."""
+        require(s.at == 1)
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_a_state_in_which_it_may_end_is_no_deadlock(engine: str) -> None:
+    """An action with a guard and no effect says it; a system that never ends there is vacuous, or has a deadlock."""
+    found = check(Down(), engine=engine, deadlock=True)
+    assert (found.verdict, found.distinct_states) == ("holds", 2)
+    elsewhere = check(Down(first=0), engine=engine, deadlock=True)
+    assert elsewhere.verdict == "deadlock"
+    assert "an action says it that has a guard and no effect" in str(elsewhere)
+    assert check(Down(first=0), engine=engine).why == "action down is never taken; action ended is never taken"

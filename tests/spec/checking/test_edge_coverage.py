@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import pytest
 
@@ -47,8 +48,8 @@ def ends_of(paths: list[EdgePath], model: Model) -> dict[Hashable, list[int]]:
     for path in paths:
         numbers = []
         for state in path.states:
-            window.load(state)
-            numbers.append(window.s.n)
+            s: Any = window.load(state)
+            numbers.append(s.n)
         found[path.of] = numbers
     return found
 

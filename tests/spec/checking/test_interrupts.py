@@ -13,7 +13,7 @@ from types import FrameType
 import pytest
 
 from spec.checking.interrupts import DeferredSignals
-from spec.language import Domain, Specification, State, action, initial, integers, require, variable
+from spec.language import Specification, State, action, initial, integers, require, variable
 
 
 class Rang(Exception):
@@ -121,23 +121,22 @@ def test_in_another_thread_nothing_is_held() -> None:
     assert done == [signal.getsignal(ONE)]
 
 
-class Field(Specification):
+class FieldState(State):
+    """Of `Field`."""
+
+    column: int = variable("The column.", of=lambda self: integers(0, 39))
+    row: int = variable("The row.", of=lambda self: integers(0, 1))
+
+
+class Field(Specification[FieldState]):
     """A few levels of some states."""
 
-    @variable
-    def column(self) -> Domain[int]:
-        return integers(0, 39)
-
-    @variable
-    def row(self) -> Domain[int]:
-        return integers(0, 1)
-
     @initial(column=range(40))
-    def begin(self, s: State, column: int) -> None:
+    def begin(self, s: FieldState, column: int) -> None:
         s.column = column
 
     @action
-    def up(self, s: State) -> None:
+    def up(self, s: FieldState) -> None:
         require(s.row < 1)
         s.row += 1
 

@@ -13,12 +13,12 @@ import pytest
 from spec.checking import EvaluationFailed, Model, check
 from spec.checking.model import Expansion, Transition
 from spec.language import (
-    Domain,
-    MappingDomain,
+    Partial,
     Specification,
     SpecificationError,
     State,
     Step,
+    Total,
     action,
     bound,
     initial,
@@ -51,49 +51,39 @@ class Lookalike(NamedTuple):
     amount: int
 
 
-class Shop(Specification):
+class ShopState(State):
+    """Of `Shop`."""
+
+    day: int = variable("The day.", of=lambda self: integers(0, 3))
+    price: Total[str, int] = variable("The price.", of=lambda self: mapping(("pear", "fig"), integers(0, 3)))
+    stock: Partial[str, Stock] = variable(
+        "The stock.",
+        of=lambda self: partial_mapping(("pear", "fig"), record(Stock, kind=("?", "a", "b"), amount=range(3))),
+    )
+    queue: tuple[int, ...] = variable("The queue.", of=lambda self: sequence_of(range(2), 2))
+    known: frozenset[str] = variable("The known.", of=lambda self: subset_of(("pear", "fig")))
+    stamp: Any = variable("The stamp.", of=lambda self: left_out())
+
+
+class Shop(Specification[ShopState]):
     """It goes from day to day, and on day 2 somebody makes a mistake."""
 
-    @variable
-    def day(self) -> Domain[int]:
-        return integers(0, 3)
-
-    @variable
-    def price(self) -> MappingDomain:
-        return mapping(("pear", "fig"), integers(0, 3))
-
-    @variable
-    def stock(self) -> MappingDomain:
-        return partial_mapping(("pear", "fig"), record(Stock, kind=("?", "a", "b"), amount=range(3)))
-
-    @variable
-    def queue(self) -> Domain[tuple[int, ...]]:
-        return sequence_of(range(2), 2)
-
-    @variable
-    def known(self) -> Domain[frozenset[str]]:
-        return subset_of(("pear", "fig"))
-
-    @variable
-    def stamp(self) -> Any:
-        return left_out()
-
     @initial
-    def begin(self, s: State) -> None:
+    def begin(self, s: ShopState) -> None:
         s.stock["fig"] = Stock("a", 1)
 
     @action(by=(1, 2))
-    def go(self, s: State, by: int) -> None:
+    def go(self, s: ShopState, by: int) -> None:
         require(s.day < 2)
         require(by == 1)
         s.day += by
 
     @action(n=(7, 8))
-    def err(self, s: State, n: int) -> None:
+    def err(self, s: ShopState, n: int) -> None:
         require(s.day == 2 and n == 8)
         self.mistake(s)
 
-    def mistake(self, s: State) -> None:
+    def mistake(self, s: ShopState) -> None:
         """To be made by those who follow."""
 
 
@@ -208,7 +198,7 @@ def test_a_mistake_in_an_action_names_the_step_and_the_state(mistake: Any, cause
 def test_an_action_that_returns_something_has_done_nothing(effect: Any, shown: str) -> None:
     """An expression where an assignment was meant, or a `yield`, is told and not passed over."""
 
-    def returning(self: Any, s: State) -> Any:
+    def returning(self: Any, s: Any) -> Any:
         require(s.day == 2)
         return effect(s)
 
@@ -219,17 +209,19 @@ def test_an_action_that_returns_something_has_done_nothing(effect: Any, shown: s
     assert state == WHERE
 
 
-class LateWhim(Specification):
+class LateWhimState(State):
+    """Of `LateWhim`."""
+
+    x: int = variable("The x.", of=lambda self: integers(0, 199))
+
+
+class LateWhim(Specification[LateWhimState]):
     """A counter outside of the state that is harmless at first."""
 
     calls = count()
 
-    @variable
-    def x(self) -> Domain[int]:
-        return integers(0, 199)
-
     @action
-    def up(self, s: State) -> None:
+    def up(self, s: LateWhimState) -> None:
         calls = next(self.calls)
         s.x = (s.x + 1 + (calls % 2 if calls > 20 else 0)) % 200
 
@@ -243,7 +235,7 @@ def test_an_action_is_tried_again_now_and_then() -> None:
 class Careful(Shop):
     """It catches what it can."""
 
-    def mistake(self, s: State) -> None:
+    def mistake(self, s: ShopState) -> None:
         try:
             require(s.day == 1)
             bound(s.day == 1)
@@ -260,10 +252,11 @@ def test_catching_exceptions_does_not_catch_a_guard() -> None:
 def test_a_specification_without_actions_is_refused() -> None:
     """There is nothing to explore."""
 
-    class Idle(Specification):
-        @variable
-        def x(self) -> Domain[int]:
-            return integers(0, 1)
+    class IdleState(State):
+        x: int = variable("The x.", of=lambda self: integers(0, 1))
+
+    class Idle(Specification[IdleState]):
+        pass
 
     with pytest.raises(SpecificationError, match=r"^idle: it has no action$"):
         Model(Idle())
@@ -439,34 +432,33 @@ def test_a_value_outside_its_domain_is_no_state() -> None:
 # What follows a state.
 
 
-class Fork(Specification):
+class ForkState(State):
+    """Of `Fork`."""
+
+    x: int = variable("The x.", of=lambda self: integers(0, 9))
+    y: int = variable("The y.", of=lambda self: integers(0, 9))
+
+
+class Fork(Specification[ForkState]):
     """Everything that can follow a state at once."""
 
-    @variable
-    def x(self) -> Domain[int]:
-        return integers(0, 9)
-
-    @variable
-    def y(self) -> Domain[int]:
-        return integers(0, 9)
-
     @action(to=(3, 2, 11, 0))
-    def jump(self, s: State, to: int) -> None:
+    def jump(self, s: ForkState, to: int) -> None:
         s.x = to
 
     @action(to=range(3))
-    def other(self, s: State, to: int) -> None:
+    def other(self, s: ForkState, to: int) -> None:
         s.y = 9
         require(to)
         bound(to < 2)
         s.x = 5
 
     @transition_invariant
-    def not_to_two(self, before: State, step: Step, after: State) -> bool:
+    def not_to_two(self, before: ForkState, step: Step, after: ForkState) -> bool:
         return bool(before.x == 0 and after.x != 2)
 
     @sometimes
-    def by_the_other(self, before: State, step: Step, after: State) -> bool:
+    def by_the_other(self, before: ForkState, step: Step, after: ForkState) -> bool:
         return step.action == "other" and step.parameters == {"to": 1}
 
 

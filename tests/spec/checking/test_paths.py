@@ -19,10 +19,9 @@ from spec.checking.reference import ReferenceEngine
 from spec.language import (
     ABSENT,
     LEFT_OUT,
-    Domain,
-    MappingDomain,
     Specification,
     State,
+    Total,
     action,
     integers,
     invariant,
@@ -91,23 +90,25 @@ def test_the_parameters_of_a_property_are_told() -> None:
     )
 
 
-class Counting(Specification):
+class CountingState(State):
+    """Of `Counting`."""
+
+    counted: Total[str, int] = variable("The counted.", of=lambda self: mapping(("a", "b", "c"), integers(0, 1)))
+
+
+class Counting(Specification[CountingState]):
     """Three counters, of which the one between counts."""
 
-    @variable
-    def counted(self) -> MappingDomain:
-        return mapping(("a", "b", "c"), integers(0, 1))
-
     @action
-    def count(self, s: State) -> None:
+    def count(self, s: CountingState) -> None:
         s.counted["b"] = 1
 
     @invariant
-    def none_by_value(self, s: State) -> bool:
+    def none_by_value(self, s: CountingState) -> bool:
         return all(number < 1 for number in s.counted.values())
 
     @invariant
-    def none_by_item(self, s: State) -> bool:
+    def none_by_item(self, s: CountingState) -> bool:
         return not any(number for _, number in s.counted.items())
 
 
@@ -267,27 +268,22 @@ class Letter(NamedTuple):
     words: int
 
 
-class Post(Specification):
+class PostState(State):
+    """Of `Post`."""
+
+    last: Letter = variable("The last.", of=lambda self: record(Letter, stamp=left_out(), words=range(3)))
+    box: tuple[Letter, ...] = variable(
+        "The box.", of=lambda self: sequence_of(record(Letter, stamp=left_out(), words=range(3)), longest=2)
+    )
+    stamps: Any = variable("The stamps.", of=lambda self: left_out())
+    sent: int = variable("The sent.", of=lambda self: integers(0, 3))
+
+
+class Post(Specification[PostState]):
     """Letters in a box that overflows."""
 
-    @variable
-    def last(self) -> Domain[Letter]:
-        return record(Letter, stamp=left_out(), words=range(3))
-
-    @variable
-    def box(self) -> Domain[tuple[Letter, ...]]:
-        return sequence_of(record(Letter, stamp=left_out(), words=range(3)), longest=2)
-
-    @variable
-    def stamps(self) -> Any:
-        return left_out()
-
-    @variable
-    def sent(self) -> Domain[int]:
-        return integers(0, 3)
-
     @action
-    def post(self, s: State) -> None:
+    def post(self, s: PostState) -> None:
         s.stamps = 17
         s.last = Letter(17, 5 if s.sent > 1 else 1)
         s.box = (Letter(17, 2), *s.box)
@@ -308,17 +304,19 @@ def test_what_is_left_out_does_not_stand_in_the_way_of_a_trace() -> None:
     assert json.dumps(result.counterexample.to_json())
 
 
-class Whim(Specification):
+class WhimState(State):
+    """Of `Whim`."""
+
+    x: int = variable("The x.", of=lambda self: integers(0, 40))
+
+
+class Whim(Specification[WhimState]):
     """It does once what it will not do again."""
 
     calls: tuple[int, ...] = ()
 
-    @variable
-    def x(self) -> Domain[int]:
-        return integers(0, 40)
-
     @action
-    def up(self, s: State) -> None:
+    def up(self, s: WhimState) -> None:
         type(self).calls = (*self.calls, 1)
         require(len(self.calls) != 80)
         s.x += 1
@@ -370,7 +368,7 @@ def test_a_state_as_its_variables() -> None:
     """Mappings with the keys that are there."""
     model = Model(Bank())
     window = model.window()
-    s = window.load(model.layout.first())
+    s: Any = window.load(model.layout.first())
     window.writable("a test")
     s.account["bob"] = Account("bob", 1)
     assert as_variables(model, window.changed()) == {

@@ -15,7 +15,6 @@ from spec.checking.check import silent
 from spec.checking.exploration import Discovery, Exploration, OnProgress, Options, is_violation, split
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
-    Domain,
     Specification,
     SpecificationError,
     State,
@@ -36,6 +35,7 @@ from tests.spec.checking.toys import (
     PARAMETERS,
     Clock,
     Counters,
+    CountersState,
     Jugs,
     Philosophers,
     Ring,
@@ -281,7 +281,7 @@ def test_an_interrupted_run_has_whole_levels(level: int) -> None:
     reached = 0
 
     class Interrupted(Counters):
-        def up(self, s: State, counter: int) -> None:
+        def up(self, s: CountersState, counter: int) -> None:
             if reached == level and s.count[0] > 0:
                 raise KeyboardInterrupt
             super().up(s, counter)
@@ -309,29 +309,31 @@ def test_whoever_watches_is_told_of_each_level() -> None:
 # Coverage by hand.
 
 
-class Lamp(Specification):
+class LampState(State):
+    """Of `Lamp`."""
+
+    is_: int = variable("The is .", of=lambda self: integers(0, 2))
+
+
+class Lamp(Specification[LampState]):
     """Off, on or broken: 3 states. Pressing toggles it; hitting it breaks it; looking changes nothing."""
 
-    @variable
-    def is_(self) -> Domain[int]:
-        return integers(0, 2)
-
     @action
-    def press(self, s: State) -> None:
+    def press(self, s: LampState) -> None:
         require(s.is_ != 2)
         s.is_ = 1 - s.is_
 
     @action(how=range(3))
-    def hit(self, s: State, how: int) -> None:
+    def hit(self, s: LampState, how: int) -> None:
         require(s.is_ == 1 and how > 0)
         s.is_ = 2
 
     @action
-    def look(self, s: State) -> None:
+    def look(self, s: LampState) -> None:
         pass
 
     @action
-    def mend(self, s: State) -> None:
+    def mend(self, s: LampState) -> None:
         require(s.is_ == 3)
 
 
@@ -350,33 +352,35 @@ def test_coverage_counts_states_and_successors() -> None:
 # Initial states.
 
 
-class Starts(Specification):
+class StartsState(State):
+    """Of `Starts`."""
+
+    at: int = variable("The at.", of=lambda self: integers(0, 9))
+
+
+class Starts(Specification[StartsState]):
     """It starts here and there, at 2 in two ways, and goes up."""
 
-    @variable
-    def at(self) -> Domain[int]:
-        return integers(0, 9)
-
     @initial(place=(5, 3, 1), side=range(2))
-    def placed(self, s: State, place: int, side: int) -> None:
+    def placed(self, s: StartsState, place: int, side: int) -> None:
         require(place != 3)
         s.at = place + side
 
     @initial
-    def elsewhere(self, s: State) -> None:
+    def elsewhere(self, s: StartsState) -> None:
         s.at = 2
 
     @action
-    def go(self, s: State) -> None:
+    def go(self, s: StartsState) -> None:
         require(s.at < 9)
         s.at += 1
 
     @invariant
-    def not_five(self, s: State) -> bool:
+    def not_five(self, s: StartsState) -> bool:
         return bool(s.at != 5)
 
     @invariant
-    def not_one(self, s: State) -> bool:
+    def not_one(self, s: StartsState) -> bool:
         return bool(s.at != 1)
 
 
@@ -410,7 +414,7 @@ class Unstartable(Starts):
 
     elsewhere = None  # type: ignore[assignment]
 
-    def placed(self, s: State, place: int, side: int) -> None:
+    def placed(self, s: StartsState, place: int, side: int) -> None:
         require(place > 9)
 
 
@@ -424,7 +428,7 @@ def test_without_an_initial_state_there_is_nothing_to_say() -> None:
 class WrongStart(Starts):
     """It begins outside of its domain."""
 
-    def elsewhere(self, s: State) -> None:
+    def elsewhere(self, s: StartsState) -> None:
         s.at = 10
 
 
@@ -438,23 +442,25 @@ def test_an_initial_state_outside_its_domain_is_told() -> None:
 # Properties of steps.
 
 
-class Still(Specification):
+class StillState(State):
+    """Of `Still`."""
+
+    x: int = variable("The x.", of=lambda self: integers(0, 1))
+
+
+class Still(Specification[StillState]):
     """Nothing ever changes."""
 
-    @variable
-    def x(self) -> Domain[int]:
-        return integers(0, 1)
-
     @action
-    def stay(self, s: State) -> None:
+    def stay(self, s: StillState) -> None:
         s.x = 0
 
     @transition_invariant
-    def nobody_stays(self, before: State, step: Step, after: State) -> bool:
+    def nobody_stays(self, before: StillState, step: Step, after: StillState) -> bool:
         return step.action != "stay"
 
     @sometimes
-    def somebody_stays(self, before: State, step: Step, after: State) -> bool:
+    def somebody_stays(self, before: StillState, step: Step, after: StillState) -> bool:
         return bool(before.x == after.x)
 
 
@@ -492,15 +498,17 @@ def test_splitting_leaves_out_what_is_not_looked_at_in_states() -> None:
 # Deadlock.
 
 
-class Dead(Specification):
+class DeadState(State):
+    """Of `Dead`."""
+
+    x: int = variable("The x.", of=lambda self: integers(0, 3))
+
+
+class Dead(Specification[DeadState]):
     """It counts to three, where it ends, or is closed by a bound."""
 
-    @variable
-    def x(self) -> Domain[int]:
-        return integers(0, 3)
-
     @action
-    def up(self, s: State) -> None:
+    def up(self, s: DeadState) -> None:
         require(s.x < 3)
         s.x += 1
 
@@ -508,7 +516,7 @@ class Dead(Specification):
 class Closed(Dead):
     """A bound closes it before."""
 
-    def up(self, s: State) -> None:
+    def up(self, s: DeadState) -> None:
         bound(s.x < 3)
         s.x += 1
 

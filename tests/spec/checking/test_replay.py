@@ -15,7 +15,6 @@ from spec.checking.paths import trace
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
     ABSENT,
-    Domain,
     Specification,
     State,
     Step,
@@ -35,7 +34,13 @@ from tests.spec.checking.test_reference import tables
 from tests.spec.checking.toys import Account, Bank, Counters, Jugs, Ring, Table
 
 
-class Lift(Specification):
+class LiftState(State):
+    """Of `Lift`."""
+
+    floor: int = variable("Where it is; -1 is the cellar.", of=lambda self: integers(-1, self.floors))
+
+
+class Lift(Specification[LiftState]):
     """It goes up and down between floors, and should not go below the street."""
 
     floors: int = constant(5, "how many there are", at_least=1)
@@ -43,17 +48,12 @@ class Lift(Specification):
     busy: int = constant(2, "bound: the highest floor that is looked at")
     rope: int = constant(99, "from which floor on it cannot go up: the rope breaks")
 
-    @variable
-    def floor(self) -> Domain[int]:
-        """Where it is; -1 is the cellar."""
-        return integers(-1, self.floors)
-
     @initial(floor=lambda self: self.begins)
-    def somewhere(self, s: State, floor: int) -> None:
+    def somewhere(self, s: LiftState, floor: int) -> None:
         s.floor = floor
 
     @action(by=(1, 2))
-    def up(self, s: State, by: int) -> None:
+    def up(self, s: LiftState, by: int) -> None:
         """It goes up."""
         bound(s.floor + by <= self.busy)
         if s.floor >= self.rope:
@@ -61,23 +61,23 @@ class Lift(Specification):
         s.floor += by
 
     @action
-    def down(self, s: State) -> None:
+    def down(self, s: LiftState) -> None:
         """It goes down."""
         require(s.floor > -1)
         s.floor -= 1
 
     @invariant
-    def not_in_the_cellar(self, s: State) -> bool:
+    def not_in_the_cellar(self, s: LiftState) -> bool:
         """It stays above the street."""
         return bool(s.floor >= 0)
 
     @transition_invariant
-    def one_at_a_time(self, before: State, step: Step, after: State) -> bool:
+    def one_at_a_time(self, before: LiftState, step: Step, after: LiftState) -> bool:
         """No floor is passed without a stop."""
         return bool(abs(after.floor - before.floor) <= 1)
 
     @sometimes
-    def on_the_third(self, s: State) -> bool:
+    def on_the_third(self, s: LiftState) -> bool:
         """It reaches the third floor."""
         return bool(s.floor == 3)
 

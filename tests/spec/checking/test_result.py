@@ -202,18 +202,14 @@ def test_the_name_of_an_answer_is_short() -> None:
 ANSWER = """
 import json
 from spec.checking import check
-from spec.language import Specification, action, constant, integers, invariant, require, subset_of, variable
+from spec.language import Specification, State, action, constant, integers, invariant, require, subset_of, variable
 
-class Basket(Specification):
+class Baskets(State):
+    fruit: frozenset = variable("What is in it.", of=lambda self: subset_of(("pear", "fig", "kiwi", "plum")))
+    eaten: int = variable("How long the name was.", of=lambda self: integers(0, 9))
+
+class Basket(Specification[Baskets]):
     liked: frozenset = constant(frozenset({"plum", "kiwi", "fig", "pear"}), "what somebody likes")
-
-    @variable
-    def fruit(self):
-        return subset_of(("pear", "fig", "kiwi", "plum"))
-
-    @variable
-    def eaten(self):
-        return integers(0, 9)
 
     @action(which=subset_of(("plum", "kiwi")))
     def put(self, s, which):

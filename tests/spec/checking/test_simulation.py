@@ -12,7 +12,6 @@ from spec.checking.chance import BY_INSTANCE, SWARM
 from spec.checking.model import EvaluationFailed
 from spec.checking.simulation import LONGEST, Simulation, SimulationStatistics, simulate
 from spec.language import (
-    Domain,
     Specification,
     State,
     action,
@@ -179,32 +178,34 @@ def test_coverage_is_of_steps() -> None:
 # Witnesses.
 
 
-class Doubtful(Specification):
+class DoubtfulState(State):
+    """Of `Doubtful`."""
+
+    number: int = variable("The number.", of=lambda self: integers(0, 9))
+
+
+class Doubtful(Specification[DoubtfulState]):
     """A number that goes up or is put back; what is seen of it depends on the run."""
 
-    @variable
-    def number(self) -> Domain[int]:
-        return integers(0, 9)
-
     @action
-    def up(self, s: State) -> None:
+    def up(self, s: DoubtfulState) -> None:
         require(s.number < 9)
         s.number += 1
 
     @action
-    def back(self, s: State) -> None:
+    def back(self, s: DoubtfulState) -> None:
         s.number = 0
 
     @sometimes
-    def five(self, s: State) -> bool:
+    def five(self, s: DoubtfulState) -> bool:
         return bool(s.number == 5)
 
     @sometimes
-    def falls_from_two(self, before: State, step: Step, after: State) -> bool:
+    def falls_from_two(self, before: DoubtfulState, step: Step, after: DoubtfulState) -> bool:
         return bool(before.number == 2 and after.number == 0)
 
     @sometimes
-    def never(self, s: State) -> bool:
+    def never(self, s: DoubtfulState) -> bool:
         return bool(s.number > 9)
 
 
@@ -240,30 +241,32 @@ def test_what_happens_in_one_run_can_be_seen() -> None:
 # What goes wrong.
 
 
-class Raising(Specification):
+class RaisingState(State):
+    """Of `Raising`."""
+
+    number: int = variable("The number.", of=lambda self: integers(0, 5))
+
+
+class Raising(Specification[RaisingState]):
     """An action, an invariant or a property of steps raises at three."""
 
     who = "nobody"
 
-    @variable
-    def number(self) -> Domain[int]:
-        return integers(0, 5)
-
     @action
-    def up(self, s: State) -> None:
+    def up(self, s: RaisingState) -> None:
         require(s.number < 5)
         s.number += 1
 
     @action
-    def raises(self, s: State) -> None:
+    def raises(self, s: RaisingState) -> None:
         require(self.who == "action" and 1 // (s.number - 3) > 9)
 
     @invariant
-    def raising(self, s: State) -> bool:
+    def raising(self, s: RaisingState) -> bool:
         return self.who != "invariant" or 1 // (s.number - 3) < 9
 
     @transition_invariant
-    def raising_after(self, before: State, step: Step, after: State) -> bool:
+    def raising_after(self, before: RaisingState, step: Step, after: RaisingState) -> bool:
         return self.who != "step" or 1 // (after.number - 3) < 9
 
 
@@ -282,18 +285,17 @@ def test_what_raises_is_told(who: str, plain: bool) -> None:
 def test_a_state_too_large_for_tables_is_walked_plainly() -> None:
     """What the local engine must refuse is no hindrance, but for the time that it takes."""
 
-    class Wide(Specification):
-        @variable
-        def row(self) -> Domain[tuple[int, ...]]:
-            return sequence_of(integers(0, 2**20), longest=3)
+    class WideState(State):
+        row: tuple[int, ...] = variable("The row.", of=lambda self: sequence_of(integers(0, 2**20), longest=3))
 
+    class Wide(Specification[WideState]):
         @action
-        def grow(self, s: State) -> None:
+        def grow(self, s: WideState) -> None:
             require(len(s.row) < 3)
             s.row += (7,)
 
         @invariant
-        def short(self, s: State) -> bool:
+        def short(self, s: WideState) -> bool:
             return len(s.row) < 3
 
     found = simulate(Wide(), runs=3, seed=1)

@@ -21,6 +21,7 @@ from spec.language import (
     Specification,
     State,
     Step,
+    Total,
     UsageError,
     action,
     bound,
@@ -73,22 +74,26 @@ def outcome(result: Result) -> dict[str, Any]:
     }
 
 
-class Votes(Specification):
+class VotesState(State):
+    """Of `Votes`."""
+
+    vote: Total[Any, Any] = variable(
+        "The vote.", of=lambda self: mapping(each_broker(self), optional(each_broker(self)))
+    )
+
+
+class Votes(Specification[VotesState]):
     """Everybody votes for somebody, or for nobody yet: the partial functions from brokers to brokers."""
 
     brokers: int = constant(3, "how many there are", at_least=1)
 
-    @variable
-    def vote(self) -> MappingDomain:
-        return mapping(each_broker(self), optional(each_broker(self)))
-
     @action(broker=each_broker, whom=each_broker)
-    def votes(self, s: State, broker: int, whom: int) -> None:
+    def votes(self, s: VotesState, broker: int, whom: int) -> None:
         require(s.vote[broker] is None)
         s.vote[broker] = whom
 
     @action(broker=each_broker)
-    def withdraws(self, s: State, broker: int) -> None:
+    def withdraws(self, s: VotesState, broker: int) -> None:
         require(s.vote[broker] is not None)
         s.vote[broker] = None
 
@@ -134,45 +139,47 @@ def path(broker: int) -> str:
     return f"/ids/{broker}"
 
 
-class Everything(Specification):
+def each_node(self: Any) -> MappingDomain:
+    """Of a broker's own node the owner is a session of that broker, or none."""
+    of_all = record(Node, owner=optional(each_session(self)), data=each_broker(self))
+    mine = {
+        path(broker): record(
+            Node, owner=part_of(each_session(self), Session(broker, 0), Session(broker, 1)), data=one_of(0)
+        )
+        for broker in each_broker(self)
+    }
+    return partial_mapping(
+        either(["/", "/ids"], every(path, broker=each_broker(self))), lambda path: mine.get(path, of_all)
+    )
+
+
+class EverythingState(State):
+    """Of `Everything`."""
+
+    leader: Said | None = variable(
+        "The leader.", of=lambda self: optional(record(Said, to=each_broker(self), word=range(3)))
+    )
+    nodes: Any = variable("The nodes.", of=each_node)
+    heard: Total[Any, tuple[Said | None, ...]] = variable(
+        "The heard.",
+        of=lambda self: mapping(
+            each_session(self), sequence_of(optional(record(Said, to=each_broker(self), word=range(2))), longest=2)
+        ),
+    )
+    alive: Any = variable("The alive.", of=lambda self: subset_of(each_session(self)))
+    eats: Total[Any, int | None] = variable(
+        "The eats.", of=lambda self: mapping(each_broker(self), optional(interchangeable("dish", range(self.dishes))))
+    )
+
+
+class Everything(Specification[EverythingState]):
     """No system, but a state with brokers in every place."""
 
     brokers: int = constant(3, "how many there are", at_least=1)
     dishes: int = constant(1, "of another sort", at_least=1)
 
-    @variable
-    def leader(self) -> Domain[Any]:
-        return optional(record(Said, to=each_broker(self), word=range(3)))
-
-    @variable
-    def nodes(self) -> MappingDomain:
-        of_all = record(Node, owner=optional(each_session(self)), data=each_broker(self))
-        mine = {
-            path(broker): record(
-                Node, owner=part_of(each_session(self), Session(broker, 0), Session(broker, 1)), data=one_of(0)
-            )
-            for broker in each_broker(self)
-        }
-        return partial_mapping(
-            either(["/", "/ids"], every(path, broker=each_broker(self))), lambda path: mine.get(path, of_all)
-        )
-
-    @variable
-    def heard(self) -> MappingDomain:
-        return mapping(
-            each_session(self), sequence_of(optional(record(Said, to=each_broker(self), word=range(2))), longest=2)
-        )
-
-    @variable
-    def alive(self) -> Domain[Any]:
-        return subset_of(each_session(self))
-
-    @variable
-    def eats(self) -> MappingDomain:
-        return mapping(each_broker(self), optional(interchangeable("dish", range(self.dishes))))
-
     @action(broker=each_broker, session=each_session)
-    def nothing_happens(self, s: State, broker: int, session: Session) -> None:
+    def nothing_happens(self, s: EverythingState, broker: int, session: Session) -> None:
         """Here only states matter."""
 
 
@@ -276,7 +283,17 @@ class Rule(NamedTuple):
     token: str
 
 
-class Society(Specification):
+class SocietyState(State):
+    """Of `Society`."""
+
+    state: Total[Any, int] = variable(
+        "The state.", of=lambda self: mapping(each_broker(self), integers(0, self.most))
+    )
+    holder: int | None = variable("The holder.", of=lambda self: optional(each_broker(self)))
+    held: tuple[int, ...] = variable("The held.", of=lambda self: sequence_of(each_broker(self), longest=2))
+
+
+class Society(Specification[SocietyState]):
     """Brokers that follow rules, with one token and a list of who had it; what is bad is drawn as well."""
 
     brokers: int = constant(3, "how many there are", at_least=1)
@@ -285,25 +302,13 @@ class Society(Specification):
     bad_steps: tuple[tuple[int, int], ...] = constant((), "states of the one who acts, before and after")
     most: int = constant(2, "states of a broker")
 
-    @variable
-    def state(self) -> MappingDomain:
-        return mapping(each_broker(self), integers(0, self.most))
-
-    @variable
-    def holder(self) -> Domain[int | None]:
-        return optional(each_broker(self))
-
-    @variable
-    def held(self) -> Domain[tuple[int, ...]]:
-        return sequence_of(each_broker(self), longest=2)
-
     @initial(broker=each_broker)
-    def somebody_begins(self, s: State, broker: int) -> None:
+    def somebody_begins(self, s: SocietyState, broker: int) -> None:
         """One is in another state."""
         s.state[broker] = 1
 
     @action(broker=each_broker, number=lambda self: range(len(self.rules)))
-    def follow(self, s: State, broker: int, number: int) -> None:
+    def follow(self, s: SocietyState, broker: int, number: int) -> None:
         """A rule is followed."""
         rule = self.rules[number]
         require(s.state[broker] == rule.state and (s.holder == broker) == rule.holds)
@@ -317,38 +322,38 @@ class Society(Specification):
             s.held += (broker,)
 
     @action(broker=each_broker, other=each_broker)
-    def hand_over(self, s: State, broker: int, other: int) -> None:
+    def hand_over(self, s: SocietyState, broker: int, other: int) -> None:
         """The token goes to somebody in the same state."""
         require(s.holder == broker and broker != other and s.state[broker] == s.state[other])
         s.holder = other
 
-    def looks(self, s: State) -> tuple[int, int]:
+    def looks(self, s: SocietyState) -> tuple[int, int]:
         """What is judged."""
         return sum(state == 2 for state in s.state.values()), -1 if s.holder is None else s.state[s.holder]
 
     @invariant
-    def good(self, s: State) -> bool:
+    def good(self, s: SocietyState) -> bool:
         """It does not look bad."""
         return self.looks(s) not in self.bad
 
     @invariant(broker=each_broker)
-    def never_twice(self, s: State, broker: int) -> bool:
+    def never_twice(self, s: SocietyState, broker: int) -> bool:
         """Nobody has it twice."""
         return bool(s.held.count(broker) < 2)
 
     @transition_invariant
-    def good_steps(self, before: State, step: Step, after: State) -> bool:
+    def good_steps(self, before: SocietyState, step: Step, after: SocietyState) -> bool:
         """Nobody does what is bad."""
         who = step.parameters["broker"]
         return bool((before.state[who], after.state[who]) not in self.bad_steps)
 
     @sometimes
-    def two_had_it(self, s: State) -> bool:
+    def two_had_it(self, s: SocietyState) -> bool:
         """It has gone round."""
         return len(set(s.held)) == 2
 
     @sometimes
-    def back(self, before: State, step: Step, after: State) -> bool:
+    def back(self, before: SocietyState, step: Step, after: SocietyState) -> bool:
         """Somebody takes it who had it before."""
         return bool(before.holder is None and after.holder is not None and after.holder in after.held)
 
@@ -453,17 +458,19 @@ def test_a_counterexample_can_be_replayed() -> None:
 # Who tells brokers apart.
 
 
-class Apart(Votes):
-    """Votes, to be spoilt."""
+class ApartState(VotesState):
+    """Of `Apart`."""
 
-    @variable
-    def chosen(self) -> Domain[int | None]:
-        return optional(each_broker(self))
+    chosen: int | None = variable("The chosen.", of=lambda self: optional(each_broker(self)))
+
+
+class Apart(Votes, Specification[ApartState]):
+    """Votes, to be spoilt."""
 
 
 class OrdersInAnAction(Apart):
     @action
-    def choose(self, s: State) -> None:
+    def choose(self, s: ApartState) -> None:
         """The least of those who voted."""
         voters = [broker for broker in each_broker(self) if s.vote[broker] is not None]
         require(len(voters) > 1)
@@ -472,7 +479,7 @@ class OrdersInAnAction(Apart):
 
 class SinglesOutInAGuard(Apart):
     @action(broker=each_broker)
-    def choose(self, s: State, broker: int) -> None:
+    def choose(self, s: ApartState, broker: int) -> None:
         """Only broker 1."""
         require(s.vote[broker] == broker and broker == 1)
         s.chosen = broker
@@ -480,7 +487,7 @@ class SinglesOutInAGuard(Apart):
 
 class SinglesOutInAnEffect(Apart):
     @action(broker=each_broker)
-    def choose(self, s: State, broker: int) -> None:
+    def choose(self, s: ApartState, broker: int) -> None:
         """Always broker 0."""
         require(s.vote[broker] == broker)
         s.chosen = 0
@@ -488,14 +495,14 @@ class SinglesOutInAnEffect(Apart):
 
 class Counts(Apart):
     @action(broker=each_broker)
-    def choose(self, s: State, broker: int) -> None:
+    def choose(self, s: ApartState, broker: int) -> None:
         """The next one."""
         s.chosen = (broker + 1) % self.brokers
 
 
 class GoesByTheOrderOfASet(Apart):
     @action
-    def choose(self, s: State) -> None:
+    def choose(self, s: ApartState) -> None:
         """The first of those who voted, as the set is walked."""
         voters = {broker: None for broker in each_broker(self) if s.vote[broker] is not None}
         require(voters)
@@ -504,7 +511,7 @@ class GoesByTheOrderOfASet(Apart):
 
 class GoesByAName(Apart):
     @action(broker=each_broker)
-    def choose(self, s: State, broker: int) -> None:
+    def choose(self, s: ApartState, broker: int) -> None:
         """Whose name is not the least."""
         require(str(broker) > "0")
         s.chosen = broker
@@ -512,52 +519,56 @@ class GoesByAName(Apart):
 
 class OrdersInAnInvariant(Apart):
     @invariant(broker=each_broker)
-    def upwards(self, s: State, broker: int) -> bool:
+    def upwards(self, s: ApartState, broker: int) -> bool:
         """Votes go up."""
         return s.vote[broker] is None or s.vote[broker] <= 7
 
 
 class SinglesOutInAWitness(Apart):
     @sometimes
-    def first_votes(self, s: State) -> bool:
+    def first_votes(self, s: ApartState) -> bool:
         """Somebody votes for broker 0."""
         return any(vote == 0 for vote in s.vote.values())
 
 
 class GoesByTheOrderInAnInvariant(Apart):
     @invariant
-    def first_is_silent(self, s: State) -> bool:
+    def first_is_silent(self, s: ApartState) -> bool:
         """The first one does not vote."""
         return next(iter(s.vote.values())) is None
 
 
 class SinglesOutInAStep(Apart):
     @transition_invariant
-    def first_never_votes(self, before: State, step: Step, after: State) -> bool:
+    def first_never_votes(self, before: ApartState, step: Step, after: ApartState) -> bool:
         """It is never broker 0 that acts."""
         return str(step.parameters["broker"]) != "0"
 
 
 class BeginsWithOne(Apart):
     @initial
-    def begin(self, s: State) -> None:
+    def begin(self, s: ApartState) -> None:
         """Broker 0 is chosen."""
         s.chosen = next(iter(each_broker(self)))
 
 
 class BoundsOne(Apart):
     @action(broker=each_broker)
-    def choose(self, s: State, broker: int) -> None:
+    def choose(self, s: ApartState, broker: int) -> None:
         """Of whom the second must not vote."""
         bound(s.vote[broker] is None or str(broker) != "1")
         require(False)
 
 
-class HasAFavourite(Apart):
-    @variable
-    def favourite(self) -> MappingDomain:
-        """Only one of them has one."""
-        return mapping(each_broker(self), lambda broker: one_of(*range(2 + int(str(broker)))))
+class HasAFavouriteState(ApartState):
+    favourite: Total[Any, Any] = variable(
+        "Only one of them has one.",
+        of=lambda self: mapping(each_broker(self), lambda broker: one_of(*range(2 + int(str(broker))))),
+    )
+
+
+class HasAFavourite(Apart, Specification[HasAFavouriteState]):
+    pass
 
 
 REFUSED: dict[type[Specification], str] = {
@@ -600,10 +611,11 @@ def test_without_interchangeable_values_there_is_no_symmetry() -> None:
 def test_one_sort_has_one_set_of_values() -> None:
     """Or it is two sorts, with two names."""
 
-    class TwoOfAName(Votes):
-        @variable
-        def chosen(self) -> Domain[Any]:
-            return interchangeable("broker", range(self.brokers + 1))
+    class TwoOfANameState(VotesState):
+        chosen: int = variable("The chosen.", of=lambda self: interchangeable("broker", range(self.brokers + 1)))
+
+    class TwoOfAName(Votes, Specification[TwoOfANameState]):
+        pass
 
     with pytest.raises(UsageError, match=r"^--symmetry: interchangeable 'broker': it is \(0, 1, 2\) in one place, "):
         reduced(TwoOfAName())

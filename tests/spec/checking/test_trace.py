@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from spec.checking import Replay, Result, check, simulate
 from spec.language import (
-    Domain,
-    MappingDomain,
+    Partial,
     Specification,
     State,
     Step,
+    Total,
     action,
     constant,
     integers,
@@ -41,7 +41,21 @@ class Letter(NamedTuple):
     text: str = ""
 
 
-class Post(Specification):
+class PostState(State):
+    """Of `Post`."""
+
+    box: Partial[int, Letter] = variable(
+        "What lies in each of them.",
+        of=lambda self: partial_mapping(range(self.boxes), record(Letter, to=integers(0, 3), text=("", "hello"))),
+    )
+    seen: Total[int, frozenset[str]] = variable(
+        "Who looked into which.", of=lambda self: mapping(range(self.boxes), subset_of(("ann", "bob")))
+    )
+    log: tuple[int, ...] = variable("To whom was written.", of=lambda self: sequence_of((1, 2, 3), longest=2))
+    time: Any = variable("When.", of=lambda self: left_out())
+
+
+class Post(Specification[PostState]):
     """Letters go through boxes.
 
     What comes later is not on the first line.
@@ -54,28 +68,8 @@ class Post(Specification):
     careful: bool = switch(True, "Nobody writes twice.")
     form: str = switch("post", "How it is sent.", among=["post", "pigeon"])
 
-    @variable
-    def box(self) -> MappingDomain:
-        """What lies in each of them."""
-        return partial_mapping(range(self.boxes), record(Letter, to=integers(0, 3), text=("", "hello")))
-
-    @variable
-    def seen(self) -> MappingDomain:
-        """Who looked into which."""
-        return mapping(range(self.boxes), subset_of(("ann", "bob")))
-
-    @variable
-    def log(self) -> Domain[tuple[int, ...]]:
-        """To whom was written."""
-        return sequence_of((1, 2, 3), longest=2)
-
-    @variable
-    def time(self) -> Any:
-        """When."""
-        return left_out()
-
     @action(at=lambda self: range(self.boxes), to=(1, 2))
-    def write(self, s: State, at: int, to: int) -> None:
+    def write(self, s: PostState, at: int, to: int) -> None:
         """Somebody writes."""
         require(len(s.log) < 2 and (to not in s.log or not self.careful))
         say("first" if not s.log else "again")
@@ -84,29 +78,29 @@ class Post(Specification):
         s.time = 3
 
     @action(at=lambda self: range(self.boxes), who=("ann", "bob"))
-    def look(self, s: State, at: int, who: str) -> None:
+    def look(self, s: PostState, at: int, who: str) -> None:
         """Somebody looks; twice is once."""
         require(at in s.box)
         s.seen[at] = s.seen[at] | {who}
 
     @action(at=lambda self: range(self.boxes))
-    def take(self, s: State, at: int) -> None:
+    def take(self, s: PostState, at: int) -> None:
         """The letter is taken."""
         require(at in s.box and s.seen[at])
         del s.box[at]
 
     @invariant(at=lambda self: range(self.boxes))
-    def not_both_looked(self, s: State, at: int) -> bool:
+    def not_both_looked(self, s: PostState, at: int) -> bool:
         """Ann and Bob never look into the same box."""
         return len(s.seen[at]) < 2
 
     @transition_invariant
-    def nothing_is_taken(self, before: State, step: Step, after: State) -> bool:
+    def nothing_is_taken(self, before: PostState, step: Step, after: PostState) -> bool:
         """No letter goes away."""
         return len(after.box) >= len(before.box)
 
     @sometimes
-    def both_full(self, s: State) -> bool:
+    def both_full(self, s: PostState) -> bool:
         """Both are full."""
         return len(s.box) == self.boxes
 
@@ -161,7 +155,7 @@ class Curious(Post):
     """Nobody may look twice, though a second look is a step."""
 
     @transition_invariant
-    def a_look_is_new(self, before: State, step: Step, after: State) -> bool:
+    def a_look_is_new(self, before: PostState, step: Step, after: PostState) -> bool:
         """Whoever looks has not looked before."""
         return step.action != "look" or step.parameters["who"] not in before.seen[step.parameters["at"]]
 
@@ -192,12 +186,12 @@ class Viewed(Post):
     """Somebody says what is in the boxes."""
 
     @view(at=lambda self: range(self.boxes))
-    def inside(self, s: State, at: int) -> str:
+    def inside(self, s: PostState, at: int) -> str:
         """Who has looked at a letter."""
         return f"{' and '.join(s.seen[at]) or 'nobody'} knows box {at}" if at in s.box else ""
 
     @view
-    def post(self, s: State) -> str:
+    def post(self, s: PostState) -> str:
         """Whether there is any."""
         return "there is post" if s.box else "there is no post"
 
@@ -233,7 +227,7 @@ class Full(Viewed):
     """It is too much from the beginning."""
 
     @invariant
-    def no_post(self, s: State) -> bool:
+    def no_post(self, s: PostState) -> bool:
         """There is some."""
         return bool(s.box)
 

@@ -14,12 +14,11 @@ from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
 from spec.checking.views import sentences
 from spec.language import (
-    Domain,
-    MappingDomain,
     Specification,
     SpecificationError,
     State,
     Step,
+    Total,
     action,
     bound,
     constant,
@@ -35,29 +34,32 @@ from spec.testing import Violation, as_state_machine
 from tests.spec.testing.running import failure_of
 
 
-class Lamps(Specification):
+class LampsState(State):
+    """Of `Lamps`."""
+
+    light: Total[int, int] = variable(
+        "Which of them burn.", of=lambda self: mapping(range(self.lamps), integers(0, 1))
+    )
+
+
+class Lamps(Specification[LampsState]):
     """Lamps that are switched on, one by one, and do not all burn at once."""
 
     lamps: int = constant(2, "How many there are.", at_least=1)
     careful: bool = switch(True, "One that is on is not switched on.")
 
-    @variable
-    def light(self) -> MappingDomain:
-        """Which of them burn."""
-        return mapping(range(self.lamps), integers(0, 1))
-
     @action(lamp=lambda self: range(self.lamps))
-    def press(self, s: State, lamp: int) -> None:
+    def press(self, s: LampsState, lamp: int) -> None:
         """Somebody switches one on."""
         require(not s.light[lamp] or not self.careful)
         s.light[lamp] += 1
 
     @action
-    def wait(self, s: State) -> None:
+    def wait(self, s: LampsState) -> None:
         """Nothing is done."""
 
     @invariant
-    def not_all(self, s: State) -> bool:
+    def not_all(self, s: LampsState) -> bool:
         """One of them is off."""
         return not all(s.light.values())
 
@@ -68,12 +70,12 @@ class Watched(Lamps):
     quiet: bool = switch(False, "Nothing is said of the room.")
 
     @view(lamp=lambda self: range(self.lamps))
-    def lamp_burns(self, s: State, lamp: int) -> str:
+    def lamp_burns(self, s: LampsState, lamp: int) -> str:
         """Which lamps burn."""
         return f"lamp {lamp} burns" if s.light[lamp] else ""
 
     @view(when=lambda self: not self.quiet)
-    def room(self, s: State) -> str:
+    def room(self, s: LampsState) -> str:
         """What the room is like."""
         return "it is dark" if not any(s.light.values()) else "one can see"
 
@@ -81,7 +83,7 @@ class Watched(Lamps):
 class InTwoWords(Watched, quiet=True):
     """A variant that says it otherwise."""
 
-    def lamp_burns(self, s: State, lamp: int) -> str:
+    def lamp_burns(self, s: LampsState, lamp: int) -> str:
         """Which lamps burn, on two lines."""
         return f"lamp {lamp}\n    {'burns' if s.light[lamp] else 'is off'}\n"
 
@@ -108,19 +110,21 @@ def test_a_view_is_told_where_it_says_something_else_than_before() -> None:
     ]
 
 
-class Countdown(Specification):
+class CountdownState(State):
+    """Of `Countdown`."""
+
+    count: int = variable("The count.", of=lambda self: integers(0, 3))
+
+
+class Countdown(Specification[CountdownState]):
     """A counter that goes down, waits at the end, and begins anew."""
 
-    @variable
-    def count(self) -> Domain[int]:
-        return integers(0, 3)
-
     @action
-    def press(self, s: State) -> None:
+    def press(self, s: CountdownState) -> None:
         s.count = (s.count + 1) % 4
 
     @view
-    def left(self, s: State) -> str:
+    def left(self, s: CountdownState) -> str:
         return ("two are left", "one is left", "none is left", "none is left")[s.count]
 
 
@@ -191,7 +195,7 @@ class Listening(Watched):
     """It takes note of who asks for its views."""
 
     @view
-    def who_asks(self, s: State) -> str:
+    def who_asks(self, s: LampsState) -> str:
         ASKED.append(str(s.light))
         return ""
 
@@ -214,16 +218,16 @@ def test_views_are_looked_at_only_for_a_trace(engine: Engine) -> None:
     ]
 
 
-def assigns(s: State) -> Any:
+def assigns(s: Any) -> Any:
     s.light[0] = 1
 
 
-def lacks_a_guard(s: State) -> Any:
+def lacks_a_guard(s: Any) -> Any:
     require(s.light[0])
     return ""
 
 
-def is_bounded(s: State) -> Any:
+def is_bounded(s: Any) -> Any:
     bound(s.light[0])
     return ""
 
@@ -247,7 +251,7 @@ def test_a_mistake_in_a_view_is_one_sentence_of_the_trace(mistake: Any, cause: s
 
     class Mistaken(Watched):
         @view(eye=("left",))
-        def blind(self, s: State, eye: str) -> str:
+        def blind(self, s: LampsState, eye: str) -> str:
             return mistake(s)  # type: ignore[no-any-return]
 
     expected = f"view blind(eye='left') fails: {cause}"
@@ -267,7 +271,7 @@ def test_a_view_that_is_declared_badly_is_refused_at_once() -> None:
 
     class Bad(Lamps):
         @view(lamp=lambda self: {0, 1})
-        def unordered(self, s: State, lamp: int) -> str:
+        def unordered(self, s: LampsState, lamp: int) -> str:
             return ""
 
     with pytest.raises(SpecificationError, match=r"^view unordered: parameter lamp: \{0, 1\} is not a domain"):

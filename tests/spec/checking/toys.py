@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from spec.language import (
-    Domain,
-    MappingDomain,
+    Partial,
     Specification,
     State,
     Step,
+    Total,
     action,
     bound,
     constant,
@@ -30,22 +30,32 @@ from spec.language import (
 )
 
 
-class Clock(Specification):
+class ClockState(State):
+    """Of `Clock`."""
+
+    hand: int = variable("The hand.", of=lambda self: integers(0, self.hours - 1))
+
+
+class Clock(Specification[ClockState]):
     """One hand that goes round: n states, n deep, n + 1 generated."""
 
     hours: int = constant(12, "how many there are", at_least=1)
 
-    @variable
-    def hand(self) -> Domain[int]:
-        return integers(0, self.hours - 1)
-
     @action
-    def tick(self, s: State) -> None:
+    def tick(self, s: ClockState) -> None:
         """An hour goes by."""
         s.hand = (s.hand + 1) % self.hours
 
 
-class Counters(Specification):
+class CountersState(State):
+    """Of `Counters`."""
+
+    count: Total[int, int] = variable(
+        "The count.", of=lambda self: mapping(range(self.counters), integers(0, self.top))
+    )
+
+
+class Counters(Specification[CountersState]):
     """n counters to the top, one step each at a time: (top + 1)**n states, n * top + 1 deep."""
 
     counters: int = constant(3, "how many there are", at_least=1)
@@ -53,144 +63,147 @@ class Counters(Specification):
     at_most: int = constant(1000, "the sum that must not be exceeded")
     closed_at: int = constant(1000, "the sum at which the search is bounded")
 
-    @variable
-    def count(self) -> MappingDomain:
-        return mapping(range(self.counters), integers(0, self.top))
-
     @action(counter=lambda self: range(self.counters))
-    def up(self, s: State, counter: int) -> None:
+    def up(self, s: CountersState, counter: int) -> None:
         """One counts."""
         require(s.count[counter] < self.top)
         bound(sum(s.count.values()) < self.closed_at)
         s.count[counter] += 1
 
     @invariant
-    def not_too_many(self, s: State) -> bool:
+    def not_too_many(self, s: CountersState) -> bool:
         """The sum is within its limit."""
         return bool(sum(s.count.values()) <= self.at_most)
 
 
-class Jugs(Specification):
+class JugsState(State):
+    """Of `Jugs`."""
+
+    small: int = variable("The small.", of=lambda self: integers(0, 3))
+    large: int = variable("The large.", of=lambda self: integers(0, 5))
+
+
+class Jugs(Specification[JugsState]):
     """The two jugs of 3 and 5 litres; 4 litres take six steps, and there are 16 states."""
 
-    @variable
-    def small(self) -> Domain[int]:
-        return integers(0, 3)
-
-    @variable
-    def large(self) -> Domain[int]:
-        return integers(0, 5)
-
     @action
-    def fill_small(self, s: State) -> None:
+    def fill_small(self, s: JugsState) -> None:
         s.small = 3
 
     @action
-    def fill_large(self, s: State) -> None:
+    def fill_large(self, s: JugsState) -> None:
         s.large = 5
 
     @action
-    def empty_small(self, s: State) -> None:
+    def empty_small(self, s: JugsState) -> None:
         s.small = 0
 
     @action
-    def empty_large(self, s: State) -> None:
+    def empty_large(self, s: JugsState) -> None:
         s.large = 0
 
     @action
-    def small_to_large(self, s: State) -> None:
+    def small_to_large(self, s: JugsState) -> None:
         poured = min(s.small, 5 - s.large)
         s.small, s.large = s.small - poured, s.large + poured
 
     @action
-    def large_to_small(self, s: State) -> None:
+    def large_to_small(self, s: JugsState) -> None:
         poured = min(s.large, 3 - s.small)
         s.small, s.large = s.small + poured, s.large - poured
 
     @invariant
-    def not_four(self, s: State) -> bool:
+    def not_four(self, s: JugsState) -> bool:
         """There are never four litres in the large jug."""
         return bool(s.large != 4)
 
 
-class Philosophers(Specification):
+class PhilosophersState(State):
+    """Of `Philosophers`."""
+
+    doing: Total[int, str] = variable(
+        "The doing.", of=lambda self: mapping(range(self.philosophers), one_of("thinks", "waits", "eats"))
+    )
+
+
+class Philosophers(Specification[PhilosophersState]):
     """They take the left fork, then the right one: as many states as the Pell-Lucas number of n, and one deadlock."""
 
     philosophers: int = constant(3, "how many there are", at_least=2)
 
-    @variable
-    def doing(self) -> MappingDomain:
-        return mapping(range(self.philosophers), one_of("thinks", "waits", "eats"))
-
-    def free(self, s: State, fork: int) -> bool:
+    def free(self, s: PhilosophersState, fork: int) -> bool:
         """Fork n lies between philosophers n - 1, who eats with it, and n, who takes it first."""
         left = (fork - 1) % self.philosophers
         return bool(s.doing[fork] == "thinks" and s.doing[left] != "eats")
 
     @action(who=lambda self: range(self.philosophers))
-    def take_left(self, s: State, who: int) -> None:
+    def take_left(self, s: PhilosophersState, who: int) -> None:
         require(s.doing[who] == "thinks" and self.free(s, who))
         s.doing[who] = "waits"
 
     @action(who=lambda self: range(self.philosophers))
-    def take_right(self, s: State, who: int) -> None:
+    def take_right(self, s: PhilosophersState, who: int) -> None:
         require(s.doing[who] == "waits" and self.free(s, (who + 1) % self.philosophers))
         s.doing[who] = "eats"
 
     @action(who=lambda self: range(self.philosophers))
-    def think(self, s: State, who: int) -> None:
+    def think(self, s: PhilosophersState, who: int) -> None:
         require(s.doing[who] == "eats")
         s.doing[who] = "thinks"
 
     @invariant(fork=lambda self: range(self.philosophers))
-    def no_fork_is_shared(self, s: State, fork: int) -> bool:
+    def no_fork_is_shared(self, s: PhilosophersState, fork: int) -> bool:
         """A fork is in one hand."""
         left = (fork - 1) % self.philosophers
         return not (s.doing[left] == "eats" and s.doing[fork] != "thinks")
 
 
-class Ring(Specification):
+class RingState(State):
+    """Of `Ring`."""
+
+    value: Total[int, int] = variable(
+        "The value.", of=lambda self: mapping(range(self.machines), integers(0, self.values - 1))
+    )
+
+
+class Ring(Specification[RingState]):
     """Dijkstra's ring of machines with k values, from every state: k**n states, all of depth 1."""
 
     machines: int = constant(3, "how many there are", at_least=2)
     values: int = constant(3, "how many values each has", at_least=2)
 
-    @variable
-    def value(self) -> MappingDomain:
-        return mapping(range(self.machines), integers(0, self.values - 1))
-
     @initial(n=lambda self: range(self.values**self.machines))
-    def anywhere(self, s: State, n: int) -> None:
+    def anywhere(self, s: RingState, n: int) -> None:
         """Any state at all."""
         for machine in range(self.machines):
             n, s.value[machine] = divmod(n, self.values)
 
-    def privileged(self, s: State, machine: int) -> bool:
+    def privileged(self, s: RingState, machine: int) -> bool:
         """Whether it has the token."""
         same = s.value[machine] == s.value[(machine - 1) % self.machines]
         return bool(same if machine == 0 else not same)
 
     @action
-    def first_moves(self, s: State) -> None:
+    def first_moves(self, s: RingState) -> None:
         require(self.privileged(s, 0))
         s.value[0] = (s.value[0] + 1) % self.values
 
     @action(machine=lambda self: range(1, self.machines))
-    def other_moves(self, s: State, machine: int) -> None:
+    def other_moves(self, s: RingState, machine: int) -> None:
         require(self.privileged(s, machine))
         s.value[machine] = s.value[machine - 1]
 
     @invariant
-    def somebody_has_the_token(self, s: State) -> bool:
+    def somebody_has_the_token(self, s: RingState) -> bool:
         """The token is never lost."""
         return any(self.privileged(s, machine) for machine in range(self.machines))
 
     @transition_invariant
-    def tokens_do_not_multiply(self, before: State, step: Step, after: State) -> bool:
+    def tokens_do_not_multiply(self, before: RingState, step: Step, after: RingState) -> bool:
         """There are never more of them."""
         return self.tokens(after) <= self.tokens(before)
 
-    def tokens(self, s: State) -> int:
+    def tokens(self, s: RingState) -> int:
         """How many machines have one."""
         return sum(self.privileged(s, machine) for machine in range(self.machines))
 
@@ -215,7 +228,13 @@ def _lookup(rows: tuple[Row, ...]) -> dict[tuple[int, str, int], int]:
     return {(row.before, row.action, row.parameter): row.after for row in rows}
 
 
-class Table(Specification):
+class TableState(State):
+    """Of `Table`."""
+
+    at: int = variable("The at.", of=lambda self: integers(0, self.size - 1))
+
+
+class Table(Specification[TableState]):
     """States are numbers, and what follows what stands in a table. A state -1 is outside the domain."""
 
     size: int = constant(1, "how many states there are")
@@ -226,45 +245,42 @@ class Table(Specification):
     bad_rows: tuple[Row, ...] = constant((), "steps that must not be")
     seen: tuple[int, ...] = constant((), "states of which one is to be seen")
 
-    @variable
-    def at(self) -> Domain[int]:
-        return integers(0, self.size - 1)
-
     @initial(start=lambda self: self.starts)
-    def begin(self, s: State, start: int) -> None:
+    def begin(self, s: TableState, start: int) -> None:
         s.at = start
 
-    def follow(self, s: State, name: str, parameter: int) -> None:
+    def follow(self, s: TableState, name: str, parameter: int) -> None:
         """Do as the table says."""
         after = _lookup(self.rows).get((s.at, name, parameter))
         require(after is not None)
+        assert after is not None
         s.at = after
 
     @action(p=PARAMETERS)
-    def a(self, s: State, p: int) -> None:
+    def a(self, s: TableState, p: int) -> None:
         self.follow(s, "a", p)
 
     @action(p=PARAMETERS)
-    def b(self, s: State, p: int) -> None:
+    def b(self, s: TableState, p: int) -> None:
         self.follow(s, "b", p)
 
     @invariant
-    def good(self, s: State) -> bool:
+    def good(self, s: TableState) -> bool:
         """It is not a bad state."""
         return s.at not in self.bad
 
     @transition_invariant
-    def good_step(self, before: State, step: Step, after: State) -> bool:
+    def good_step(self, before: TableState, step: Step, after: TableState) -> bool:
         """It is not a bad step."""
         return Row(before.at, step.action, step.parameters["p"], after.at) not in self.bad_rows
 
     @invariant
-    def not_worse(self, s: State) -> bool:
+    def not_worse(self, s: TableState) -> bool:
         """It is not a worse state."""
         return s.at not in self.worse
 
     @sometimes
-    def to_be_seen(self, s: State) -> bool:
+    def to_be_seen(self, s: TableState) -> bool:
         """One of these comes about."""
         return s.at in self.seen
 
@@ -280,33 +296,32 @@ class Account(NamedTuple):
     note: tuple[int, ...] = ()
 
 
-class Bank(Specification):
+class BankState(State):
+    """Of `Bank`."""
+
+    account: Partial[str, Account] = variable(
+        "The account.",
+        of=lambda self: partial_mapping(
+            ("ann", "bob"),
+            record(Account, owner=("?", "ann", "bob"), money=range(4), note=((), (1,), (1, 1))),
+        ),
+    )
+    till: int = variable("The till.", of=lambda self: integers(0, 4))
+    known: frozenset[str] = variable("The known.", of=lambda self: subset_of(("zoe", "ann", "bob")))
+
+
+class Bank(Specification[BankState]):
     """Accounts that are opened, closed and paid into; values of every kind."""
 
     rich: int = constant(100, "the sum that nobody should have")
 
-    @variable
-    def account(self) -> MappingDomain:
-        money = integers(0, 3)
-        return partial_mapping(
-            ("ann", "bob"), record(Account, owner=("?", "ann", "bob"), money=money, note=((), (1,), (1, 1)))
-        )
-
-    @variable
-    def till(self) -> Domain[int]:
-        return integers(0, 4)
-
-    @variable
-    def known(self) -> Domain[frozenset[str]]:
-        return subset_of(("zoe", "ann", "bob"))
-
     @initial
-    def opened(self, s: State) -> None:
+    def opened(self, s: BankState) -> None:
         s.till = 4
         s.known = frozenset({"zoe"})
 
     @action(who=("ann", "bob"))
-    def open_account(self, s: State, who: str) -> None:
+    def open_account(self, s: BankState, who: str) -> None:
         require(who not in s.account)
         say("welcome")
         say("an account is opened")
@@ -314,28 +329,28 @@ class Bank(Specification):
         s.known |= {who}
 
     @action(who=("ann", "bob"), much=(1, 2))
-    def pay(self, s: State, who: str, much: int) -> None:
+    def pay(self, s: BankState, who: str, much: int) -> None:
         require(who in s.account and s.account[who].money + much <= 3 and s.till >= much)
         account = s.account[who]
         s.account[who] = account._replace(money=account.money + much, note=(*account.note, 1)[:2])
         s.till -= much
 
     @action(who=("ann", "bob"))
-    def close(self, s: State, who: str) -> None:
+    def close(self, s: BankState, who: str) -> None:
         require(who in s.account)
         s.till += s.account[who].money
         del s.account[who]
 
     @action
-    def look(self, s: State) -> None:
+    def look(self, s: BankState) -> None:
         """Nothing changes."""
 
     @invariant(who=("bob", "ann"))
-    def not_rich(self, s: State, who: str) -> bool:
+    def not_rich(self, s: BankState, who: str) -> bool:
         """Nobody has too much."""
         return who not in s.account or bool(s.account[who].money < self.rich)
 
     @transition_invariant(who=("ann", "bob"))
-    def nobody_closes_with_money(self, before: State, step: Step, after: State, who: str) -> bool:
+    def nobody_closes_with_money(self, before: BankState, step: Step, after: BankState, who: str) -> bool:
         """An account that goes was empty."""
         return not (who in before.account and who not in after.account and before.account[who].money > 0)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from spec.language import (
     Domain,
-    MappingDomain,
     Specification,
     State,
+    Total,
     action,
     constant,
     either,
@@ -60,79 +60,78 @@ def each_manager(self: Any) -> Domain[int]:
     return interchangeable("resource manager", range(self.managers))
 
 
-class TwoPhaseCommit(Specification):
+class TwoPhaseCommitState(State):
+    """Of `TwoPhaseCommit`."""
+
+    state: Total[Any, Any] = variable(
+        "The state.", of=lambda self: mapping(each_manager(self), one_of(*ResourceManager))
+    )
+    transaction: Manager = variable("The transaction.", of=lambda self: one_of(*Manager))
+    prepared: frozenset[int] = variable(
+        "Of whom the transaction manager knows that they are.", of=lambda self: subset_of(each_manager(self))
+    )
+    messages: Any = variable(
+        "The messages.",
+        of=lambda self: subset_of(either((COMMIT, ABORT), every(Prepared, manager=each_manager(self)))),
+    )
+
+
+class TwoPhaseCommit(Specification[TwoPhaseCommitState]):
     """One transaction."""
 
     managers: int = constant(3, "resource managers", at_least=1)
 
-    @variable
-    def state(self) -> MappingDomain:
-        return mapping(each_manager(self), one_of(*ResourceManager))
-
-    @variable
-    def transaction(self) -> Domain[Manager]:
-        return one_of(*Manager)
-
-    @variable
-    def prepared(self) -> Domain[frozenset[int]]:
-        """Of whom the transaction manager knows that they are."""
-        return subset_of(each_manager(self))
-
-    @variable
-    def messages(self) -> Domain[Any]:
-        return subset_of(either((COMMIT, ABORT), every(Prepared, manager=each_manager(self))))
-
     @action(manager=each_manager)
-    def receive_prepared(self, s: State, manager: int) -> None:
+    def receive_prepared(self, s: TwoPhaseCommitState, manager: int) -> None:
         """By the transaction manager."""
         require(s.transaction is Manager.INIT and Prepared(manager) in s.messages)
         s.prepared |= {manager}
 
     @action
-    def commit(self, s: State) -> None:
+    def commit(self, s: TwoPhaseCommitState) -> None:
         """All are prepared."""
         require(s.transaction is Manager.INIT and len(s.prepared) == self.managers)
         s.transaction = Manager.DONE
         s.messages |= {COMMIT}
 
     @action
-    def abort(self, s: State) -> None:
+    def abort(self, s: TwoPhaseCommitState) -> None:
         """It may give up as long as it has not committed."""
         require(s.transaction is Manager.INIT)
         s.transaction = Manager.DONE
         s.messages |= {ABORT}
 
     @action(manager=each_manager)
-    def prepare(self, s: State, manager: int) -> None:
+    def prepare(self, s: TwoPhaseCommitState, manager: int) -> None:
         """And say so."""
         require(s.state[manager] is ResourceManager.WORKING)
         s.state[manager] = ResourceManager.PREPARED
         s.messages |= {Prepared(manager)}
 
     @action(manager=each_manager)
-    def choose_to_abort(self, s: State, manager: int) -> None:
+    def choose_to_abort(self, s: TwoPhaseCommitState, manager: int) -> None:
         """And say nothing."""
         require(s.state[manager] is ResourceManager.WORKING)
         s.state[manager] = ResourceManager.ABORTED
 
     @action(manager=each_manager)
-    def receive_commit(self, s: State, manager: int) -> None:
+    def receive_commit(self, s: TwoPhaseCommitState, manager: int) -> None:
         """And do so."""
         require(COMMIT in s.messages)
         s.state[manager] = ResourceManager.COMMITTED
 
     @action(manager=each_manager)
-    def receive_abort(self, s: State, manager: int) -> None:
+    def receive_abort(self, s: TwoPhaseCommitState, manager: int) -> None:
         """And do so."""
         require(ABORT in s.messages)
         s.state[manager] = ResourceManager.ABORTED
 
     @invariant
-    def consistent(self, s: State) -> bool:
+    def consistent(self, s: TwoPhaseCommitState) -> bool:
         """Never has one committed and another aborted."""
         return not {ResourceManager.COMMITTED, ResourceManager.ABORTED} <= set(s.state.values())
 
     @sometimes
-    def all_commit(self, s: State) -> bool:
+    def all_commit(self, s: TwoPhaseCommitState) -> bool:
         """The transaction can succeed."""
         return all(state is ResourceManager.COMMITTED for state in s.state.values())

@@ -260,7 +260,7 @@ def test_what_is_no_such_part_is_told(given: Any) -> None:
             """Something else."""
             return given
 
-    with pytest.raises(SpecificationError, match=r"part Wrong\.left: it gives .*, which is no part with states Tank"):
+    with pytest.raises(SpecificationError, match=r"part Wrong\.left: it gives .*; Yard has left: Tank"):
         Model(Wrong())
 
 

@@ -17,7 +17,6 @@ from spec.language import (
     Step,
     action,
     bound,
-    integers,
     invariant,
     require,
     sometimes,
@@ -109,36 +108,37 @@ def test_it_is_taken_for_what_is_there(engine: str) -> None:
     assert check(ByState(), **asked).distinct_states > 1000
 
 
-class Untyped(Specification):
+class UntypedState(State):
+    """Of `Untyped`."""
+
+    letters: frozenset[str] = variable("What is on its way.", of=lambda self: subset_of(("a", "b")))
+
+
+class Untyped(Specification[UntypedState]):
     """Two letters, of no type."""
 
-    @variable
-    def letters(self) -> Any:
-        """What is on its way."""
-        return subset_of(("a", "b"))
-
     @action
-    def send(self, s: State) -> None:
+    def send(self, s: UntypedState) -> None:
         """The first."""
         s.letters |= {"a"}
 
     @action(letter=lambda self, s: s.letters)
-    def receive(self, s: State, letter: str) -> None:
+    def receive(self, s: UntypedState, letter: str) -> None:
         """One."""
         s.letters -= {letter}
 
     @invariant(letter=lambda self, s: s.letters)
-    def only_the_first(self, s: State, letter: str) -> bool:
+    def only_the_first(self, s: UntypedState, letter: str) -> bool:
         """Of what is there."""
         return letter == "a"
 
     @sometimes(letter=lambda self, s: s.letters)
-    def something(self, s: State, letter: str) -> bool:
+    def something(self, s: UntypedState, letter: str) -> bool:
         """There is something."""
         return True
 
     @view(letter=lambda self, s: s.letters)
-    def under_way(self, s: State, letter: str) -> str:
+    def under_way(self, s: UntypedState, letter: str) -> str:
         """Where it is."""
         return f"{letter} is on its way"
 
@@ -155,7 +155,7 @@ def test_properties_and_views_are_about_what_is_there() -> None:
 
     class Second(Untyped):
         @action
-        def send(self, s: State) -> None:
+        def send(self, s: UntypedState) -> None:
             """The other."""
             s.letters |= {"b"}
 
@@ -171,7 +171,7 @@ def test_what_is_made_of_the_state_needs_a_type() -> None:
 
     class Computed(Untyped):
         @action(letter=lambda self, s: [each for each in s.letters if each != "b"])
-        def receive(self, s: State, letter) -> None:  # type: ignore[no-untyped-def]
+        def receive(self, s: UntypedState, letter) -> None:  # type: ignore[no-untyped-def]
             """One."""
 
     with pytest.raises(SpecificationError, match="parameter letter: it ranges over part of the state"):
@@ -184,20 +184,21 @@ def test_a_step_has_two_states() -> None:
 
         class OfSteps(Untyped):
             @transition_invariant(letter=lambda self, s: s.letters)
-            def stays(self, before: State, step: Step, after: State, letter: str) -> bool:
+            def stays(self, before: UntypedState, step: Step, after: UntypedState, letter: str) -> bool:
                 """It does."""
                 return True
 
 
 def test_no_name_stands_for_two_things_in_one_class() -> None:
     """The second would be all that there is."""
-    with pytest.raises(SpecificationError, match=r"^action x: a variable has that name$"):
+    with pytest.raises(SpecificationError, match=r"^action x: an invariant has that name$"):
 
-        class Twice(Specification):
-            @variable
-            def x(self) -> Any:
-                return integers(0, 1)
+        class Twice(Untyped):
+            @invariant
+            def x(self, s: UntypedState) -> bool:
+                """It."""
+                return True
 
             @action  # type: ignore[no-redef]
-            def x(self, s: State) -> None:  # noqa: F811
+            def x(self, s: UntypedState) -> None:  # noqa: F811
                 """It."""

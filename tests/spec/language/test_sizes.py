@@ -125,7 +125,7 @@ Plain = Annotated[int, "a number of something"]
         (
             {Number: range(2)},
             tuple[Number, ...],
-            'tuple[typing.Annotated[int, "a plot\'s number"], ...] has no size: ',
+            "tuple[a plot's number, ...] has no size: sizes() says how long it gets, at_most(...)",
         ),
         ({Number: at_most(2)}, Number, "at_most(2) is the size of a tuple[X, ...], not of int, a plot's number"),
         ({**GARDEN, Bed.water: [3, 4]}, Bed, "Bed.water: 4 is not an integer of 0..3, which is all of int, litres"),

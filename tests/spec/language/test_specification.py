@@ -6,7 +6,7 @@ import inspect
 import itertools
 import pickle
 import types
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from enum import Enum
 from typing import Any
 
@@ -15,7 +15,6 @@ import pytest
 
 from spec.language import (
     AssumptionViolated,
-    Domain,
     MappingDomain,
     Specification,
     SpecificationError,
@@ -48,7 +47,16 @@ class Weather(Enum):
     RAIN = 2
 
 
-class Garden(Specification):
+class GardenState(State):
+    """Of `Garden`."""
+
+    water: MutableMapping[int, int] = variable(
+        "How much each has.", of=lambda self: mapping(range(self.plants), integers(0, 2))
+    )
+    full: bool = variable("Whether the can is full.", of=lambda self: booleans())
+
+
+class Garden(Specification[GardenState]):
     """Plants that are watered."""
 
     plants: int = constant(2, "How many there are.", at_least=1, at_most=4)
@@ -70,23 +78,13 @@ class Garden(Specification):
         """Only Bob has a wet one."""
         return self.owner == "Bob"
 
-    @variable
-    def water(self) -> MappingDomain:
-        """How much each has."""
-        return mapping(range(self.plants), integers(0, 2))
-
-    @variable
-    def full(self) -> Domain[bool]:
-        """Whether the can is full."""
-        return booleans()
-
     @initial(first=lambda self: range(self.plants), amount=(1, 2))
-    def one_watered(self, s: State, first: int, amount: int) -> None:
+    def one_watered(self, s: GardenState, first: int, amount: int) -> None:
         """One has water."""
         s.water[first] = amount
 
     @action(plant=lambda self: range(self.plants), amount=integers(1, 2))
-    def pour(self, s: State, plant: int, amount: int) -> None:
+    def pour(self, s: GardenState, plant: int, amount: int) -> None:
         """A plant is watered from the can.
 
         More about it.
@@ -96,39 +94,39 @@ class Garden(Specification):
         s.full = False
 
     @action
-    def fill(self, s: State) -> None:
+    def fill(self, s: GardenState) -> None:
         """The can is filled."""
         require(not s.full)
         s.full = True
 
     @action(when=lambda self: self.hose)
-    def spray(self, s: State) -> None:
+    def spray(self, s: GardenState) -> None:
         """All are watered at once."""
         s.water = dict.fromkeys(range(self.plants), 2)
 
     @action(weather=Weather)
-    def change(self, s: State, weather: Weather) -> None:
+    def change(self, s: GardenState, weather: Weather) -> None:
         """The weather does what it does."""
         require(weather is Weather.RAIN)
         s.full = True
 
     @invariant(plant=lambda self: range(self.plants))
-    def not_drowned(self, s: State, plant: int) -> bool:
+    def not_drowned(self, s: GardenState, plant: int) -> bool:
         """No plant has too much."""
         return bool(s.water[plant] <= 2)
 
     @transition_invariant
-    def only_grows(self, before: State, step: Step, after: State) -> bool:
+    def only_grows(self, before: GardenState, step: Step, after: GardenState) -> bool:
         """Water does not go."""
         return all(after.water[plant] >= before.water[plant] for plant in before.water)
 
     @sometimes
-    def all_full(self, s: State) -> bool:
+    def all_full(self, s: GardenState) -> bool:
         """All can have enough."""
         return all(amount == 2 for amount in s.water.values())
 
     @sometimes(when=lambda self: self.plants > 3)
-    def a_step_of_two(self, before: State, step: Step, after: State) -> bool:
+    def a_step_of_two(self, before: GardenState, step: Step, after: GardenState) -> bool:
         """A plant can be given two at once."""
         return step.parameters.get("amount") == 2
 
@@ -271,10 +269,11 @@ def test_there_is_an_initial_state_for_each_value_of_its_parameters() -> None:
 def test_without_an_initial_there_is_one_that_assigns_nothing() -> None:
     """Every variable then starts with the first value of its domain."""
 
-    class Nothing(Specification):
-        @variable
-        def x(self) -> Domain[int]:
-            return integers(0, 1)
+    class NothingState(State):
+        x: int = variable("The x.", of=lambda self: integers(0, 1))
+
+    class Nothing(Specification[NothingState]):
+        pass
 
     assert [instance.parameters for instance in Nothing().initials] == [{}]
 
@@ -317,7 +316,7 @@ class Shown(Garden):
     """A garden that is described."""
 
     @view(plant=lambda self: range(self.plants))
-    def thirst(self, s: State, plant: int) -> str:
+    def thirst(self, s: GardenState, plant: int) -> str:
         """Which plants are dry.
 
         More about it.
@@ -325,7 +324,7 @@ class Shown(Garden):
         return "" if s.water[plant] else f"plant {plant} is dry"
 
     @view(when=lambda self: self.hose)
-    def can(self, s: State) -> str:
+    def can(self, s: GardenState) -> str:
         """What is in the can."""
         return "the can is full" if s.full else "the can is empty"
 
@@ -333,12 +332,12 @@ class Shown(Garden):
 class ShownWithoutAHose(Shown, hose=False):
     """Its plants are described otherwise."""
 
-    def thirst(self, s: State, plant: int) -> str:
+    def thirst(self, s: GardenState, plant: int) -> str:
         """Which plants are to be watered by hand."""
         return f"plant {plant}"
 
     @view
-    def hands(self, s: State) -> str:
+    def hands(self, s: GardenState) -> str:
         """Who waters them."""
         return f"{self.owner} waters them"
 
@@ -420,12 +419,12 @@ class NoHose(Garden, hose=False):
 
     spray = None  # type: ignore[assignment]
 
-    def fill(self, s: State) -> None:
+    def fill(self, s: GardenState) -> None:
         """The can is filled at the well."""
         s.full = not s.full
 
     @action
-    def evaporate(self, s: State) -> None:
+    def evaporate(self, s: GardenState) -> None:
         """The water goes."""
         s.water = dict.fromkeys(range(self.plants), 0)
 
@@ -434,7 +433,7 @@ class NoHoseInTheWet(NoHose, season="wet", owner="Bob"):
     """More particular still."""
 
     @action(plant=range(1))
-    def pour(self, s: State, plant: int) -> None:  # type: ignore[override]
+    def pour(self, s: GardenState, plant: int) -> None:  # type: ignore[override]
         """Marked a second time, with other parameters."""
 
 
@@ -701,7 +700,6 @@ def test_releases_and_helpers_are_allowed() -> None:
 
 
 WORDS: dict[str, Callable[[Any], Any]] = {
-    "variable": lambda name: variable(_named(name, "self")),
     "action": lambda name: action(_named(name, "self, s")),
     "invariant": lambda name: invariant(_named(name, "self, s")),
     "view": lambda name: view(_named(name, "self, s")),
@@ -744,7 +742,7 @@ def test_taken_names_are_no_helpers() -> None:
 def test_a_variable_is_not_called_as_the_insides_of_the_state(name: str) -> None:
     """It would take their place."""
     with pytest.raises(SpecificationError, match=f"variable Greedy.{name}: the name is taken by the language"):
-        type("Greedy", (Specification,), {name: WORDS["variable"](name)})
+        type("Greedy", (State,), {name: variable("..."), "__annotations__": {name: int}})
 
 
 BADLY_FIXED: list[tuple[dict[str, Any], str]] = [
@@ -795,7 +793,6 @@ SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
         {},
         "action Odd.it: it must begin (self, s, ...)",
     ),
-    ("a variable of a state", variable, "self, s", {}, "variable Odd.it: parameter s has no domain"),
     (
         "a step without its states",
         transition_invariant,
@@ -935,10 +932,11 @@ def test_a_word_stands_before_a_method() -> None:
 def test_a_variable_without_end_is_refused_by_name() -> None:
     """Wherever in its domain it is."""
 
-    class Endless(Specification):
-        @variable
-        def x(self) -> Any:
-            return subset_of(range(10**12))
+    class EndlessState(State):
+        x: frozenset[int] = variable("The x.", of=lambda self: subset_of(range(10**12)))
+
+    class Endless(Specification[EndlessState]):
+        pass
 
     with pytest.raises(SpecificationError, match=r"^variable x: an integer of 0\.\..*: 1,000,000,000,000 values"):
         _ = Endless().variables
@@ -947,10 +945,11 @@ def test_a_variable_without_end_is_refused_by_name() -> None:
 def test_a_variable_that_is_no_domain_is_refused_by_name() -> None:
     """The variable is named."""
 
-    class Shapeless(Specification):
-        @variable
-        def x(self) -> Any:
-            return 7
+    class ShapelessState(State):
+        x: int = variable("The x.", of=lambda self: 7)
+
+    class Shapeless(Specification[ShapelessState]):
+        pass
 
     with pytest.raises(SpecificationError, match=r"^variable x: 7 is not a domain"):
         _ = Shapeless().variables

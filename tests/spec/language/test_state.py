@@ -24,7 +24,7 @@ from spec.language import (
     subset_of,
 )
 from spec.language.domains import Domain, MappingDomain, Subset
-from spec.language.state import WORD, Layout, Misplaced, State, Values, Window
+from spec.language.state import WORD, Layout, Misplaced, Values, Window
 from tests.spec.language.trees import Pair, Tree, exact, trees
 
 
@@ -33,7 +33,7 @@ def layout(**variables: Domain[Any] | MappingDomain) -> Layout:
     return Layout({name: ("", domain) for name, domain in variables.items()})
 
 
-def opened(laid_out: Layout) -> tuple[Window, State]:
+def opened(laid_out: Layout) -> tuple[Window, Any]:
     """A window on the first state, which may be written to."""
     window = Window(laid_out)
     state = window.load(laid_out.first())
@@ -222,7 +222,7 @@ MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
 
 
 @pytest.mark.parametrize(("mistake", "message"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES])
-def test_a_mistake_is_told_in_one_line(mistake: Callable[[State], Any], message: str) -> None:
+def test_a_mistake_is_told_in_one_line(mistake: Callable[[Any], Any], message: str) -> None:
     """The error names the variable, and what there is or what to do instead."""
     _, s = opened(shop())
     with pytest.raises(SpecificationError) as refused:
@@ -242,7 +242,7 @@ UNKNOWN_KEYS: list[tuple[str, Callable[[Any], Any], str]] = [
 @pytest.mark.parametrize(
     ("mistake", "message"), [row[1:] for row in UNKNOWN_KEYS], ids=[row[0] for row in UNKNOWN_KEYS]
 )
-def test_an_unknown_key_is_out_of_the_domain(mistake: Callable[[State], Any], message: str) -> None:
+def test_an_unknown_key_is_out_of_the_domain(mistake: Callable[[Any], Any], message: str) -> None:
     """A key that the variable does not declare is a value out of place, and is named with its variable."""
     _, s = opened(shop())
     with pytest.raises(Misplaced) as refused:
@@ -262,7 +262,7 @@ WRITES: list[tuple[str, Callable[[Any], Any], str]] = [
 
 
 @pytest.mark.parametrize(("write", "name"), [row[1:] for row in WRITES], ids=[row[0] for row in WRITES])
-def test_nobody_writes_outside_an_action(write: Callable[[State], Any], name: str) -> None:
+def test_nobody_writes_outside_an_action(write: Callable[[Any], Any], name: str) -> None:
     """Where nothing may be assigned, as in a property, each way to assign is refused, and nothing changes."""
     window, s = opened(shop())
     s.stock["fig"] = 1
@@ -298,7 +298,7 @@ MISPLACED: list[tuple[str, Callable[[Any], Any], str, object, str]] = [
     ("write", "cell", "value", "message"), [row[1:] for row in MISPLACED], ids=[row[0] for row in MISPLACED]
 )
 def test_a_value_outside_its_domain_is_named_with_its_cell(
-    write: Callable[[State], Any], cell: str, value: object, message: str
+    write: Callable[[Any], Any], cell: str, value: object, message: str
 ) -> None:
     """Taking the successor tells which cell was given which value, and what is allowed there."""
     window, s = opened(
@@ -356,7 +356,8 @@ def test_the_window_goes_from_state_to_state() -> None:
     """Loading forgets what was assigned; resetting goes back to what was loaded; taking gives the successor."""
     window, s = opened(layout(x=integers(0, 5), y=integers(0, 5)))
     s.x = 1
-    assert window.load((2, 3)) is s
+    same: Any = window.load((2, 3))
+    assert same is s
     assert (s.x, s.y, window.changed(), window.assigned()) == (2, 3, (2, 3), {})
     s.x, s.y = 4, 5
     window.reset()

@@ -14,7 +14,11 @@ from spec.language import *
 VALUE = 3
 
 
-class Lease(Specification):
+class Leases(State):
+    owner: int = variable("How often it was taken.", of=lambda self: integers(0, self.most + 1))
+
+
+class Lease(Specification[Leases]):
     """Somebody has it, or nobody."""
 
     most = constant(3, "How often it is taken.", at_least=1, at_most=99)
@@ -28,11 +32,6 @@ class Lease(Specification):
     def seven(self):
         """The number is not seven."""
         return self.most != 7
-
-    @variable
-    def owner(self):
-        """How often it was taken."""
-        return integers(0, self.most + 1)
 
     @action
     def take(self, s):

@@ -1,8 +1,8 @@
 """Odd specifications: mistakes that an author may make, and the exit code that each must have.
 
-A row is what is odd, the exit code, a word that the answer must have, and the body of a class `Odd`; what stands
-before the class may be given too. `VARIABLE`, `ACTION` and `BROKEN` stand for a variable, an action
-and an invariant that are well made.
+A row is what is odd, the exit code, a word that the answer must have, and the body of a class `Odd`, whose states are
+`Things`, with a variable `x`; what stands before the class may be given too. `ACTION` and `BROKEN` stand for an
+action and an invariant that are well made.
 """
 
 from __future__ import annotations
@@ -23,19 +23,14 @@ class Odd(NamedTuple):
     @property
     def source(self) -> str:
         """The file that the author wrote."""
-        body = (
-            textwrap.dedent(self.body)
-            .replace("VARIABLE", VARIABLE)
-            .replace("ACTION", ACTION)
-            .replace("BROKEN", BROKEN)
-        )
-        head = "class Odd(Specification):\n"
+        body = textwrap.dedent(self.body).replace("ACTION", ACTION).replace("BROKEN", BROKEN)
+        head = "class Odd(Specification[Things]):\n"
         return f"{BEFORE}\n{textwrap.dedent(self.before)}\n{head}{textwrap.indent(body or 'pass', '    ')}\n"
 
 
 BEFORE = """
 import asyncio, collections, dataclasses, enum, functools, itertools, math, os, random, sys, time
-from typing import NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from spec.language import *
 
 class Pair(NamedTuple):
@@ -45,12 +40,12 @@ class Pair(NamedTuple):
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2
-"""
 
-VARIABLE = """
-@variable
-def x(self):
-    return integers(0, 3)
+Id = Annotated[int, "an id"]
+Count = Annotated[int, "a count"]
+
+class Things(State):
+    x: int = variable("What there is.", of=lambda self: integers(0, 3))
 """
 
 ACTION = """
@@ -67,14 +62,19 @@ def ok(self, s):
 """
 
 
+def _things(written: str) -> str:
+    """States with a variable of this domain."""
+    return f"class Things(State):\n    x: Any = variable('What there is.', of=lambda self: {written})\n"
+
+
 def domain(what: str, written: str, says: str = "variable x", exit: int = 2, before: str = "") -> Odd:
     """An odd domain of a variable."""
     return Odd(
         f"domain: {what}",
         exit,
         says,
-        f"@variable\ndef x(self):\n    return {written}\n\n@action\ndef tick(self, s):\n    s.x = s.x\n",
-        before,
+        "@action\ndef tick(self, s):\n    s.x = s.x\n",
+        f"{before}\n{_things(written)}",
     )
 
 
@@ -84,7 +84,7 @@ def parameter(what: str, written: str, says: str = "tick", exit: int = 2, before
         f"parameter: {what}",
         exit,
         says,
-        f"VARIABLE\n@action(n={written})\ndef tick(self, s, n):\n    require(s.x < 3)\n    s.x += 1\n",
+        f"@action(n={written})\ndef tick(self, s, n):\n    require(s.x < 3)\n    s.x += 1\n",
         before,
     )
 
@@ -96,19 +96,91 @@ def effect(what: str, exit: int, says: str, *lines: str, variable: str = "intege
         f"action: {what}",
         exit,
         says,
-        f"@variable\ndef x(self):\n    return {variable}\n\n@action\ndef tick(self, s):\n{body}\n",
+        f"@action\ndef tick(self, s):\n{body}\n",
+        _things(variable),
     )
 
 
 def judged(what: str, exit: int, says: str, *lines: str, word: str = "invariant", given: str = "self, s") -> Odd:
     """An odd property."""
     body = textwrap.indent("\n".join(lines), "    ")
-    return Odd(f"{word}: {what}", exit, says, f"VARIABLE\nACTION\n@{word}\ndef judged({given}):\n{body}\n")
+    return Odd(f"{word}: {what}", exit, says, f"ACTION\n@{word}\ndef judged({given}):\n{body}\n")
 
 
 def constants(what: str, written: str, says: str = "", exit: int = 2) -> Odd:
     """An odd declaration of a constant."""
-    return Odd(f"constant: {what}", exit, says, f"c = {written}\nVARIABLE\nACTION")
+    return Odd(f"constant: {what}", exit, says, f"c = {written}\nACTION")
+
+
+def stated(what: str, exit: int, says: str, *lines: str, sizes: str = "{Id: range(3)}") -> Odd:
+    """Odd lines in a class of states, or odd sizes of types."""
+    body = "\n".join(["x: Id = variable('It.')", *lines])
+    return Odd(
+        f"states: {what}",
+        exit,
+        says,
+        f"def sizes(self):\n    return {sizes}\n@action(n=range(2))\ndef tick(self, s, n):\n    s.x = n",
+        f"class Things(State):\n{textwrap.indent(body, '    ')}\n",
+    )
+
+
+def ranging(what: str, exit: int, says: str, over: str, given: str = "m") -> Odd:
+    """An action whose parameter ranges over something in the state."""
+    return Odd(
+        f"it ranges over {what}",
+        exit,
+        says,
+        "def sizes(self):\n    return {Id: range(2), tuple[Id, ...]: at_most(1)}\n"
+        "@initial\ndef start(self, s):\n    s.ids = s.seen[0] = s.ids | {1}\n    s.queue, s.owner[1] = (1,), 1\n"
+        f"@action(m={over})\ndef tick(self, s, {given}):\n    s.x = m",
+        "class Things(State):\n    x: Id = variable('X.')\n    ids: frozenset[Id] = variable('Ids.')\n"
+        "    queue: tuple[Id, ...] = variable('Queue.')\n    owner: Partial[Id, Id] = variable('Owner.')\n"
+        "    seen: Total[Id, frozenset[Id]] = variable('Seen.')\n",
+    )
+
+
+MAKES = "@part\ndef left(self):\n    return Lines()\n"
+
+
+def parted(what: str, exit: int, says: str, body: str, states: str = "left: Line") -> Odd:
+    """A system that makes an odd part."""
+    return Odd(
+        f"part: {what}",
+        exit,
+        says,
+        f"{body}\n@action\ndef go(self, s):\n    s.left.bit = 1",
+        """
+class Line(State):
+    bit: Count = variable('A bit.')
+    bits: frozenset[Count] = variable('Bits.')
+
+class Other(State):
+    pair: Count = variable('A pair.')
+
+class Bare(Part[Line]):
+    pass
+
+class Lines(Part[Line]):
+    def sizes(self):
+        return {Count: range(2)}
+
+class Pairs(Part[Other]):
+    pass
+
+@dataclasses.dataclass(frozen=True)
+class Held(Part[Line]):
+    holds: int
+    def sizes(self):
+        return {Count: range(self.holds)}
+
+class Kept(Part[Line]):
+    def __init__(self, holds):
+        self.holds = holds
+
+class Things(State):
+"""
+        + textwrap.indent(states, "    "),
+    )
 
 
 DOMAINS = [
@@ -195,8 +267,8 @@ DOMAINS = [
     ),
     domain("a mapping with values of a set", "mapping((1, 2), {1})", "no order"),
     domain("too many parts", "mapping(range(1000), subset_of(range(1000)))", "100,000"),
-    domain("itself", "self.x()", "RecursionError"),
-    domain("a domain of itself", "subset_of(self.x())", "RecursionError"),
+    domain("itself", "self.variables", "RecursionError"),
+    domain("a domain of itself", "subset_of(self.variables)", "RecursionError"),
     domain("interchangeable of a number", "interchangeable('broker', 3)", "3 is not a domain"),
     domain("interchangeable without values", "interchangeable('broker')", "values"),
     domain("interchangeable of very many", "interchangeable('broker', itertools.count())", "more than 100,000"),
@@ -242,41 +314,41 @@ PARAMETERS = [
         "parameter: a product without end",
         2,
         "1,000,000 choices",
-        "VARIABLE\n@action(a=range(100), b=range(100), c=range(100))\ndef tick(self, s, a, b, c):\n    pass",
+        "@action(a=range(100), b=range(100), c=range(100))\ndef tick(self, s, a, b, c):\n    pass",
     ),
     Odd(
         "parameter: of an initial state without end",
         2,
         "initial start",
-        "VARIABLE\nACTION\n@initial(n=range(10**9))\ndef start(self, s, n):\n    pass",
+        "ACTION\n@initial(n=range(10**9))\ndef start(self, s, n):\n    pass",
     ),
     Odd(
         "parameter: of an invariant without end",
         2,
         "invariant ok",
-        "VARIABLE\nACTION\n@invariant(n=range(10**9))\ndef ok(self, s, n):\n    return True",
+        "ACTION\n@invariant(n=range(10**9))\ndef ok(self, s, n):\n    return True",
     ),
     Odd(
         "parameter: of a view without end",
         2,
         "view look",
-        "VARIABLE\nACTION\n@view(n=range(10**9))\ndef look(self, s, n):\n    return ''",
+        "ACTION\n@view(n=range(10**9))\ndef look(self, s, n):\n    return ''",
     ),
-    Odd("parameter: without a domain", 2, "no domain", "VARIABLE\n@action\ndef tick(self, s, n):\n    pass"),
+    Odd("parameter: without a domain", 2, "no domain", "@action\ndef tick(self, s, n):\n    pass"),
     Odd(
         "parameter: without a domain, with a default",
         2,
         "no domain",
-        "VARIABLE\n@action\ndef tick(self, s, n=1):\n    pass",
+        "@action\ndef tick(self, s, n=1):\n    pass",
     ),
     Odd(
         "parameter: a domain without one",
         2,
         "does not take",
-        "VARIABLE\n@action(n=range(3))\ndef tick(self, s):\n    pass",
+        "@action(n=range(3))\ndef tick(self, s):\n    pass",
     ),
-    Odd("parameter: any number of them", 2, "no domain", "VARIABLE\n@action\ndef tick(self, s, *ns):\n    pass"),
-    Odd("parameter: any names", 2, "no domain", "VARIABLE\n@action\ndef tick(self, s, **ns):\n    pass"),
+    Odd("parameter: any number of them", 2, "no domain", "@action\ndef tick(self, s, *ns):\n    pass"),
+    Odd("parameter: any names", 2, "no domain", "@action\ndef tick(self, s, **ns):\n    pass"),
 ]
 
 EFFECTS = [
@@ -317,7 +389,7 @@ EFFECTS = [
     effect("assigns a very long number", 12, "type_ok", "s.x = 10**10000"),
     effect("assigns a list", 75, "changed in place", "s.x = [1]"),
     effect("assigns a function", 12, "type_ok", "s.x = print"),
-    effect("assigns the state", 75, "outside its domain", "s.x = s"),
+    effect("assigns the state", 12, "type_ok", "s.x = s"),
     effect(
         "assigns what has no repr",
         12,
@@ -446,6 +518,147 @@ JUDGED = [
     judged("takes a step", 2, "must begin", "return ''", word="view", given="self, before, step, after"),
 ]
 
+STATES = [
+    stated("a variable without a type", 2, "Things.y: its type does not stand", "y = variable('Y.')"),
+    stated("a variable without a word", 2, "y: Type = variable('What it means.')", "y: Colour"),
+    stated("a variable with a value", 2, "y: Type = variable('What it means.')", "y: Colour = Colour.RED"),
+    stated("a variable with brackets only", 2, "doc", "y: Colour = variable()"),
+    stated("a domain for what it means", 2, "given by of=", "pc: str = variable(one_of('a', 'b'))"),
+    stated("a domain without a type", 2, "given by of=", "pc = variable(one_of('a', 'b'))"),
+    stated("a domain without a word", 2, "pc: Type = variable('What it means.')", "pc = one_of('a', 'b')"),
+    stated("a domain for a type", 2, "it is a domain, no type", "pc: one_of('a', 'b') = variable('Where.')"),
+    stated("a literal type", 0, "", "pc: Literal['a', 'b'] = variable('Where.')"),
+    stated(
+        "a variable twice", 2, "variable y: a variable has", "y: bool = variable('Y.')\ny: Colour = variable('Y.')"
+    ),
+    stated(
+        "a method with the name of a variable", 2, "y: a variable has", "y: bool = variable('Y.')\ndef y(self): ..."
+    ),
+    stated("something of the class", 0, "", "MOST: ClassVar[int] = 3"),
+    stated("a type that is not known", 2, "'Nope' is not defined", "y: 'Nope' = variable('Y.')"),
+    stated("a type without a size", 2, "variable y: a count: int has no size", "y: Count = variable('Y.')"),
+    stated("a plain type", 2, "variable y: str has no size", "y: str = variable('Y.')"),
+    stated("a tuple without a length", 2, "how long it gets, at_most(...)", "y: tuple[Id, ...] = variable('Y.')"),
+    stated("a list", 2, "list[an id] can be changed in place", "y: list[Id] = variable('Y.')"),
+    stated("a set", 2, "frozenset[X]", "y: set[Id] = variable('Y.')"),
+    stated("a dictionary", 2, "Total[K, V]", "y: dict[Id, Colour] = variable('Y.')"),
+    stated("a mapping of mappings", 2, "Total[tuple[A, B], C]", "y: Total[Id, Total[Id, bool]] = variable('Y.')"),
+    stated("a mapping of pairs", 0, "", "y: Total[tuple[Id, Id], bool] = variable('Y.')"),
+    stated("a mapping to an Enum class", 0, "", "y: Total[Id, Colour] = variable('Y.')"),
+    stated("a domain of an Enum class", 0, "", "y: Total[Id, Any] = variable('Y.', of=lambda self, key: Colour)"),
+    stated("of= of nothing", 0, "", "y: Id = variable('Y.', of=lambda: range(2))"),
+    stated("of= that is none", 2, "of= is a function", "y: Id = variable('Y.', of=range(2))"),
+    stated("of= of three", 2, "of= is a function", "y: Id = variable('Y.', of=lambda a, b, c: range(2))"),
+    stated("of= of a key, where there is none", 2, "of= asks for", "y: Id = variable('Y.', of=lambda self, k: [1])"),
+    stated("of= that raises", 2, "AttributeError", "y: Id = variable('Y.', of=lambda self: range(self.top))"),
+    stated(
+        "wider than its type", 2, "3 is not an integer of 0..2", "y: Id = variable('Y.', of=lambda self: range(9))"
+    ),
+    stated("wider for a key", 2, "3 is not", "y: Total[bool, Id] = variable('Y.', of=lambda self, key: range(9))"),
+    stated("sizes of nothing", 2, "sizes(): None is no mapping", sizes="None"),
+    stated("sizes in a list", 2, "sizes(): [3] is no mapping", sizes="[3]"),
+    stated("a size of a name", 2, "'Id' is no type, but the name", sizes="{'Id': range(3)}"),
+    stated("a size of a variable", 2, "the variable 'It.' is no type", sizes="{Things.x: range(3)}"),
+    stated("a size that is a number", 2, "the size of int, an id: 3 is not a domain", sizes="{Id: 3}"),
+    stated(
+        "a size that is a function", 2, "<function Odd.sizes.<locals>.<lambda>> is not", sizes="{Id: lambda: [1]}"
+    ),
+    stated("a length of no tuple", 2, "at_most(3) is the size of a tuple", sizes="{Id: at_most(3)}"),
+    stated("a size of nothing", 2, "variable x: its domain holds nothing", sizes="{Id: range(0)}"),
+    stated("a size that raises", 2, "ZeroDivisionError", sizes="{Id: range(1 // 0)}"),
+    Odd("sizes that are none", 2, "Odd.sizes: a method", "sizes = {Id: range(3)}\nACTION"),
+    Odd("sizes of something", 2, "Odd.sizes: a method", "def sizes(self, type): ...\nACTION"),
+    Odd("states of a number", 2, "it is no class of states", "ACTION", "class Base(Specification[int]): ..."),
+    Odd("states in quotes", 2, "it is no class of states", "ACTION", "class Base(Specification['Things']): ..."),
+    Odd(
+        "states of nobody",
+        75,
+        "Specification[States]",
+        "@action\ndef tick(self, s):\n    s.x = 1",
+        "class Things(State): ...",
+    ),
+]
+
+OF_STATES = [
+    ranging("a set", 0, "", "lambda self, s: s.ids"),
+    ranging("a sequence", 0, "", "lambda self, s: s.queue"),
+    ranging("a mapping", 0, "", "lambda self, s: s.owner"),
+    ranging("the keys of a mapping", 0, "", "lambda self, s: s.owner.keys()"),
+    ranging("the values of a mapping", 0, "", "lambda self, s: s.owner.values()"),
+    ranging("a set in a mapping", 0, "", "lambda self, s: s.seen[0]"),
+    ranging("some of a set", 2, "annotate it with its type", "lambda self, s: [m for m in s.ids if m]"),
+    ranging("some of a set, with a type", 0, "", "lambda self, s: [m for m in s.ids if m]", "m: Id"),
+    ranging("a variable that there is not", 2, "no variable isd; there are x, ids", "lambda self, s: s.isd"),
+    ranging("a number", 2, "annotate it with its type", "lambda self, s: s.x"),
+    ranging("a number, with a type", 75, "m= gives 0, in which nothing can be", "lambda self, s: s.x", "m: Id"),
+    ranging("a state alone", 2, "lambda self, s: ...", "lambda s: s.ids"),
+]
+
+PARTS = [
+    parted("nothing makes it", 2, "part Things.left: nothing makes it, @part def left(self) in Odd", ""),
+    parted("a plain method makes it", 2, "nothing makes it", "def left(self): return Lines()"),
+    parted("made twice", 2, "part left: a part has that name", "@part\ndef left(self): ...\n" * 2),
+    parted("an action of its name", 2, "action left: a part has", f"{MAKES}@action\ndef left(self, s): ..."),
+    parted(
+        "one that the states do not name", 2, "Odd.right: Things names none so", f"{MAKES}@part\ndef right(self): ..."
+    ),
+    parted("a method that asks for more", 2, "@part: it stands before", "@part\ndef left(self, n): ..."),
+    parted("what is no method", 2, "@part: it stands before", "left = part(Lines)"),
+    parted("None", 2, "Odd.left: it gives None; Things has left: Line", "@part\ndef left(self): ..."),
+    parted("a class", 2, "it gives <class 'odd.Lines'>", "@part\ndef left(self): return Lines"),
+    parted(
+        "a part of other states",
+        2,
+        "it gives Pairs(), whose states are Other",
+        "@part\ndef left(self): return Pairs()",
+    ),
+    parted("an argument too many", 2, "takes no arguments", "@part\ndef left(self): return Lines(holds=3)"),
+    parted("an argument too few", 2, "'holds'", "@part\ndef left(self): return Held()"),
+    parted("a wrong argument", 2, "TypeError", "@part\ndef left(self): return Held('three')"),
+    parted(
+        "one that keeps something",
+        2,
+        "part Odd.left: Kept assigns self.holds",
+        "@part\ndef left(self): return Kept(3)",
+    ),
+    parted(
+        "one without sizes", 2, "part left: variable bit: a count: int has no", "@part\ndef left(self): return Bare()"
+    ),
+    parted("a part is assigned", 75, "left is a part", f"{MAKES}@action\ndef tick(self, s): s.left = 1"),
+    parted(
+        "its states in a variable", 2, "Line is a class of states, of a part", MAKES, "left: Line = variable('It.')"
+    ),
+    parted("the part for its states", 2, "Lines is to be a class of states", MAKES, "left: Lines"),
+    parted(
+        "it ranges over its set",
+        0,
+        "",
+        f"{MAKES}@initial\ndef start(self, s): s.left.bits |= {{1}}\n"
+        "@action(m=lambda self, s: s.left.bits)\ndef tick(self, s, m): ...",
+    ),
+    Odd(
+        "part: a constant",
+        2,
+        "constant P.c: it belongs into",
+        "ACTION",
+        "class P(Part[Things]):\n    c = constant(3, 'c')",
+    ),
+    Odd(
+        "part: a switch",
+        2,
+        "switch P.c: it belongs into",
+        "ACTION",
+        "class P(Part[Things]):\n    c = switch(True, 'c')",
+    ),
+    Odd(
+        "part: an assumption",
+        2,
+        "assumption P.c: it belongs into",
+        "ACTION",
+        "class P(Part[Things]):\n    @assumption\n    def c(self): ...",
+    ),
+]
+
 CONSTANTS = [
     constants("a list", "constant([], 'c')", "immutable"),
     constants("a dictionary", "constant({}, 'c')", "immutable"),
@@ -480,156 +693,166 @@ CONSTANTS = [
 
 MADE = [
     Odd("nothing in it", 2, "no action", ""),
-    Odd("no variable", 0, "", "@action\ndef tick(self, s):\n    pass"),
-    Odd("no action", 2, "no action", "VARIABLE"),
-    Odd("only a property", 2, "no action", "VARIABLE\n@invariant\ndef ok(self, s):\n    return True"),
-    Odd("an action without a word", 2, "no action", "VARIABLE\ndef tick(self, s):\n    s.x = 1"),
+    Odd("no variable", 0, "", "@action\ndef tick(self, s):\n    pass", "class Things(State):\n    pass"),
+    Odd("no action", 2, "no action", "pass"),
+    Odd("only a property", 2, "no action", "@invariant\ndef ok(self, s):\n    return True"),
+    Odd("an action without a word", 2, "no action", "def tick(self, s):\n    s.x = 1"),
     Odd(
         "a word with a value",
         2,
         "stands before a method",
-        "VARIABLE\n@action(range(3))\ndef tick(self, s, n):\n    pass",
+        "@action(range(3))\ndef tick(self, s, n):\n    pass",
     ),
     Odd(
         "a word with empty brackets",
         0,
         "",
-        "VARIABLE\n@action()\ndef tick(self, s):\n    require(s.x < 3)\n    s.x += 1",
+        "@action()\ndef tick(self, s):\n    require(s.x < 3)\n    s.x += 1",
     ),
     Odd(
         "a word with a condition that is none",
         2,
         "when=",
-        "VARIABLE\n@action(when=True)\ndef tick(self, s):\n    pass",
+        "@action(when=True)\ndef tick(self, s):\n    pass",
     ),
     Odd(
         "a word with a condition of nothing",
         2,
         "when=",
-        "VARIABLE\n@action(when=lambda: True)\ndef tick(self, s):\n    pass",
+        "@action(when=lambda: True)\ndef tick(self, s):\n    pass",
     ),
     Odd(
         "a word with a condition that raises",
         2,
         "ZeroDivisionError",
-        "VARIABLE\n@action(when=lambda self: 1 // 0)\ndef tick(self, s):\n    pass",
+        "@action(when=lambda self: 1 // 0)\ndef tick(self, s):\n    pass",
     ),
-    Odd("a word that there is not", 2, "NameError", "VARIABLE\n@actoin\ndef tick(self, s):\n    pass"),
-    Odd("a word on a constant", 2, "", "VARIABLE\nc = action(3)\nACTION"),
-    Odd("a word on a class", 2, "", "VARIABLE\nACTION\n@invariant\nclass Ok:\n    pass"),
-    Odd("a word on a static method", 2, "must begin", "VARIABLE\n@action\n@staticmethod\ndef tick(s):\n    pass"),
-    Odd("a word on a class method", 2, "", "VARIABLE\n@action\n@classmethod\ndef tick(cls, s):\n    pass"),
-    Odd("a word on a property", 2, "", "VARIABLE\n@action\n@property\ndef tick(self):\n    pass"),
-    Odd("an action of self alone", 2, "must begin", "VARIABLE\n@action\ndef tick(self):\n    pass"),
-    Odd("an action of nothing", 2, "must begin", "VARIABLE\n@action\ndef tick():\n    pass"),
-    Odd("an action of the state alone", 2, "must begin", "VARIABLE\n@action\ndef tick(s):\n    pass"),
-    Odd("an action in a coroutine", 75, "coroutine", "VARIABLE\n@action\nasync def tick(self, s):\n    s.x = 1"),
-    Odd("a variable of a state", 2, "no domain", "@variable\ndef x(self, s):\n    return range(3)\nACTION"),
-    Odd("a variable without a return", 2, "None is not a domain", "@variable\ndef x(self):\n    range(3)\nACTION"),
-    Odd("a variable as a value", 2, "", "x = variable(range(3))\nACTION"),
+    Odd("a word that there is not", 2, "NameError", "@actoin\ndef tick(self, s):\n    pass"),
+    Odd("a word on a constant", 2, "", "c = action(3)\nACTION"),
+    Odd("a word on a class", 2, "", "ACTION\n@invariant\nclass Ok:\n    pass"),
+    Odd("a word on a static method", 2, "must begin", "@action\n@staticmethod\ndef tick(s):\n    pass"),
+    Odd("a word on a class method", 2, "", "@action\n@classmethod\ndef tick(cls, s):\n    pass"),
+    Odd("a word on a property", 2, "", "@action\n@property\ndef tick(self):\n    pass"),
+    Odd("an action of self alone", 2, "must begin", "@action\ndef tick(self):\n    pass"),
+    Odd("an action of nothing", 2, "must begin", "@action\ndef tick():\n    pass"),
+    Odd("an action of the state alone", 2, "must begin", "@action\ndef tick(s):\n    pass"),
+    Odd("an action in a coroutine", 75, "coroutine", "@action\nasync def tick(self, s):\n    s.x = 1"),
     Odd(
-        "a variable and an action of one name",
+        "a variable as a method",
         2,
-        "variable x: an action has that name",
-        "@action\ndef x(self, s):\n    pass\n@variable\ndef x(self):\n    return range(3)",
+        "variable(<function Odd.x>): it is a line in a class of states",
+        "@variable\ndef x(self):\n    return range(3)\nACTION",
     ),
-    Odd("two actions of one name", 2, "action tick: an action has that name", "VARIABLE\nACTION\nACTION"),
-    Odd("a name of the language: actions", 2, "taken", "VARIABLE\n@action\ndef actions(self, s):\n    pass"),
-    Odd("a name of the language: variables", 2, "taken", "variables = 3\nVARIABLE\nACTION"),
+    Odd("a variable as a method, with a condition", 2, "doc", "@variable(when=lambda self: True)\ndef x(self): ..."),
+    Odd("a variable as a value", 2, "variable(range(0, 3)): it is a line in", "x = variable(range(3))\nACTION"),
+    Odd("a variable in the specification", 2, "in a class of states", "x: int = variable('What there is.')\nACTION"),
+    Odd("an action and a variable of one name", 0, "", "@action\ndef x(self, s):\n    s.x = 1"),
+    Odd("two actions of one name", 2, "action tick: an action has that name", "ACTION\nACTION"),
+    Odd("a name of the language: actions", 2, "taken", "@action\ndef actions(self, s):\n    pass"),
+    Odd("a name of the language: variables", 2, "taken", "variables = 3\nACTION"),
     Odd(
         "a name of the language: type_ok",
         2,
         "taken",
-        "VARIABLE\nACTION\n@invariant\ndef type_ok(self, s):\n    return True",
+        "ACTION\n@invariant\ndef type_ok(self, s):\n    return True",
     ),
-    Odd("a name of the state: _row", 2, "taken", "@variable\ndef _row(self):\n    return range(3)\nACTION"),
+    Odd(
+        "a name of the state: _row",
+        2,
+        "taken",
+        "ACTION",
+        "class Things(State):\n    _row: bool = variable('What there is.')",
+    ),
     Odd(
         "a variable called s",
         0,
         "",
-        "@variable\ndef s(self):\n    return range(3)\n@action\ndef tick(self, s):\n    s.s = 1",
+        "@action\ndef tick(self, s):\n    s.s = True",
+        "class Things(State):\n    s: bool = variable('What there is.')",
     ),
     Odd(
         "a variable called self",
         0,
         "",
-        "@variable\ndef self(self):\n    return range(3)\n@action\ndef tick(self, s):\n    s.self = 1",
+        "@action\ndef tick(self, s):\n    s.self = True",
+        "class Things(State):\n    self: bool = variable('What there is.')",
     ),
     Odd(
         "a variable in other letters",
         0,
         "",
-        "@variable\ndef größe(self):\n    return range(3)\n@action\ndef wächst(self, s):\n    s.größe = 1",
+        "@action\ndef wächst(self, s):\n    s.größe = True",
+        "class Things(State):\n    größe: bool = variable('What there is.')",
     ),
     Odd(
         "two initial states",
         0,
         "",
-        "VARIABLE\nACTION\n@initial\ndef a(self, s):\n    s.x = 1\n@initial\ndef b(self, s):\n    s.x = 2",
+        "ACTION\n@initial\ndef a(self, s):\n    s.x = 1\n@initial\ndef b(self, s):\n    s.x = 2",
     ),
     Odd(
         "no initial state",
         2,
         "no initial state",
-        "VARIABLE\nACTION\n@initial\ndef start(self, s):\n    require(False)",
+        "ACTION\n@initial\ndef start(self, s):\n    require(False)",
     ),
     Odd(
         "no value for an initial state",
         0,
         "",
-        "VARIABLE\nACTION\n@initial(n=())\ndef start(self, s, n):\n    s.x = n",
+        "ACTION\n@initial(n=())\ndef start(self, s, n):\n    s.x = n",
     ),
     Odd(
         "an initial state outside its domain",
         2,
         "outside its domain",
-        "VARIABLE\nACTION\n@initial\ndef start(self, s):\n    s.x = 9",
+        "ACTION\n@initial\ndef start(self, s):\n    s.x = 9",
     ),
     Odd(
         "an initial state that raises",
         75,
         "ZeroDivisionError",
-        "VARIABLE\nACTION\n@initial\ndef start(self, s):\n    s.x = 1 // 0",
+        "ACTION\n@initial\ndef start(self, s):\n    s.x = 1 // 0",
     ),
     Odd(
         "an initial state of an unknown variable",
         75,
         "no variable",
-        "VARIABLE\nACTION\n@initial\ndef start(self, s):\n    s.y = 1",
+        "ACTION\n@initial\ndef start(self, s):\n    s.y = 1",
     ),
-    Odd("an initial state of nothing", 2, "must begin", "VARIABLE\nACTION\n@initial\ndef start(self):\n    pass"),
-    Odd("an attribute that can be changed", 2, "changed in place", "seen = []\nVARIABLE\nACTION"),
-    Odd("an unknown base", 2, "NameError", "VARIABLE\nACTION", "class Base(Nope):\n    pass"),
-    Odd("releases of no constant", 2, "nope", "releases = {'1.0': {'nope': 3}}\nVARIABLE\nACTION"),
-    Odd("releases of a wrong type", 2, "", "releases = 3\nVARIABLE\nACTION"),
-    Odd("releases of a list", 2, "", "releases = ['1.0']\nVARIABLE\nACTION"),
-    Odd("a name of a wrong type", 0, "", "name = 'ä name'\nVARIABLE\nACTION"),
-    Odd("it asks for deadlocks", 11, "deadlock", "deadlock = True\nVARIABLE\nACTION"),
-    Odd("it is made with arguments", 2, "__init__", "def __init__(self, top):\n    pass\nVARIABLE\nACTION"),
-    Odd("it has slots", 0, "", "__slots__ = ()\nVARIABLE\nACTION"),
+    Odd("an initial state of nothing", 2, "must begin", "ACTION\n@initial\ndef start(self):\n    pass"),
+    Odd("an attribute that can be changed", 2, "changed in place", "seen = []\nACTION"),
+    Odd("an unknown base", 2, "NameError", "ACTION", "class Base(Nope):\n    pass"),
+    Odd("releases of no constant", 2, "nope", "releases = {'1.0': {'nope': 3}}\nACTION"),
+    Odd("releases of a wrong type", 2, "", "releases = 3\nACTION"),
+    Odd("releases of a list", 2, "", "releases = ['1.0']\nACTION"),
+    Odd("a name of a wrong type", 0, "", "name = 'ä name'\nACTION"),
+    Odd("it asks for deadlocks", 11, "deadlock", "deadlock = True\nACTION"),
+    Odd("it is made with arguments", 2, "__init__", "def __init__(self, top):\n    pass\nACTION"),
+    Odd("it has slots", 0, "", "__slots__ = ()\nACTION"),
     Odd(
         "it keeps something",
         2,
         "constants alone",
-        "def __init__(self):\n    super().__init__()\n    self.seen = []\nVARIABLE\nACTION",
+        "def __init__(self):\n    super().__init__()\n    self.seen = []\nACTION",
     ),
     Odd(
         "a view that raises",
         12,
         "ok",
-        "VARIABLE\nACTION\nBROKEN\n@view\ndef look(self, s):\n    return 1 // 0",
+        "ACTION\nBROKEN\n@view\ndef look(self, s):\n    return 1 // 0",
     ),
     Odd(
         "a view that gives nothing",
         12,
         "ok",
-        "VARIABLE\nACTION\nBROKEN\n@view\ndef look(self, s):\n    pass",
+        "ACTION\nBROKEN\n@view\ndef look(self, s):\n    pass",
     ),
     Odd(
         "a view of lines",
         12,
         "ok",
-        "VARIABLE\nACTION\nBROKEN\n@view\ndef look(self, s):\n    return 'a\\nb'",
+        "ACTION\nBROKEN\n@view\ndef look(self, s):\n    return 'a\\nb'",
     ),
 ]
 
@@ -658,4 +881,15 @@ FIXED = [
     Odd("what raises no exception", 2, "TypeError", "pass", "raise 3"),
 ]
 
-SPECIFICATIONS: list[Odd] = [*DOMAINS, *PARAMETERS, *EFFECTS, *JUDGED, *CONSTANTS, *MADE, *FIXED]
+SPECIFICATIONS: list[Odd] = [
+    *DOMAINS,
+    *PARAMETERS,
+    *EFFECTS,
+    *JUDGED,
+    *STATES,
+    *OF_STATES,
+    *PARTS,
+    *CONSTANTS,
+    *MADE,
+    *FIXED,
+]

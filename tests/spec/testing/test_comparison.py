@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from spec.language import (
-    Domain,
     Specification,
     State,
     Step,
@@ -25,28 +24,27 @@ from spec.testing import Mismatch, Violation, against, comparison, machine
 from tests.spec.testing.running import failure_of, run
 
 
-class Till(Specification):
+class TillState(State):
+    """Of `Till`."""
+
+    money: int = variable("The money.", of=lambda self: integers(0, 5))
+    refused: bool = variable("The refused.", of=lambda self: booleans())
+
+
+class Till(Specification[TillState]):
     """Money that is put in and taken out; taking too much is refused."""
 
-    @variable
-    def money(self) -> Domain[int]:
-        return integers(0, 5)
-
-    @variable
-    def refused(self) -> Domain[bool]:
-        return booleans()
-
     @initial(money=range(3))
-    def opened(self, s: State, money: int) -> None:
+    def opened(self, s: TillState, money: int) -> None:
         s.money = money
 
     @action(amount=(1, 2))
-    def put(self, s: State, amount: int) -> None:
+    def put(self, s: TillState, amount: int) -> None:
         require(s.money + amount <= 5)
         s.money, s.refused = s.money + amount, False
 
     @action(amount=(1, 2, 3))
-    def take(self, s: State, amount: int) -> None:
+    def take(self, s: TillState, amount: int) -> None:
         s.refused = s.money < amount
         if not s.refused:
             s.money -= amount
@@ -105,7 +103,7 @@ def look(drawer: Drawer, answer: Any) -> Mapping[str, object]:
     return {"money": drawer.money, "refused": answer is False}
 
 
-def expectation(s: State) -> Mapping[str, object]:
+def expectation(s: Any) -> Mapping[str, object]:
     """What should be seen."""
     return {"money": s.money, "refused": s.refused}
 
@@ -159,7 +157,7 @@ def test_the_specification_is_judged_too() -> None:
 
     class Rich(Till):
         @invariant
-        def never_five(self, s: State) -> bool:
+        def never_five(self, s: TillState) -> bool:
             return bool(s.money != 5)
 
     with pytest.raises(Violation, match="never_five"):

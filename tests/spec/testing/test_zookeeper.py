@@ -13,11 +13,11 @@ import pytest
 from hypothesis import Phase
 
 from spec.language import (
-    Domain,
-    MappingDomain,
+    Partial,
     Specification,
     State,
     Step,
+    Total,
     action,
     booleans,
     bound,
@@ -52,7 +52,31 @@ DONE = "done"
 ANSWERS = (DONE, "SessionExpired", "NoNode", "NodeExists", "NoChildrenForEphemerals", "BadVersion", "NotEmpty")
 
 
-class Clients(Specification):
+class ClientsState(State):
+    """Of `Clients`."""
+
+    connected: Total[Any, bool] = variable("Who has a session.", of=lambda self: mapping(CLIENTS, booleans()))
+    keeper: Partial[Any, Any] = variable(
+        "The paths that are there, each with the client whose session keeps it; None: it stays by itself.",
+        of=lambda self: partial_mapping(PATHS, optional(CLIENTS)),
+    )
+    writer: Total[Any, Any] = variable(
+        "Who wrote last what is there.", of=lambda self: mapping(PATHS, optional(CLIENTS))
+    )
+    rewritten: Total[Any, int] = variable(
+        "How often, since it is there.", of=lambda self: mapping(PATHS, integers(0, 2))
+    )
+    curious: Total[Any, frozenset[Any]] = variable(
+        "Who will get a letter when something happens to a path, there or not.",
+        of=lambda self: mapping(PATHS, subset_of(CLIENTS)),
+    )
+    letters: Total[Any, tuple[Any, ...]] = variable(
+        "What each has in the letter box, oldest first.", of=lambda self: mapping(CLIENTS, sequence_of(LETTERS, 3))
+    )
+    answer: str = variable("What the last request was answered.", of=lambda self: one_of(*ANSWERS))
+
+
+class Clients(Specification[ClientsState]):
     """What two clients of a ZooKeeper can know of three paths.
 
     Left out: sequential nodes, watches of children, several operations in one, lost connections; data are the
@@ -61,63 +85,28 @@ class Clients(Specification):
 
     name = "clients-of-zookeeper"
 
-    @variable
-    def connected(self) -> MappingDomain:
-        """Who has a session."""
-        return mapping(CLIENTS, booleans())
-
-    @variable
-    def keeper(self) -> MappingDomain:
-        """The paths that are there, each with the client whose session keeps it; None: it stays by itself."""
-        return partial_mapping(PATHS, optional(CLIENTS))
-
-    @variable
-    def writer(self) -> MappingDomain:
-        """Who wrote last what is there."""
-        return mapping(PATHS, optional(CLIENTS))
-
-    @variable
-    def rewritten(self) -> MappingDomain:
-        """How often, since it is there."""
-        return mapping(PATHS, integers(0, 2))
-
-    @variable
-    def curious(self) -> MappingDomain:
-        """Who will get a letter when something happens to a path, there or not."""
-        return mapping(PATHS, subset_of(CLIENTS))
-
-    @variable
-    def letters(self) -> MappingDomain:
-        """What each has in the letter box, oldest first."""
-        return mapping(CLIENTS, sequence_of(LETTERS, 3))
-
-    @variable
-    def answer(self) -> Domain[str]:
-        """What the last request was answered."""
-        return one_of(*ANSWERS)
-
     # sessions
 
     @action(client=CLIENTS)
-    def connect(self, s: State, client: int) -> None:
+    def connect(self, s: ClientsState, client: int) -> None:
         require(not s.connected[client])
         s.connected[client] = True
         s.letters[client] = ()
         s.answer = DONE
 
     @action(client=CLIENTS)
-    def close(self, s: State, client: int) -> None:
+    def close(self, s: ClientsState, client: int) -> None:
         """The client leaves, and still gets its letters about what it takes along."""
         self.leave(s, client)
 
     @action(client=CLIENTS)
-    def expire(self, s: State, client: int) -> None:
+    def expire(self, s: ClientsState, client: int) -> None:
         """The client is thrown out, and gets no more letters."""
         before = s.letters[client]
         self.leave(s, client)
         s.letters[client] = before
 
-    def leave(self, s: State, client: int) -> None:
+    def leave(self, s: ClientsState, client: int) -> None:
         require(s.connected[client])
         for path in PATHS:
             if s.keeper.get(path) == client:
@@ -130,7 +119,7 @@ class Clients(Specification):
     # requests
 
     @action(client=CLIENTS, path=PATHS, ephemeral=booleans())
-    def create(self, s: State, client: int, path: str, ephemeral: bool) -> None:
+    def create(self, s: ClientsState, client: int, path: str, ephemeral: bool) -> None:
         over = OVER.get(path)
         s.answer = first_of(
             {
@@ -146,7 +135,7 @@ class Clients(Specification):
             self.write_letters(s, path, "created")
 
     @action(client=CLIENTS, path=PATHS, version=(-1, 0, 1, 2))
-    def set(self, s: State, client: int, path: str, version: int) -> None:
+    def set(self, s: ClientsState, client: int, path: str, version: int) -> None:
         s.answer = first_of(
             {
                 "SessionExpired": not s.connected[client],
@@ -161,7 +150,7 @@ class Clients(Specification):
             self.write_letters(s, path, "changed")
 
     @action(client=CLIENTS, path=PATHS, version=(-1, 0, 1))
-    def delete(self, s: State, client: int, path: str, version: int) -> None:
+    def delete(self, s: ClientsState, client: int, path: str, version: int) -> None:
         s.answer = first_of(
             {
                 "SessionExpired": not s.connected[client],
@@ -174,21 +163,21 @@ class Clients(Specification):
             self.vanish(s, path)
 
     @action(client=CLIENTS, path=PATHS)
-    def get(self, s: State, client: int, path: str) -> None:
+    def get(self, s: ClientsState, client: int, path: str) -> None:
         """With a watch, which a failure does not leave."""
         s.answer = first_of({"SessionExpired": not s.connected[client], "NoNode": path not in s.keeper})
         if s.answer == DONE:
             s.curious[path] |= {client}
 
     @action(client=CLIENTS, path=PATHS)
-    def exists(self, s: State, client: int, path: str) -> None:
+    def exists(self, s: ClientsState, client: int, path: str) -> None:
         """With a watch, also for what is not there."""
         s.answer = first_of({"SessionExpired": not s.connected[client]})
         if s.answer == DONE:
             s.curious[path] |= {client}
 
     @action(client=CLIENTS)
-    def take(self, s: State, client: int) -> None:
+    def take(self, s: ClientsState, client: int) -> None:
         """The client reads its oldest letter."""
         require(s.letters[client])
         s.letters[client] = s.letters[client][1:]
@@ -196,20 +185,20 @@ class Clients(Specification):
 
     # what requests are made of
 
-    def vanish(self, s: State, path: str) -> None:
+    def vanish(self, s: ClientsState, path: str) -> None:
         del s.keeper[path]
         s.writer[path] = None
         s.rewritten[path] = 0
         self.write_letters(s, path, "deleted")
 
-    def write_letters(self, s: State, path: str, what: str) -> None:
+    def write_letters(self, s: ClientsState, path: str, what: str) -> None:
         for client in s.curious[path]:
             bound(len(s.letters[client]) < 3)
             s.letters[client] += (f"{path} {what}",)
         s.curious[path] = frozenset()
 
     @sometimes
-    def a_client_hears_what_another_took_along(self, before: State, step: Step, after: State) -> bool:
+    def a_client_hears_what_another_took_along(self, before: ClientsState, step: Step, after: ClientsState) -> bool:
         other = next(client for client in CLIENTS if client != step.parameters["client"])
         return step.action == "expire" and len(after.letters[other]) > len(before.letters[other])
 
@@ -265,7 +254,7 @@ def see(zk: ZooKeeper, answer: str | None) -> Mapping[str, object]:
     return {"answer": answer or DONE, "node": dict(nodes_of(zk)), "letters": letters}
 
 
-def expected(s: State) -> Mapping[str, object]:
+def expected(s: Any) -> Mapping[str, object]:
     """What should be seen."""
     nodes = {
         path: Seen(

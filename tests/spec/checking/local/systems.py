@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from spec.language import (
     Domain,
-    MappingDomain,
+    Partial,
     Specification,
     State,
     Step,
+    Total,
     action,
     bound,
     initial,
@@ -93,7 +94,7 @@ class Act(NamedTuple):
 PLACES = ("one", "many a", "many b", "some p")
 
 
-def looked_at(s: State, place: str) -> Any:
+def looked_at(s: Any, place: str) -> Any:
     """What is there."""
     variable, _, key = place.partition(" ")
     if variable == "one":
@@ -101,7 +102,7 @@ def looked_at(s: State, place: str) -> Any:
     return s.many[key] if variable == "many" else s.some.get(key)
 
 
-def put(s: State, place: str, value: Any) -> None:
+def put(s: Any, place: str, value: Any) -> None:
     """Put something there."""
     variable, _, key = place.partition(" ")
     if variable == "one":
@@ -114,7 +115,15 @@ def put(s: State, place: str, value: Any) -> None:
         s.some[key] = value
 
 
-class Random(Specification):
+class RandomState(State):
+    """Of `Random`."""
+
+    one: Any = variable("The one.", of=lambda self: self.domain)
+    many: Total[str, Any] = variable("The many.", of=lambda self: mapping("ab", self.domain))
+    some: Partial[str, Any] = variable("The some.", of=lambda self: partial_mapping("p", self.domain))
+
+
+class Random(Specification[RandomState]):
     """Made up by `systems`."""
 
     kind: ClassVar[str]
@@ -127,45 +136,33 @@ class Random(Specification):
         """That of all places."""
         return FEW_OF[self.kind].domain
 
-    @variable
-    def one(self) -> Domain[Any]:
-        return self.domain
-
-    @variable
-    def many(self) -> MappingDomain:
-        return mapping("ab", self.domain)
-
-    @variable
-    def some(self) -> MappingDomain:
-        return partial_mapping("p", self.domain)
-
     @initial(n=lambda self: range(len(self.starts)))
-    def begin(self, s: State, n: int) -> None:
+    def begin(self, s: RandomState, n: int) -> None:
         s.one = self.starts[n]
 
     @action(n=lambda self: range(len(self.acts)))
-    def act(self, s: State, n: int) -> None:
+    def act(self, s: RandomState, n: int) -> None:
         self.acts[n].do(self, s)
 
     @action(n=lambda self: range(len(self.acts)))
-    def act_twice(self, s: State, n: int) -> None:
+    def act_twice(self, s: RandomState, n: int) -> None:
         self.acts[n].do(self, s)
         self.acts[0].do(self, s)
 
     @invariant
-    def never(self, s: State) -> bool:
+    def never(self, s: RandomState) -> bool:
         return not self.asks[0].of(s)
 
     @transition_invariant
-    def never_before(self, before: State, step: Step, after: State) -> bool:
+    def never_before(self, before: RandomState, step: Step, after: RandomState) -> bool:
         return not (self.asks[1].of(before) and self.asks[0].of(after))
 
     @transition_invariant
-    def never_by_the_first(self, before: State, step: Step, after: State) -> bool:
+    def never_by_the_first(self, before: RandomState, step: Step, after: RandomState) -> bool:
         return self.asks[1].of(after) or not self.asks[2].of(before) or step.parameters["n"] != 0
 
     @sometimes
-    def once(self, s: State) -> bool:
+    def once(self, s: RandomState) -> bool:
         return self.asks[2].of(s)
 
     def __str__(self) -> str:

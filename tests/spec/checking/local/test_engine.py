@@ -19,12 +19,11 @@ from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
-    Domain,
-    MappingDomain,
     Specification,
     SpecificationError,
     State,
     Step,
+    Total,
     UsageError,
     action,
     constant,
@@ -57,35 +56,37 @@ FEW = settings(max_examples=40)
 """Of what is drawn at random, for every commit."""
 
 
-class Chain(Specification):
+class ChainState(State):
+    """Of `Chain`."""
+
+    holds: Total[int, int] = variable("The holds.", of=lambda self: mapping(range(self.links), integers(0, 3)))
+
+
+class Chain(Specification[ChainState]):
     """Something is handed on from link to link, and grows on the way."""
 
     links: int = constant(3, "how many there are", at_least=2)
 
-    @variable
-    def holds(self) -> MappingDomain:
-        return mapping(range(self.links), integers(0, 3))
-
     @initial
-    def begin(self, s: State) -> None:
+    def begin(self, s: ChainState) -> None:
         s.holds[0] = 1
 
     @action(link=lambda self: range(self.links - 1))
-    def hand_on(self, s: State, link: int) -> None:
+    def hand_on(self, s: ChainState, link: int) -> None:
         require(s.holds[link])
         s.holds[link], s.holds[link + 1] = 0, s.holds[link]
 
     @action(link=lambda self: range(0, self.links, 7))
-    def grow(self, s: State, link: int) -> None:
+    def grow(self, s: ChainState, link: int) -> None:
         require(s.holds[link] in (1, 2))
         s.holds[link] += 1
 
     @invariant
-    def never_at_the_end(self, s: State) -> bool:
+    def never_at_the_end(self, s: ChainState) -> bool:
         return bool(s.holds[self.links - 1] < 3)
 
     @transition_invariant(link=(0, 14))
-    def grows_by_itself(self, before: State, step: Step, after: State, link: int) -> bool:
+    def grows_by_itself(self, before: ChainState, step: Step, after: ChainState, link: int) -> bool:
         same = before.holds[link] == after.holds[link]
         return bool(same or step.parameters["link"] in (link - 1, 0))
 
@@ -264,39 +265,45 @@ def test_an_initial_state_outside_its_domain_is_refused() -> None:
         explored(LocalEngine(), WrongStart())
 
 
-class Wide(Specification):
+class WideState(State):
+    """Of `Wide`."""
+
+    bits: Total[int, int] = variable("The bits.", of=lambda self: mapping(range(8200), integers(0, 1)))
+
+
+class Wide(Specification[WideState]):
     """More than there is room for."""
 
-    @variable
-    def bits(self) -> MappingDomain:
-        return mapping(range(8200), integers(0, 1))
-
     @action
-    def act(self, s: State) -> None:
+    def act(self, s: WideState) -> None:
         s.bits[0] = 1
 
 
-class Fine(Specification):
+class FineState(State):
+    """Of `Fine`."""
+
+    number: int = variable("The number.", of=lambda self: integers(0, 2**40))
+
+
+class Fine(Specification[FineState]):
     """A number with more values than a table has room for."""
 
-    @variable
-    def number(self) -> Domain[int]:
-        return integers(0, 2**40)
-
     @action
-    def act(self, s: State) -> None:
+    def act(self, s: FineState) -> None:
         s.number = 1
 
 
-class Many(Specification):
+class ManyState(State):
+    """Of `Many`."""
+
+    number: int = variable("The number.", of=lambda self: integers(0, 3))
+
+
+class Many(Specification[ManyState]):
     """An action in very many forms."""
 
-    @variable
-    def number(self) -> Domain[int]:
-        return integers(0, 3)
-
     @action(n=range(70_000))
-    def act(self, s: State, n: int) -> None:
+    def act(self, s: ManyState, n: int) -> None:
         require(n == 7)
 
 
@@ -354,38 +361,37 @@ def test_an_engine_can_be_asked_again() -> None:
         assert explored(engine, TOYS[toy]) == explored(ReferenceEngine(), TOYS[toy])
 
 
-class Beyond(Specification):
+class BeyondState(State):
+    """Of `Beyond`."""
+
+    left: int = variable("The left.", of=lambda self: integers(0, 4))
+    right: int = variable("The right.", of=lambda self: integers(0, 4))
+
+
+class Beyond(Specification[BeyondState]):
     """What lies beyond a step that leaves a domain is explored all the same."""
 
     ways: Callable[[Any], Any] = staticmethod(lambda s: s.left)
 
-    @variable
-    def left(self) -> Domain[int]:
-        return integers(0, 4)
-
-    @variable
-    def right(self) -> Domain[int]:
-        return integers(0, 4)
-
     @initial(right=range(3))
-    def begin(self, s: State, right: int) -> None:
+    def begin(self, s: BeyondState, right: int) -> None:
         s.right = right
 
     @action
-    def more(self, s: State) -> None:
+    def more(self, s: BeyondState) -> None:
         """At the end of the line it leaves the domain."""
         s.left += 1
 
     @action(by=(1, 2))
-    def other(self, s: State, by: int) -> None:
+    def other(self, s: BeyondState, by: int) -> None:
         s.right = (s.right + by) % 5
 
     @invariant
-    def apart(self, s: State) -> bool:
+    def apart(self, s: BeyondState) -> bool:
         return bool(s.left != 4 or s.right != 3)
 
     @transition_invariant
-    def near(self, before: State, step: Step, after: State) -> bool:
+    def near(self, before: BeyondState, step: Step, after: BeyondState) -> bool:
         return bool(abs(before.right - after.right) < 3 or step.parameters["by"] == 1)
 
 
@@ -398,15 +404,17 @@ def test_it_goes_on_beyond_a_domain(bounds: dict[str, Any]) -> None:
         assert found["statistics"][2] == 25
 
 
-class Whim(Specification):
+class WhimState(State):
+    """Of `Whim`."""
+
+    x: int = variable("The x.", of=lambda self: integers(0, 9))
+
+
+class Whim(Specification[WhimState]):
     """It goes on or not, as it likes."""
 
-    @variable
-    def x(self) -> Domain[int]:
-        return integers(0, 9)
-
     @action
-    def up(self, s: State) -> None:
+    def up(self, s: WhimState) -> None:
         require(s.x < 9)
         if random.random() < 0.5:
             s.x += 1

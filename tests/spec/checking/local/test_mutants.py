@@ -31,9 +31,9 @@ from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.language import (
     Domain,
-    MappingDomain,
     Specification,
     State,
+    Total,
     action,
     constant,
     initial,
@@ -63,36 +63,28 @@ Fault = Callable[[pytest.MonkeyPatch], None]
 # What is compared.
 
 
-class Crowd(Specification):
+class CrowdState(State):
+    """Of `Crowd`."""
+
+    wall: Total[int, int] = variable("In the way.", of=lambda self: mapping(range(8), integers(0, 255)))
+    row: int = variable("The row.", of=lambda self: integers(0, self.side - 1))
+    seat: int = variable("The seat.", of=lambda self: integers(0, self.side - 1))
+    up: bool = variable("The up.", of=lambda self: one_of(False, True))
+
+
+class Crowd(Specification[CrowdState]):
     """All seats are taken at the beginning, and some people get up. The first word of a state says nothing."""
 
     side: int = constant(20, "seats in a row, and rows", at_least=1)
     restless: int = constant(20, "seats in a row of which people get up", at_least=0)
     ways: tuple[bool, ...] = constant((True,), "in which they do; False is only to think of it")
 
-    @variable
-    def wall(self) -> MappingDomain:
-        """In the way."""
-        return mapping(range(8), integers(0, 255))
-
-    @variable
-    def row(self) -> Domain[int]:
-        return integers(0, self.side - 1)
-
-    @variable
-    def seat(self) -> Domain[int]:
-        return integers(0, self.side - 1)
-
-    @variable
-    def up(self) -> Domain[bool]:
-        return one_of(False, True)
-
     @initial(row=lambda self: range(self.side), seat=lambda self: range(self.side))
-    def begin(self, s: State, row: int, seat: int) -> None:
+    def begin(self, s: CrowdState, row: int, seat: int) -> None:
         s.row, s.seat = row, seat
 
     @action(really=lambda self: self.ways)
-    def get_up(self, s: State, really: bool) -> None:
+    def get_up(self, s: CrowdState, really: bool) -> None:
         require(not s.up and s.seat < self.restless)
         s.up = really
 
@@ -104,76 +96,81 @@ class Rider(NamedTuple):
     hats: int
 
 
-class Carousel(Specification):
+class CarouselState(State):
+    """Of `Carousel`."""
+
+    seat: Total[int, Rider] = variable(
+        "The seat.", of=lambda self: mapping(range(3), record(Rider, size=range(4), hats=range(2)))
+    )
+
+
+class Carousel(Specification[CarouselState]):
     """Seats go round with whoever sits there, and one who sits at the front grows."""
 
-    @variable
-    def seat(self) -> MappingDomain:
-        return mapping(range(3), record(Rider, size=range(4), hats=range(2)))
-
     @initial
-    def begin(self, s: State) -> None:
+    def begin(self, s: CarouselState) -> None:
         s.seat[0], s.seat[1] = Rider(1, 0), Rider(2, 1)
 
     @action
-    def turn(self, s: State) -> None:
+    def turn(self, s: CarouselState) -> None:
         """Nobody looks who sits there."""
         s.seat[0], s.seat[1], s.seat[2] = s.seat[1], s.seat[2], s.seat[0]
 
     @action
-    def grow(self, s: State) -> None:
+    def grow(self, s: CarouselState) -> None:
         require(s.seat[0].size in (1, 2))
         s.seat[0] = s.seat[0]._replace(size=s.seat[0].size + 1)
 
     @invariant
-    def not_both_tall(self, s: State) -> bool:
+    def not_both_tall(self, s: CarouselState) -> bool:
         return bool(s.seat[0].size + s.seat[1].size < 6)
 
 
-class House(Specification):
+class HouseState(State):
+    """Of `House`."""
+
+    room: int = variable("The room.", of=lambda self: integers(0, 4))
+    side: int = variable("The side.", of=lambda self: integers(0, 1))
+
+
+class House(Specification[HouseState]):
     """From each room, two doors and two windows lead to both sides of the next."""
 
-    @variable
-    def room(self) -> Domain[int]:
-        return integers(0, 4)
-
-    @variable
-    def side(self) -> Domain[int]:
-        return integers(0, 1)
-
     @action(side=(0, 1))
-    def walk(self, s: State, side: int) -> None:
+    def walk(self, s: HouseState, side: int) -> None:
         require(s.room < 4)
         s.room, s.side = s.room + 1, side
 
     @action(side=(0, 1))
-    def climb(self, s: State, side: int) -> None:
+    def climb(self, s: HouseState, side: int) -> None:
         require(s.room < 4)
         s.room, s.side = s.room + 1, side
 
     @invariant
-    def not_the_last(self, s: State) -> bool:
+    def not_the_last(self, s: HouseState) -> bool:
         return bool(s.room < 4)
 
 
-class Couriers(Specification):
+class CouriersState(State):
+    """Of `Couriers`."""
+
+    parcels: Total[Any, int] = variable("The parcels.", of=lambda self: mapping(self.each(), integers(0, 2)))
+
+
+class Couriers(Specification[CouriersState]):
     """They take parcels; nobody is anybody special."""
 
     def each(self) -> Domain[int]:
         """Who they are."""
         return interchangeable("courier", range(3))
 
-    @variable
-    def parcels(self) -> MappingDomain:
-        return mapping(self.each(), integers(0, 2))
-
     @action(courier=each)
-    def take(self, s: State, courier: int) -> None:
+    def take(self, s: CouriersState, courier: int) -> None:
         require(s.parcels[courier] < 2)
         s.parcels[courier] += 1
 
     @invariant(courier=each)
-    def idle(self, s: State, courier: int) -> bool:
+    def idle(self, s: CouriersState, courier: int) -> bool:
         return not s.parcels[courier]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
+import pytest
+
 from spec.checking import check
 from spec.language import Domain, Specification, State, action, interchangeable, invariant, require, variable
 from spec.language.domains import Slot
@@ -61,23 +63,24 @@ class CountsDomain(Domain[tuple[int, ...]]):
         return f"a tuple of {self.elements.size} integers of 0..{self.most}"
 
 
-class Letters(Specification):
+class LettersState(State):
+    """Of `Letters`."""
+
+    sent: tuple[int, ...] = variable("By broker, how many.", of=lambda self: CountsDomain(BROKERS, 2))
+
+
+class Letters(Specification[LettersState]):
     """Brokers send up to two letters each."""
 
-    @variable
-    def sent(self) -> Domain[tuple[int, ...]]:
-        """By broker, how many."""
-        return CountsDomain(BROKERS, 2)
-
     @action(broker=BROKERS)
-    def send(self, s: State, broker: int) -> None:
+    def send(self, s: LettersState, broker: int) -> None:
         """One more."""
         at = BROKERS.rank(broker)
         require(s.sent[at] < 2)
         s.sent = (*s.sent[:at], s.sent[at] + 1, *s.sent[at + 1 :])
 
     @invariant
-    def few(self, s: State) -> bool:
+    def few(self, s: LettersState) -> bool:
         """No more than three letters."""
         return bool(sum(s.sent) < 4)
 
@@ -98,9 +101,11 @@ def test_permutations_move_it() -> None:
         assert tuple(moved[slot] for slot in range(3)) == domain.codes(domain.moved(value, turn))
 
 
-def test_it_is_printed() -> None:
-    """As the tuples that its values are, and the paths of its slots by element."""
-    found = check(Letters(), engine="local")
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_it_is_printed(engine: str) -> None:
+    """In a trace as the tuples that its values are, and the paths of its slots by element."""
+    found = check(Letters(), engine=engine)
     assert found.counterexample is not None
+    assert "sent: (0, 1, 2) -> (0, 2, 2)" in str(found.counterexample)
     assert found.to_json()["counterexample"]["steps"][-1]["changes"] == {"sent": [[0, 1, 2], [0, 2, 2]]}
     assert [slot.name for slot in CountsDomain(BROKERS, 2).slots] == ["[0]", "[1]", "[2]"]

@@ -15,11 +15,11 @@ from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.model import EvaluationFailed, Model
 from spec.language import (
     Domain,
-    MappingDomain,
     Part,
     Specification,
     State,
     Step,
+    Total,
     action,
     bound,
     integers,
@@ -73,40 +73,43 @@ class Entry(NamedTuple):
         return f"epoch {self.epoch}"
 
 
-class Logs(Specification):
+class LogsState(State):
+    """Of `Logs`."""
+
+    entry: Total[str, Entry] = variable(
+        "The entry.",
+        of=lambda self: mapping(
+            "ab", record(Entry, epoch=integers(0, 3), leader=optional(range(3)), isr=subset_of(range(3)))
+        ),
+    )
+    queue: tuple[Entry, ...] = variable(
+        "The queue.",
+        of=lambda self: sequence_of(
+            record(Entry, epoch=integers(0, 3), leader=optional(range(3)), isr=subset_of(range(3))), 2
+        ),
+    )
+    number: int = variable("The number.", of=lambda self: integers(0, 3))
+    ignored: Any = variable("The ignored.", of=lambda self: left_out())
+
+
+class Logs(Specification[LogsState]):
     """A bit of everything, and actions to be written in by a test."""
 
-    @variable
-    def entry(self) -> MappingDomain:
-        return mapping("ab", record(Entry, epoch=integers(0, 3), leader=optional(range(3)), isr=subset_of(range(3))))
-
-    @variable
-    def queue(self) -> Domain[Any]:
-        return sequence_of(record(Entry, epoch=integers(0, 3), leader=optional(range(3)), isr=subset_of(range(3))), 2)
-
-    @variable
-    def number(self) -> Domain[int]:
-        return integers(0, 3)
-
-    @variable
-    def ignored(self) -> Domain[Any]:
-        return left_out()
-
     @action(n=range(3))
-    def act(self, s: State, n: int) -> object:
+    def act(self, s: LogsState, n: int) -> object:
         """Whatever a test wants."""
         return self.do(s, n)
 
     do = staticmethod(lambda s, n: None)
 
     @invariant
-    def judge(self, s: State) -> bool:
+    def judge(self, s: LogsState) -> bool:
         return self.judged(s)
 
     judged = staticmethod(lambda s: True)
 
     @transition_invariant
-    def judge_step(self, before: State, step: Step, after: State) -> bool:
+    def judge_step(self, before: LogsState, step: Step, after: LogsState) -> bool:
         return self.judged_step(before, step, after)
 
     judged_step = staticmethod(lambda before, step, after: True)
@@ -173,7 +176,7 @@ class Recording:
         return self.told(self.recorder.of_step(instance, False, self.registers(START | changes, START, step)))
 
 
-def acting(do: Callable[[State, int], Any], **changes: Any) -> Told:
+def acting(do: Callable[[LogsState, int], Any], **changes: Any) -> Told:
     """What is recorded of one evaluation."""
     return Recording(do=do).act(**changes)
 
@@ -184,7 +187,7 @@ def acting(do: Callable[[State, int], Any], **changes: Any) -> Told:
 def test_what_is_looked_at_is_read_in_order() -> None:
     """Each slot once, up to where it is decided."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         require(s.entry["b"].epoch == 2 and s.number == 2 and s.entry["b"].epoch == 2 and s.entry["a"].leader == 1)
 
     assert acting(do) == (USUAL, ["entry[b].epoch", "number", "entry[a].leader"], {})
@@ -193,7 +196,7 @@ def test_what_is_looked_at_is_read_in_order() -> None:
 def test_what_is_carried_along_is_copied() -> None:
     """A record that goes elsewhere is not read; what was read of it before is written as it is."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         require(s.entry["a"].epoch == 1)
         s.entry["b"] = s.entry["a"]._replace(leader=2)
 
@@ -206,7 +209,7 @@ def test_what_is_carried_along_is_copied() -> None:
 def test_what_is_put_behind_a_queue_needs_its_length() -> None:
     """And no more."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         s.queue += (s.entry["b"],)
 
     assert acting(do).reads == ["queue.length"]
@@ -217,7 +220,7 @@ def test_what_is_put_behind_a_queue_needs_its_length() -> None:
 def test_a_queue_whose_head_is_taken_moves_up() -> None:
     """What stands behind the last one goes back to the first value."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         s.queue = s.queue[1:]
 
     told = acting(do, queue=(Entry(1), Entry(2)))
@@ -229,7 +232,7 @@ def test_a_queue_whose_head_is_taken_moves_up() -> None:
 def test_nothing_is_written_where_nothing_changes() -> None:
     """Neither by assigning what is there, nor what is known to be there."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         s.entry["a"] = s.entry["a"]
         s.number = s.number + 0
         s.queue = s.queue
@@ -241,7 +244,7 @@ def test_nothing_is_written_where_nothing_changes() -> None:
 def test_an_element_is_added_to_a_set_unread() -> None:
     """Only its own slot is written."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         s.entry["a"] = s.entry["a"]._replace(isr=s.entry["a"].isr | {1})
 
     assert acting(do) == (ENABLED, [], {"entry[a].isr{1}": 1})
@@ -250,7 +253,7 @@ def test_an_element_is_added_to_a_set_unread() -> None:
 def test_a_value_is_the_one_before_it_was_assigned_to() -> None:
     """Two that change places, and one that was taken before."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         old = s.entry["a"]
         s.entry["a"], s.entry["b"] = s.entry["b"], old
         s.number = s.entry["b"].epoch + old.epoch
@@ -264,26 +267,26 @@ def test_a_value_is_the_one_before_it_was_assigned_to() -> None:
 # Outcomes.
 
 
-def leave(s: State, n: int) -> None:
+def leave(s: Any, n: int) -> None:
     s.entry["a"] = s.entry["a"]._replace(epoch=4)
 
 
-def leave_and_answer(s: State, n: int) -> int:
+def leave_and_answer(s: Any, n: int) -> int:
     leave(s, n)
     return 1
 
 
-def leave_and_list(s: State, n: int) -> None:
+def leave_and_list(s: Any, n: int) -> None:
     s.number = 9
     s.queue = []
 
 
-def list_and_leave(s: State, n: int) -> None:
+def list_and_leave(s: Any, n: int) -> None:
     s.queue = []
     s.number = 9
 
 
-OUTCOMES: dict[str, tuple[Callable[[State, int], Any], int]] = {
+OUTCOMES: dict[str, tuple[Callable[[Any, int], Any], int]] = {
     "disabled": (lambda s, n: require(s.number == 1), USUAL),
     "closed": (lambda s, n: bound(s.number == 1), CLOSED),
     "a domain left": (leave, LEFT),
@@ -381,7 +384,7 @@ def test_a_property_that_asks_for_the_step_may_find_anything() -> None:
 def test_nobody_gets_past_a_missing_step() -> None:
     """Not even by catching everything."""
 
-    def judged(before: State, step: Step, after: State) -> bool:
+    def judged(before: LogsState, step: Step, after: LogsState) -> bool:
         try:
             return step.action != ""
         except BaseException:
@@ -416,7 +419,7 @@ def test_what_was_read_of_one_state() -> None:
 def test_methods_of_a_record_are_its_own() -> None:
     """Properties, class methods, static ones, private ones; and nothing more is read than they read."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         entry = s.entry["a"]
         require(
             not entry.led and entry._is_at(1) and str(entry) == "epoch 1" and entry.of(2) == (2, None, frozenset())
@@ -445,7 +448,7 @@ def test_what_only_plain_values_can_do_is_done_on_them(name: str) -> None:
     """The cell is read whole then; what had been read before stays where it was."""
     asked = ONLY_TUPLES[name]
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         require(s.entry["a"].epoch == 1 and s.number == 2 and asked(s.entry["a"]))
 
     told = acting(do)
@@ -523,14 +526,16 @@ def test_other_records_are_lazy(cls: Any) -> None:
 def pairs(cls: Any, do: Callable[[Any], Any]) -> Specification:
     """A system with one record."""
 
-    class Pairs(Specification):
-        @variable
-        def pair(self) -> Domain[Any]:
-            rest = {"count": integers(0, 1)} if cls is Of else {}
-            return record(cls, **dict.fromkeys(cls._fields[:2], integers(0, 2)), **rest)
+    def of_its_fields(self: Any) -> Domain[Any]:
+        rest = {"count": integers(0, 1)} if cls is Of else {}
+        return record(cls, **dict.fromkeys(cls._fields[:2], integers(0, 2)), **rest)
 
+    class PairsState(State):
+        pair: Any = variable("The pair.", of=of_its_fields)
+
+    class Pairs(Specification[PairsState]):
         @action
-        def act(self, s: State) -> None:
+        def act(self, s: PairsState) -> None:
             s.pair = do(s.pair)
 
     return Pairs()
@@ -567,7 +572,7 @@ def test_a_value_that_somebody_kept_is_what_it_was() -> None:
     """A state that was, and not what now stands in its place."""
     kept: list[Any] = []
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         kept.append(s.queue + (s.entry["b"],))
         require(s.number == 2)
 
@@ -582,11 +587,11 @@ def test_a_value_that_somebody_kept_is_what_it_was() -> None:
 # What is noticed.
 
 
-def alternating() -> Callable[[State, int], None]:
+def alternating() -> Callable[[LogsState, int], None]:
     """An action that does something else every other time."""
     calls = [0]
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         calls[0] += 1
         s.number = calls[0] % 2
 
@@ -604,7 +609,7 @@ def test_who_remembers_what_it_did_is_caught() -> None:
     """It says yes once, and then no."""
     calls: list[int] = []
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         calls.append(n)
         require(len(calls) == 1)
 
@@ -637,7 +642,7 @@ def test_who_asks_what_lazy_values_cannot_answer_is_caught(asked: Callable[[Any]
 def test_who_peeks_is_caught() -> None:
     """Whoever knows the state from elsewhere does not do the same in a state that agrees in what he reads."""
 
-    def do(s: State, n: int) -> None:
+    def do(s: LogsState, n: int) -> None:
         require(s._row.values.seen.registers[0].bit_count() % 2)
 
     recording = Recording(do=do)
@@ -655,7 +660,7 @@ def test_a_witness_is_recorded_as_found() -> None:
 
     class Seeing(Logs):
         @sometimes
-        def seen(self, s: State) -> bool:
+        def seen(self, s: LogsState) -> bool:
             return bool(s.number == 0)
 
     model = Model(Seeing())

@@ -15,7 +15,7 @@ from spec.checking.local import walks
 from spec.checking.local.walks import CompiledWalker
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
 from spec.checking.walks import PlainWalker, Walker, Walks
-from spec.language import Domain, Specification, State, action, integers, require, sometimes, variable
+from spec.language import Specification, State, action, integers, require, sometimes, variable
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
 from tests.spec.checking.local.systems import Random, systems
@@ -126,21 +126,23 @@ def test_what_was_learned_makes_no_difference(pool: ThreadPoolExecutor) -> None:
 def beyond(at: int) -> Callable[..., Any]:
     """A witness for this place."""
 
-    def witness(self: Specification, s: State) -> bool:
+    def witness(self: Specification, s: Any) -> bool:
         return bool(s.place > at)
 
     return sometimes(witness)
 
 
-class Crowd(Specification):
+class CrowdState(State):
+    """Of `Crowd`."""
+
+    place: int = variable("The place.", of=lambda self: integers(0, 70))
+
+
+class Crowd(Specification[CrowdState]):
     """Places that are taken one by one."""
 
-    @variable
-    def place(self) -> Domain[int]:
-        return integers(0, 70)
-
     @action
-    def take(self, s: State) -> None:
+    def take(self, s: CrowdState) -> None:
         require(s.place < 70)
         s.place += 1
 

@@ -19,10 +19,10 @@ from spec.checking.spark.plain import PlainWork
 from spec.checking.spark.worker_state import work_on
 from spec.language import (
     Domain,
-    MappingDomain,
     Specification,
     State,
     Step,
+    Total,
     UsageError,
     action,
     constant,
@@ -51,7 +51,14 @@ class Message(NamedTuple):
     number: int
 
 
-class Gossip(Specification):
+class GossipState(State):
+    """Of `Gossip`."""
+
+    sent: frozenset[Message] = variable("The sent.", of=lambda self: subset_of(self.message()))
+    senders: int = variable("The senders.", of=lambda self: integers(0, 2))
+
+
+class Gossip(Specification[GossipState]):
     """Servers tell each other of terms, by messages that stay: a bit for each message that there could be."""
 
     kinds = constant(3, "How many kinds of messages there are.")
@@ -68,64 +75,58 @@ class Gossip(Specification):
         term, server = range(self.terms), self.server()
         return every(Message, kind=range(self.kinds), source=server, target=server, term=term, number=range(4))
 
-    @variable
-    def sent(self) -> Domain[frozenset[Message]]:
-        return subset_of(self.message())
-
-    @variable
-    def senders(self) -> Domain[int]:
-        return integers(0, 2)
-
     @action(source=server, target=server, index=range(2))
-    def ask(self, s: State, source: int, target: int, index: int) -> None:
+    def ask(self, s: GossipState, source: int, target: int, index: int) -> None:
         require(s.senders < self.talking and source != target)
         s.senders += 1
         s.sent |= {Message(0, source, target, 0, index)}
 
     @action(kind=range(2), source=server, target=server, index=range(2))
-    def answer(self, s: State, kind: int, source: int, target: int, index: int) -> None:
+    def answer(self, s: GossipState, kind: int, source: int, target: int, index: int) -> None:
         require(Message(kind, source, target, kind, index) in s.sent)
         s.sent |= {Message(kind + 1, target, source, kind + 1, index)}
 
     @invariant
-    def never_two_last_ones(self, s: State) -> bool:
+    def never_two_last_ones(self, s: GossipState) -> bool:
         return len([message for message in s.sent if message.kind == 2]) < 2
 
     @transition_invariant
-    def nothing_is_lost(self, before: State, step: Step, after: State) -> bool:
+    def nothing_is_lost(self, before: GossipState, step: Step, after: GossipState) -> bool:
         return bool(before.sent <= after.sent)
 
     @sometimes
-    def answered(self, s: State) -> bool:
+    def answered(self, s: GossipState) -> bool:
         return any(message.kind for message in s.sent)
 
 
-class Bits(Specification):
+class BitsState(State):
+    """Of `Bits`."""
+
+    byte: Total[int, int] = variable("The byte.", of=lambda self: mapping(range(8 * self.words), integers(0, 255)))
+
+
+class Bits(Specification[BitsState]):
     """As many words as are asked for, with something at both ends."""
 
     words = constant(1, "Of a state.", at_least=1)
 
-    @variable
-    def byte(self) -> MappingDomain:
-        return mapping(range(8 * self.words), integers(0, 255))
-
     @action(step=(1, 128))
-    def raise_the_last(self, s: State, step: int) -> None:
+    def raise_the_last(self, s: BitsState, step: int) -> None:
         last = 8 * self.words - 1
         require(s.byte[last] + step < 256 and s.byte[last] < 5)
         s.byte[last] += step
 
     @action
-    def hand_over(self, s: State) -> None:
+    def hand_over(self, s: BitsState) -> None:
         require(s.byte[8 * self.words - 1] > 2)
         s.byte[0], s.byte[8 * self.words - 1] = s.byte[8 * self.words - 1], s.byte[0]
 
     @invariant
-    def never_full(self, s: State) -> bool:
+    def never_full(self, s: BitsState) -> bool:
         return bool(s.byte[0] < 132)
 
     @transition_invariant
-    def never_far_from_four(self, before: State, step: Step, after: State) -> bool:
+    def never_far_from_four(self, before: BitsState, step: Step, after: BitsState) -> bool:
         far = step.action == "raise_the_last" and step.parameters["step"] == 128
         return not (far and before.byte[8 * self.words - 1] == 4)
 
