@@ -66,7 +66,7 @@ def edges(
         EnvironmentFailed: the memory was reached.
     """
     model, found = Model(specification), set[Edge]()
-    model.actions = tuple(
+    model = model.with_actions(
         replace(
             action,
             instances=tuple(

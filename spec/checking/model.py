@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
 from spec.language.errors import Bounded, Disabled, SpecificationError, shown, told
-from spec.language.part import Action, Instance, Property, within
+from spec.language.part import Action, Property, within
 from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
 
@@ -69,11 +70,16 @@ class Expansion(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NumberedProperty:
-    """A property to look at, and its number in the order of declaration."""
+class _Judge:
+    """A property ready to be asked, of windows that stay the same objects for all states."""
 
     number: int
+    """Its number in the order of declaration."""
     property: Property
+    calls: tuple[Callable[..., Any], ...]
+    """Its instances: functions of nothing, or of a step and the state after it."""
+    after: State | None
+    """What it sees of the state after a step."""
 
 
 class CurrentEvaluation:
@@ -104,6 +110,18 @@ class Model:
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
         self.under_way = CurrentEvaluation()
         self._evaluated = [[0] * len(action.instances) for action in self.actions]
+        self._acts = self._bound_to(self._here)
+        self._judges = tuple(self._judge(number) for number in range(len(self.properties)))
+
+    def _bound_to(self, window: Window) -> list[list[tuple[Callable[[], Any], tuple[Action, int]]]]:
+        """By action, its instances as functions of nothing, which act on this window; each with how it is described.
+
+        What an instance sees of the window is found once, not for each step.
+        """
+        return [
+            [(instance.on(window.s), (action, index)) for index, instance in enumerate(action.instances)]
+            for action in self.actions
+        ]
 
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
         """The numbers of the properties with these names, in order of declaration."""
@@ -154,20 +172,19 @@ class Model:
 
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
         """Every step from a state, with which of the given properties of steps it decides."""
-        here, closed, steps, under_way = self._here, False, [], self.under_way
+        here, closed, steps, under_way, told = self._here, False, [], self.under_way, self._told_step
         here.load(state)
-        judges = self._judges(looking_for)
-        if judges:
+        if looking_for:
             self._before.load(state)
         for number, action in enumerate(self.actions):
             evaluated = self._evaluated[number]
             here.writable(action.name)
-            for index, instance in enumerate(action.instances):
+            for index, (act, described) in enumerate(self._acts[number]):
                 wrong = ""
                 after: Values | None
-                under_way.now = self._told_step, (action, index), state
+                under_way.now = told, described, state
                 try:
-                    returned = instance(here.s)
+                    returned = act()
                     after = here.changed()
                 except Bounded:
                     closed = True
@@ -184,9 +201,9 @@ class Model:
                         raise self._failed(action.step(index), cause, state)
                 evaluated[index] += 1
                 if evaluated[index] < 8 or not evaluated[index] % 64:
-                    self._must_repeat(action.step(index), instance, state, after, wrong)
+                    self._must_repeat(action, index, state, after, wrong)
                 if after is not None:
-                    found = self._found(judges, state, action.step(index), after) if judges else ()
+                    found = self._found(looking_for, state, action.step(index)) if looking_for else ()
                     steps.append(Transition(number, index, after, "", found))
                 elif wrong:
                     steps.append(Transition(number, index, None, wrong, ()))
@@ -197,11 +214,9 @@ class Model:
     def found_in(self, state: Values, looking_for: Sequence[int]) -> tuple[int, ...]:
         """Which of the given properties of states this state decides: invariants broken, witnesses seen."""
         self._there.load(state)
-        return tuple(
-            judged.number
-            for judged in self._judges(looking_for)
-            if self._decides(judged.property, state, self._there.s)
-        )
+        found = [number for number in looking_for if self._decides(self._judges[number], state)]
+        self.under_way.now = None
+        return tuple(found)
 
     def found_on(
         self, before: Values, choice: tuple[int, int], after: Values, looking_for: Sequence[int]
@@ -211,69 +226,77 @@ class Model:
             return ()
         self._before.load(before)
         self._here.load(after)
-        return self._found(self._judges(looking_for), before, self.actions[choice[0]].step(choice[1]), after)
+        return self._found(looking_for, before, self.actions[choice[0]].step(choice[1]))
 
     def only(self, choices: Collection[tuple[int, int]]) -> Model:
         """The same model with only these instances of actions. They are numbered anew, actions are not."""
-        less = copy(self)
-        less.actions = tuple(
+        return self.with_actions(
             replace(
                 action, instances=tuple(each for at, each in enumerate(action.instances) if (number, at) in choices)
             )
             for number, action in enumerate(self.actions)
         )
-        less._evaluated = [[0] * len(action.instances) for action in less.actions]
-        return less
+
+    def with_actions(self, actions: Iterable[Action]) -> Model:
+        """The same model with these in place of its actions."""
+        other = copy(self)
+        other.actions = tuple(actions)
+        other._evaluated = [[0] * len(action.instances) for action in other.actions]
+        other._acts = other._bound_to(other._here)
+        return other
 
     def window(self) -> Window:
         """A new window on this model's states."""
         return Window(self.layout)
 
-    def _judges(self, looking_for: Sequence[int]) -> list[NumberedProperty]:
-        return [NumberedProperty(number, self.properties[number]) for number in looking_for]
+    def _judge(self, number: int) -> _Judge:
+        asked = self.properties[number]
+        if not asked.over_steps:
+            calls = tuple(instance.on(self._there.s) for instance in asked.instances)
+            return _Judge(number, asked, calls, None)
+        before, after = (within(asked.part, (window.s,))[0] for window in (self._before, self._here))
+        calls = tuple(partial(instance.run, before, **instance.parameters) for instance in asked.instances)
+        return _Judge(number, asked, calls, after)
 
-    def _found(self, judges: list[NumberedProperty], state: Values, step: Step, after: Values) -> tuple[int, ...]:
-        before, now, writer = self._before.s, self._here.s, step.action
-        self._here.writable(None)
-        found = tuple(
-            judged.number
-            for judged in judges
-            if self._decides(judged.property, after, before, step, now, came_from=state)
-        )
-        self._here.writable(writer)
-        return found
+    def _found(self, looking_for: Sequence[int], state: Values, step: Step) -> tuple[int, ...]:
+        """Which properties the step from this state to that in the window decides."""
+        here, writer = self._here, step.action
+        here.writable(None)
+        found = [number for number in looking_for if self._decides(self._judges[number], state, step)]
+        self.under_way.now = None
+        here.writable(writer)
+        return tuple(found)
 
-    def _decides(
-        self, judged: Property, state: Values, *given: State | Step, came_from: Values | None = None
-    ) -> bool:
+    def _decides(self, judge: _Judge, where: Values, step: Step | None = None) -> bool:
         """Whether an invariant is broken here, or a witness seen."""
-        sought, where = judged.kind == "sometimes", state if came_from is None else came_from
+        judged = judge.property
+        sought = judged.kind == "sometimes"
         usual = not sought
         self.under_way.now = self.describe, judged.name, where
-        seen = within(judged.part, given) if judged.part else given
-        for instance in judged.instances:
+        seen: tuple[Any, ...] = ()
+        if step is not None:
+            seen = (step if not judged.part else within(judged.part, (step,))[0]), judge.after
+        for call in judge.calls:
             try:
-                answer = instance.run(*seen, **instance.parameters)
+                answer = call(*seen)
             except Disabled:
-                raise self._misjudged(judged, given, "`require` and `bound` belong into actions", where) from None
+                raise self._misjudged(judged, step, "`require` and `bound` belong into actions", where) from None
             except BaseException as failure:
-                raise self._misjudged(judged, given, failure, where) from failure
+                raise self._misjudged(judged, step, failure, where) from failure
             if answer is sought:
-                self.under_way.now = None
                 return True
             if answer is not usual:
-                raise self._misjudged(judged, given, f"it answers {_shown(answer)}, not True or False", where)
-        self.under_way.now = None
+                raise self._misjudged(judged, step, f"it answers {_shown(answer)}, not True or False", where)
         return False
 
     def _misjudged(
-        self, judged: Property, given: tuple[object, ...], failure: BaseException | str, where: Values
+        self, judged: Property, step: Step | None, failure: BaseException | str, where: Values
     ) -> EvaluationFailed:
-        return self._failed(f"{judged.name} of {given[1]}" if judged.over_steps else judged.name, failure, where)
+        return self._failed(judged.name if step is None else f"{judged.name} of {step}", failure, where)
 
-    def _must_repeat(self, step: Step, instance: Instance, state: Values, first: Values | None, wrong: str) -> None:
+    def _must_repeat(self, action: Action, index: int, state: Values, first: Values | None, wrong: str) -> None:
         """An action is a function of the state: done again it must come out the same."""
-        window = self._there
+        step, instance, window = action.step(index), action.instances[index], self._there
         window.load(state)
         window.writable(step.action)
         second: Values | None = None
