@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -27,15 +28,28 @@ def engine_class(name: str) -> Callable[..., Engine]:
     """The class of the engine of this name.
 
     Raises:
-        UsageError: there is none, or this process has too little address space for it.
+        UsageError: there is none, or this process has no compiler or too little address space for it.
     """
     if name not in ENGINES:
         raise UsageError(f"no engine is called {name}; there are {', '.join(ENGINES)}")
     if name != "reference":  # all others load numpy
         require_address_space()
+        require_compiler()
     module, _, cls = ENGINES[name].partition(":")
     found: Callable[..., Engine] = getattr(importlib.import_module(module), cls)
     return found
+
+
+def require_compiler() -> None:
+    """Require that numba may compile: asked at once, lest a machine's speed decide which system is answered.
+
+    Raises:
+        UsageError: it may not.
+    """
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
+        raise UsageError(
+            "NUMBA_DISABLE_JIT is set, and without its compiler there is only --engine reference: unset it"
+        )
 
 
 def engine_named(name: str) -> Engine:

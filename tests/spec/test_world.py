@@ -490,9 +490,10 @@ def test_a_place_that_cannot_be_a_run_directory_is_a_mistake(
 # Compilers and Java.
 
 
-def test_without_a_compiler_there_is_the_reference_engine() -> None:
-    """It is said in a line, and works."""
-    answer = shell("kafkaspec check own.py:Grid --engine local", NUMBA_DISABLE_JIT="1")
+@pytest.mark.parametrize("engine", ["auto", "local", "spark"])
+def test_without_a_compiler_there_is_the_reference_engine(engine: str) -> None:
+    """It is said in a line, whether or not another engine would be needed, and works."""
+    answer = shell(f"kafkaspec check own.py:Broken --engine {engine}", NUMBA_DISABLE_JIT="1")
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "NUMBA_DISABLE_JIT" in answer.err
     assert shell(BROKEN, NUMBA_DISABLE_JIT="1").code == 12

@@ -7,13 +7,10 @@ over `arrays`, `visited` is the set of states, `worker_pool` expands a level, `e
 `walks` goes where chance leads. Only code that explores imports this package: it loads numpy and numba.
 """
 
-from numba.core import config
+from spec.checking.engines import require_compiler
 
-from spec.language.errors import UsageError
+require_compiler()  # before numba is loaded, which would run the kernels as Python
 
-if config.DISABLE_JIT:
-    raise UsageError("NUMBA_DISABLE_JIT is set, and without its compiler there is only --engine reference: unset it")
-
-from spec.checking.local.engine import LocalEngine
+from spec.checking.local.engine import LocalEngine  # noqa: E402
 
 __all__ = ["LocalEngine"]
