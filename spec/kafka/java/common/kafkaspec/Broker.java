@@ -81,7 +81,11 @@ final class Broker implements ZooKeeper.Owner {
     }
 
     boolean isIn(long session) {
-        return handle != null && handle.connection() != null && handle.connection().getSessionId() == session;
+        return handle != null && handle.connection() != null && session() == session;
+    }
+
+    private long session() {
+        return handle.connection().getSessionId();
     }
 
     /** How many registrations of this broker there were, up to the one of this zxid; 0 if that is none of its. */
@@ -165,6 +169,9 @@ final class Broker implements ZooKeeper.Owner {
 
     void learnOfExpiry() {
         require(IDLE);
+        if (cluster.server().isAlive(session())) {
+            throw new Refusal("the broker's session has not ended");
+        }
         beginAnew();
     }
 
@@ -180,9 +187,9 @@ final class Broker implements ZooKeeper.Owner {
     void endSession(List<String> order, int seen) {
         Queue<WatchedEvent> events = handle.connection().events();
         List<WatchedEvent> kept = new ArrayList<>(events);
-        int before = kept.size();
-        cluster.server().endSession(handle.connection().getSessionId(), order);
-        events.stream().skip(before).filter(Znodes::counts).limit(seen).forEach(kept::add);
+        int earlier = kept.size();
+        cluster.server().endSession(session(), order);
+        events.stream().skip(earlier).filter(Znodes::counts).limit(seen).forEach(kept::add);
         handle.connection().close();
         events.clear();
         events.addAll(kept);
@@ -191,6 +198,9 @@ final class Broker implements ZooKeeper.Owner {
     }
 
     void loseConnection(boolean heard) {
+        if (handle == null || handle.connection() == null || handle.isAway()) {
+            throw new Refusal("the broker's client has no connection");
+        }
         if (heard) {
             handle.deliver();
         }
@@ -233,8 +243,8 @@ final class Broker implements ZooKeeper.Owner {
     }
 
     void fail() {
-        if (pause == null) {
-            throw new Refusal("the broker waits before no request");
+        if (pause == null || pause.step().equals(CONNECT) || pause.step().equals(AWAY)) {
+            throw new Refusal("there is no request that could fail, Kafka is at " + doing());
         }
         resume(Verdict.FAIL);
         settle();

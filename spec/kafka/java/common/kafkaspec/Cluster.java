@@ -143,6 +143,9 @@ final class Cluster {
         if (session == null) {
             throw new Json.Malformed("no such session in " + step);
         }
+        if (!server.isAlive(session)) {
+            throw new Refusal("the session has ended before");
+        }
         List<String> order = new ArrayList<>();
         Json.field(step, "order").forEach(path -> order.add(path.asText()));
         int seen = Json.field(step, "seen").asInt();

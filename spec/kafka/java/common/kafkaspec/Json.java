@@ -37,8 +37,10 @@ final class Json {
     static JsonNode read(byte[] json) {
         try {
             return MAPPER.readTree(json);
-        } catch (IOException malformed) {
-            throw new Malformed(malformed.getMessage());
+        } catch (JsonProcessingException malformed) {
+            throw new Malformed(malformed.getOriginalMessage());
+        } catch (IOException impossible) {
+            throw new UncheckedIOException(impossible);
         }
     }
 

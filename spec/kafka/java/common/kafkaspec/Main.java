@@ -22,7 +22,7 @@ import org.apache.zookeeper.Version;
 public final class Main {
     static final int MALFORMED = 2;
     static final int HANGS = 3;
-    private static final long PATIENCE_SECONDS = 20;
+    private static final long PATIENCE_SECONDS = Long.getLong("kafkaspec.patience.seconds", 20);
 
     private final PrintStream out;
     private final Cluster cluster;
