@@ -8,6 +8,8 @@ import kafka.server.BrokerFeatures;
 import kafka.server.FinalizedFeatureCache;
 import kafka.server.KafkaConfig;
 import kafka.zk.BrokerInfo;
+import kafka.zk.FeatureZNode;
+import kafka.zk.FeatureZNodeStatus;
 import kafka.zk.KafkaZkClient;
 import org.apache.kafka.common.feature.Features;
 import org.apache.kafka.common.metrics.Metrics;
@@ -29,6 +31,12 @@ final class BrokerProcess extends ControllerProcess {
         super(config);
         this.config = config;
         this.sent = sent;
+    }
+
+    /** The data of /feature, without which a controller of this release would set it up first. */
+    static byte[] features(KafkaConfig config) {
+        return FeatureZNode.encode(FeatureZNode.apply(
+            FeatureZNodeStatus.Enabled$.MODULE$, Features.emptyFinalizedFeatures()));
     }
 
     @Override

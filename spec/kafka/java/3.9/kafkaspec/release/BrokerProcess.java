@@ -8,10 +8,11 @@ import kafka.server.BrokerFeatures;
 import kafka.server.KafkaConfig;
 import kafka.server.metadata.ZkMetadataCache;
 import kafka.zk.BrokerInfo;
+import kafka.zk.FeatureZNode;
+import kafka.zk.FeatureZNodeStatus;
 import kafka.zk.KafkaZkClient;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
-import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.zookeeper.client.ZKClientConfig;
 import scala.Option;
 import scala.collection.immutable.Map$;
@@ -32,6 +33,12 @@ final class BrokerProcess extends ControllerProcess {
         this.sent = sent;
     }
 
+    /** The data of /feature, without which a controller of this release would set it up first. */
+    static byte[] features(KafkaConfig config) {
+        return FeatureZNode.encode(FeatureZNode.apply(
+            config.interBrokerProtocolVersion(), FeatureZNodeStatus.Enabled$.MODULE$, Map$.MODULE$.empty()));
+    }
+
     @Override
     KafkaZkClient openClient() {
         return KafkaZkClient.apply(
@@ -44,7 +51,7 @@ final class BrokerProcess extends ControllerProcess {
     KafkaController build(KafkaZkClient client, BrokerInfo info, long brokerEpoch) {
         BrokerFeatures features = BrokerFeatures.createEmpty();
         ZkMetadataCache cache = new ZkMetadataCache(
-            config.brokerId(), MetadataVersion.latestProduction(), features, false);
+            config.brokerId(), config.interBrokerProtocolVersion(), features, false);
         cache.updateFeaturesOrThrow(Map$.MODULE$.empty(), 0);
         return new KafkaController(
             config, client, Time.SYSTEM, METRICS, info, brokerEpoch, null, features, cache, Option.empty());

@@ -6,15 +6,12 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.function.Consumer;
 import kafka.server.KafkaConfig;
-import kafka.zk.FeatureZNode;
-import kafka.zk.FeatureZNodeStatus;
 import kafkaspec.KafkaProcess;
 import kafkaspec.Release;
 import kafkaspec.Steps;
-import org.apache.kafka.common.feature.Features;
 
 /**
- * Kafka 2.8 in ZooKeeper mode.
+ * Kafka 2.8 to 3.9 in ZooKeeper mode.
  * Its brokers' configurations are made once: Kafka takes milliseconds for one.
  */
 public final class Adapter implements Release {
@@ -22,9 +19,7 @@ public final class Adapter implements Release {
 
     @Override
     public Map<String, byte[]> znodes() {
-        FeatureZNode features = FeatureZNode.apply(
-            FeatureZNodeStatus.Enabled$.MODULE$, Features.emptyFinalizedFeatures());
-        return Map.of("/feature", FeatureZNode.encode(features));
+        return Map.of("/feature", BrokerProcess.features(configuration(0)));
     }
 
     @Override
