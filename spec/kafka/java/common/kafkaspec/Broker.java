@@ -17,10 +17,16 @@ import org.apache.zookeeper.server.SynchronousServer;
  * rest: before its next request that has a step, or idle. Those of `ZooKeeper.Owner` are called by Kafka's threads.
  */
 final class Broker implements ZooKeeper.Owner {
+    // What a broker does where it waits before no request.
     private static final String START = "Start";
     private static final String IDLE = "Idle";
     private static final String CONNECT = "Connect";
     private static final String AWAY = "Away";
+
+    // Kafka's names of the events that are asked for here.
+    private static final String EXPIRE = "Expire";
+    private static final String REGISTER = "RegisterBrokerAndReelect";
+    private static final String BROKER_CHANGE = "BrokerChange";
 
     private final int id;
     private final Cluster cluster;
@@ -33,7 +39,7 @@ final class Broker implements ZooKeeper.Owner {
     private volatile ZooKeeper handle;
     private volatile Turns.Pause pause;
     private volatile String failure;
-    private KafkaProcess.Event handling;
+    private String handling;
     private boolean inPassing;
 
     Broker(int id, Cluster cluster, Release release) {
@@ -107,7 +113,7 @@ final class Broker implements ZooKeeper.Owner {
         KafkaProcess starting = process;
         try {
             starting.start();
-            handle(starting.takeEvent());
+            handle(starting.nextEvent());
         } catch (Throwable problem) {
             if (process == starting) {  // else it has been ended, and that is why
                 failure = problem.toString();
@@ -161,8 +167,8 @@ final class Broker implements ZooKeeper.Owner {
         boolean starts = pause.isOnWorker();
         resume(Verdict.SERVE);
         if (!starts) {
-            KafkaProcess.Event event = process.awaitEvent("RegisterBrokerAndReelect");
-            run(() -> handle(event));
+            process.awaitEvent(REGISTER);
+            run(() -> handle(REGISTER));
         }
         settle();
     }
@@ -178,8 +184,8 @@ final class Broker implements ZooKeeper.Owner {
     /** Expire is handled, and then the expiry thread waits to open another session. [ZooKeeperClient 3.9.1, 420] */
     private void beginAnew() {
         handle.expire();
-        KafkaProcess.Event event = process.awaitEvent("Expire");
-        run(() -> handle(event));
+        process.awaitEvent(EXPIRE);
+        run(() -> handle(EXPIRE));
         turns.await();
     }
 
@@ -255,11 +261,11 @@ final class Broker implements ZooKeeper.Owner {
         require(IDLE);
         handle.deliver();
         while (pause == null) {
-            KafkaProcess.Event event = process.takeEvent();
+            String event = process.nextEvent();
             if (event == null) {
                 throw new Refusal("the broker has no event to handle");
             }
-            inPassing = !Observation.EVENTS.contains(event.name());
+            inPassing = !Observation.EVENTS.contains(event);
             run(() -> handle(event));
             if (!inPassing) {
                 settle();
@@ -271,10 +277,10 @@ final class Broker implements ZooKeeper.Owner {
         throw new Refusal("an event that the specification has not makes the broker " + doing());
     }
 
-    private void handle(KafkaProcess.Event event) {
+    private void handle(String event) {
         KafkaProcess its = process;
         handling = event;
-        event.run();
+        its.handleEvent();
         handling = null;
         its.putPartitionOnline();
     }
@@ -380,7 +386,7 @@ final class Broker implements ZooKeeper.Owner {
     @Override
     public void served(Request request) {
         boolean readsBrokers = request.operation().equals("getChildren") && request.path().equals(Znodes.BROKER_IDS);
-        if (readsBrokers && handling != null && handling.name().equals("BrokerChange")) {
+        if (readsBrokers && BROKER_CHANGE.equals(handling)) {
             process.putPartitionOffline();
         }
     }

@@ -1,76 +1,174 @@
 package kafkaspec;
 
 import java.util.List;
+import java.util.Queue;
 import java.util.SortedMap;
+import kafka.cluster.Broker;
+import kafka.controller.ControllerContext;
+import kafka.controller.ControllerEventManager;
+import kafka.controller.KafkaController;
+import kafka.server.KafkaConfig;
+import kafka.zk.BrokerInfo;
+import kafka.zk.KafkaZkClient;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
 
 /**
- * One life of a broker's process, as far as the specification follows it: Kafka's own client and controller.
- * `start` and the events run on the broker's worker and stop there before each request. All else is only called while
- * no thread of Kafka runs.
+ * One life of a broker's process: Kafka's own client and controller, built as KafkaServer builds them.
+ * Two things are not Kafka's: ControllerEventThread never starts, the broker's worker does its work; and what is sent
+ * to brokers is only told. Subclasses say how a release calls its constructors, and where it keeps what it knows.
  */
-public interface KafkaProcess {
-    /** An event of the controller's queue, which it handles when it is run, as ControllerEventThread would. */
-    interface Event {
-        /** The name of its class in Kafka. */
-        String name();
+public abstract class KafkaProcess {
+    private final KafkaConfig config;
+    private KafkaZkClient client;
+    private KafkaController controller;
+    private Queue<?> queue;
+    private scala.collection.Map<String, ?> childHandlers;
 
-        void run();
+    protected KafkaProcess(KafkaConfig config) {
+        this.config = config;
     }
 
+    // What differs from release to release.
+
+    /** Opens a session. [KafkaServer.initZkClient] */
+    protected abstract KafkaZkClient openClient();
+
+    /** Registers the broker, and builds its controller, which does not start yet. [KafkaServer.startup] */
+    protected abstract KafkaController register(KafkaZkClient registering, BrokerInfo info);
+
+    /** What the controller sends goes nowhere from now on. */
+    protected abstract void captureRequests(KafkaController starting);
+
+    /** The event that an element of the queue holds. */
+    protected abstract Object eventIn(Object queued);
+
+    /** The brokers that it takes for alive, with the zxids that created their registrations; 0 until 2.1. */
+    protected abstract SortedMap<Integer, Long> liveBrokers();
+
+    /** The version at which it knows the state of the partition, or null. */
+    protected abstract Integer cachedVersion();
+
+    /** The zxid that created its registration; 0 until 2.1. */
+    protected abstract long brokerEpoch();
+
+    /** The partition has no leader: the controller that looks at its partitions next elects one. */
+    protected abstract void putPartitionOffline();
+
+    /** If the partition has no leader still, let it have one. */
+    protected abstract void putPartitionOnline();
+
+    // Its start and its end.
+
     /**
-     * Opens a session, registers, and begins the controller. [KafkaServer.startup, 3.9.1: 246, 405, 464]
+     * Opens a session, registers, and lets the controller begin. [KafkaServer.startup, 3.9.1: 246, 405, 464]
      *
      * @throws RuntimeException the start has failed, and the process is to be ended
      */
-    void start();
+    final void start() {
+        client = openClient();
+        childHandlers = field(field(client, "zooKeeperClient"), "zNodeChildChangeHandlers");
+        KafkaController starting = register(client, info());
+        captureRequests(starting);
+        neverStart(starting.eventManager());
+        queue = field(starting.eventManager(), "queue");
+        controller = starting;
+        controller.startup();
+    }
+
+    private BrokerInfo info() {
+        ListenerName listener = ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT);
+        Broker broker = new Broker(config.brokerId(), "broker", 9092, listener, SecurityProtocol.PLAINTEXT);
+        return BrokerInfo.apply(broker, config.interBrokerProtocolVersion(), -1);
+    }
+
+    private static void neverStart(ControllerEventManager events) {
+        Fields.set(events, "thread", events.new ControllerEventThread("never started") {
+            @Override
+            public synchronized void start() { }
+        });
+    }
 
     /** Closes the client, and the session if the client has not heard of its end. */
-    void close();
+    final void close() {
+        if (client != null) {
+            client.close();
+        }
+    }
 
     /** Whether there is a controller yet: all that follows is asked only then. */
-    boolean hasController();
+    final boolean hasController() {
+        return controller != null;
+    }
 
-    // The events.
+    // The events that wait for the controller.
 
-    /** The oldest event that waits, taken out of the queue, or null. */
-    Event takeEvent();
+    /** Their names, oldest first. */
+    final List<String> queue() {
+        return queue.stream().map(this::name).toList();
+    }
 
-    /** The oldest event of this name, as soon as it is there, taken out of the queue with all before it. */
-    Event awaitEvent(String name);
+    /** The name of the oldest, or null. */
+    final String nextEvent() {
+        Object next = queue.peek();
+        return next == null ? null : name(next);
+    }
 
-    /** The names of the events that wait, oldest first. */
-    List<String> queue();
+    /** Returns when an event of this name, which a thread of Kafka is about to put, is the oldest. */
+    final void awaitEvent(String name) {
+        while (!name.equals(nextEvent())) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Handles the oldest, as Kafka's own thread does it. [ControllerEventManager, 3.9.1: doWork] */
+    final void handleEvent() {
+        controller.eventManager().thread().doWork();
+    }
+
+    private String name(Object queued) {
+        return eventIn(queued).getClass().getSimpleName().replace("$", "");
+    }
 
     // What the controller knows.
 
-    boolean isActive();
+    final boolean isActive() {
+        return controller.isActive();
+    }
 
-    int activeControllerId();
+    final int activeControllerId() {
+        return KafkaProcess.<Integer>field(controller, "activeControllerId");
+    }
 
-    int epoch();
+    final int epoch() {
+        return context().epoch();
+    }
 
-    int epochZkVersion();
+    final int epochZkVersion() {
+        return context().epochZkVersion();
+    }
 
     /** Whether its handler of changes in /brokers/ids is registered with the client. */
-    boolean listens();
+    final boolean listens() {
+        return childHandlers.contains(Znodes.BROKER_IDS);
+    }
 
     /** Whether its scheduler has been started: that is among the last things of a failover. */
-    boolean isStarted();
+    final boolean isStarted() {
+        return controller.kafkaScheduler().isStarted();
+    }
 
-    /** The brokers that it takes for alive, with the zxids that created their registrations; 0 until 2.1. */
-    SortedMap<Integer, Long> liveBrokers();
+    protected final KafkaController controller() {
+        return controller;
+    }
 
-    /** The version at which it knows the state of the partition, or null. */
-    Integer cachedVersion();
+    protected final ControllerContext context() {
+        return controller.controllerContext();
+    }
 
-    /** The zxid that created its registration; 0 until 2.1. */
-    long brokerEpoch();
-
-    // What the specification leaves open.
-
-    /** The partition has no leader: whoever sees to its partitions now elects one. */
-    void putPartitionOffline();
-
-    /** If it has no leader still, let it have one. */
-    void putPartitionOnline();
+    /** A field by its name; that it has the type which is expected is for the caller to know. */
+    @SuppressWarnings("unchecked")
+    protected static <T> T field(Object object, String name) {
+        return (T) Fields.get(object, name);
+    }
 }

@@ -40,7 +40,7 @@ final class BrokerProcess extends ControllerProcess {
     }
 
     @Override
-    KafkaZkClient openClient() {
+    protected KafkaZkClient openClient() {
         return KafkaZkClient.apply(
             config.zkConnect(), false, config.zkSessionTimeoutMs(), config.zkConnectionTimeoutMs(),
             config.zkMaxInFlightRequests(), Time.SYSTEM, "Kafka server", new ZKClientConfig(), "kafka.server",
@@ -48,17 +48,18 @@ final class BrokerProcess extends ControllerProcess {
     }
 
     @Override
-    KafkaController build(KafkaZkClient client, BrokerInfo info, long brokerEpoch) {
+    protected KafkaController register(KafkaZkClient client, BrokerInfo info) {
         BrokerFeatures features = BrokerFeatures.createDefault();
         FinalizedFeatureCache cache = new FinalizedFeatureCache(features);
         cache.updateOrThrow(Features.emptyFinalizedFeatures(), 0);
+        long brokerEpoch = client.registerBroker(info);
         return new KafkaController(
             config, client, Time.SYSTEM, METRICS, info, brokerEpoch, null, features, cache, Option.empty());
     }
 
     @Override
-    ControllerChannelManager channels(KafkaController controller) {
-        return new CapturedRequests(controller.controllerContext(), config, METRICS, sent);
+    ControllerChannelManager channels(KafkaController starting) {
+        return new CapturedRequests(starting.controllerContext(), config, METRICS, sent);
     }
 
     @Override

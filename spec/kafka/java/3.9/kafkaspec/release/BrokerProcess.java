@@ -40,7 +40,7 @@ final class BrokerProcess extends ControllerProcess {
     }
 
     @Override
-    KafkaZkClient openClient() {
+    protected KafkaZkClient openClient() {
         return KafkaZkClient.apply(
             config.zkConnect(), false, config.zkSessionTimeoutMs(), config.zkConnectionTimeoutMs(),
             config.zkMaxInFlightRequests(), Time.SYSTEM, "Kafka server", new ZKClientConfig(), "kafka.server",
@@ -48,17 +48,18 @@ final class BrokerProcess extends ControllerProcess {
     }
 
     @Override
-    KafkaController build(KafkaZkClient client, BrokerInfo info, long brokerEpoch) {
+    protected KafkaController register(KafkaZkClient client, BrokerInfo info) {
         BrokerFeatures features = BrokerFeatures.createEmpty();
         ZkMetadataCache cache = new ZkMetadataCache(
             config.brokerId(), config.interBrokerProtocolVersion(), features, false);
         cache.updateFeaturesOrThrow(Map$.MODULE$.empty(), 0);
+        long brokerEpoch = client.registerBroker(info);
         return new KafkaController(
             config, client, Time.SYSTEM, METRICS, info, brokerEpoch, null, features, cache, Option.empty());
     }
 
     @Override
-    ControllerChannelManager channels(KafkaController controller) {
+    ControllerChannelManager channels(KafkaController starting) {
         return new CapturedRequests(config, METRICS, sent);
     }
 
