@@ -3,6 +3,7 @@ package kafkaspec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.ZooKeeper;
@@ -17,11 +18,17 @@ import org.apache.zookeeper.server.SynchronousServer;
  * rest: before its next request that has a step, or idle. Those of `ZooKeeper.Owner` are called by Kafka's threads.
  */
 final class Broker implements ZooKeeper.Owner {
+    /** Ends a thread of Kafka. No Exception: after one, the expiry thread would connect again, for ever. */
+    private static final class ProcessEnded extends Error {
+        private static final long serialVersionUID = 1;
+    }
+
     // What a broker does where it waits before no request.
     private static final String START = "Start";
     private static final String IDLE = "Idle";
     private static final String CONNECT = "Connect";
     private static final String AWAY = "Away";
+    private static final String HANGS = "Hangs";
 
     // Kafka's names of the events that are asked for here.
     private static final String EXPIRE = "Expire";
@@ -40,6 +47,7 @@ final class Broker implements ZooKeeper.Owner {
     private volatile Turns.Pause pause;
     private volatile String failure;
     private String handling;
+    private String lastStep = START;
     private boolean inPassing;
 
     Broker(int id, Cluster cluster, Release release) {
@@ -104,6 +112,7 @@ final class Broker implements ZooKeeper.Owner {
     void start() {
         require(START);
         failure = null;
+        lastStep = START;
         process = release.process(id, request -> cluster.sent(id, request));
         run(this::runStart);
         settle();
@@ -249,7 +258,7 @@ final class Broker implements ZooKeeper.Owner {
     }
 
     void fail() {
-        if (pause == null || pause.step().equals(CONNECT) || pause.step().equals(AWAY)) {
+        if (pause == null || Set.of(CONNECT, AWAY, HANGS).contains(pause.step())) {
             throw new Refusal("there is no request that could fail, Kafka is at " + doing());
         }
         resume(Verdict.FAIL);
@@ -356,18 +365,18 @@ final class Broker implements ZooKeeper.Owner {
     public void opens(ZooKeeper opening) {
         handle = opening;
         if (waitAt(CONNECT, List.of()) == Verdict.DIE) {
-            // No Exception: Kafka's expiry thread would try to connect again, for ever. [ZooKeeperClient 3.9.1, 389]
-            throw new Error("the process has ended");
+            throw new ProcessEnded();
         }
     }
 
     @Override
     public Verdict sends(Request request) {
-        String step = cluster.steps().of(request, id);
+        String step = cluster.steps().of(request, id, lastStep);
         if (step == null) {
             cluster.passedSilently();
             return Verdict.SERVE;
         }
+        lastStep = step;
         Verdict verdict = waitAt(step, request.writes());
         if (verdict == Verdict.SERVE || verdict == Verdict.LOSE_REPLY) {
             cluster.layOut(step, id);
@@ -380,6 +389,14 @@ final class Broker implements ZooKeeper.Owner {
         if (worker.isCurrentThread()) {
             waitAt(AWAY, List.of());
         }
+    }
+
+    @Override
+    public void waitsForEver() {
+        if (isRunning()) {
+            waitAt(HANGS, List.of());
+        }
+        throw new ProcessEnded();
     }
 
     /** The specification has a broker's coming and going always lead to an election: so the partition needs one. */

@@ -22,6 +22,7 @@ public abstract class KafkaProcess {
     private final KafkaConfig config;
     private KafkaZkClient client;
     private KafkaController controller;
+    private ControllerEventManager.ControllerEventThread thread;
     private Queue<?> queue;
     private scala.collection.Map<String, ?> childHandlers;
 
@@ -70,7 +71,8 @@ public abstract class KafkaProcess {
         childHandlers = field(field(client, "zooKeeperClient"), "zNodeChildChangeHandlers");
         KafkaController starting = register(client, info());
         captureRequests(starting);
-        neverStart(starting.eventManager());
+        thread = neverStarted(starting.eventManager());
+        Fields.set(starting.eventManager(), "thread", thread);
         queue = field(starting.eventManager(), "queue");
         controller = starting;
         controller.startup();
@@ -82,11 +84,11 @@ public abstract class KafkaProcess {
         return BrokerInfo.apply(broker, config.interBrokerProtocolVersion(), -1);
     }
 
-    private static void neverStart(ControllerEventManager events) {
-        Fields.set(events, "thread", events.new ControllerEventThread("never started") {
+    private static ControllerEventManager.ControllerEventThread neverStarted(ControllerEventManager events) {
+        return events.new ControllerEventThread("never started") {
             @Override
             public synchronized void start() { }
-        });
+        };
     }
 
     /** Closes the client, and the session if the client has not heard of its end. */
@@ -123,7 +125,7 @@ public abstract class KafkaProcess {
 
     /** Handles the oldest, as Kafka's own thread does it. [ControllerEventManager, 3.9.1: doWork] */
     final void handleEvent() {
-        controller.eventManager().thread().doWork();
+        thread.doWork();
     }
 
     private String name(Object queued) {

@@ -102,7 +102,7 @@ final class Observation {
         client.handle().connection().events().stream()
             .filter(Znodes::counts)
             .forEach(event -> coming.add(event.getType() + " " + event.getPath()));
-        if (!coming.isEmpty()) {
+        if (coming.size() > 0) {
             events.set(session, coming);
         }
     }

@@ -11,7 +11,7 @@ import org.apache.zookeeper.server.SynchronousServer;
  */
 public final class Partition {
     public static final TopicPartition ID = new TopicPartition("t", 0);
-    static final String STATE = "/brokers/topics/t/partitions/0/state";
+    public static final String STATE = "/brokers/topics/t/partitions/0/state";
 
     private static final String TOPIC = "/brokers/topics/t";
     private static final int DEAD_BROKER = 99;

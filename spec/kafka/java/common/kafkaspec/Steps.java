@@ -9,10 +9,10 @@ import org.apache.zookeeper.ZooKeeper.Request;
 /**
  * Which step of the specification a request is: by what it asks, of which path, and which method of Kafka's asks it.
  * Half of Kafka's requests have no step, because nothing in the specification can be seen of them: these pass.
- * What is asked of a path that the specification follows, and is in no row, is a step that it does not have.
+ * Of the rows that fit a request, the first of the innermost method counts; a step that is Unknown is a difference.
  */
 public final class Steps {
-    /** Of a row: whichever method asks it. */
+    /** Of a row: whichever method asks it, or after whichever step. */
     public static final String ANY = "";
     /** Of a row: the path of the broker's own node. */
     public static final String REGISTRATION = "(registration)";
@@ -25,9 +25,14 @@ public final class Steps {
      * @param operation the method of ZooKeeper's client
      * @param path the path that is asked for; of a multi, that of its last operation
      * @param method the method of Kafka's, at whatever depth of the stack, or `ANY`
+     * @param after the step that the broker made before, or `ANY`
      * @param step the step, as `statemachines.agenda.Do` names it
      */
-    public record Row(String operation, String path, String method, String step) { }
+    public record Row(String operation, String path, String method, String after, String step) {
+        public Row(String operation, String path, String method, String step) {
+            this(operation, path, method, ANY, step);
+        }
+    }
 
     /** Kafka 2.2 to 3.9. [KafkaController.scala, KafkaZkClient.scala, ZkPartitionStateMachine] */
     public static final List<Row> SINCE_2_2 = List.of(
@@ -59,9 +64,14 @@ public final class Steps {
         this.rows = rows;
     }
 
-    /** The step that a request of this broker is, or null if it has none. To be called by the thread that asks. */
-    String of(Request request, int broker) {
-        List<Row> matching = matching(request, broker);
+    /**
+     * The step that a request is, or null if it has none. To be called by the thread that asks.
+     *
+     * @param broker the broker that makes it
+     * @param after the step that it made before
+     */
+    String of(Request request, int broker, String after) {
+        List<Row> matching = matching(request, broker, after);
         if (matching.isEmpty()) {
             return null;
         }
@@ -74,11 +84,12 @@ public final class Steps {
             .orElse(null);
     }
 
-    private List<Row> matching(Request request, int broker) {
+    private List<Row> matching(Request request, int broker, String after) {
         String path = request.path().equals(Znodes.registration(broker)) ? REGISTRATION : request.path();
         List<Row> matching = new ArrayList<>();
         for (Row row : rows) {
-            if (row.operation().equals(request.operation()) && row.path().equals(path)) {
+            boolean follows = row.after().equals(ANY) || row.after().equals(after);
+            if (row.operation().equals(request.operation()) && row.path().equals(path) && follows) {
                 matching.add(row);
             }
         }

@@ -10,10 +10,10 @@ import org.apache.zookeeper.server.SynchronousServer;
  * The paths in ZooKeeper that the specification speaks of, and those that Kafka needs to find.
  * What is not here, and is asked for, is not there: Kafka then goes on without.
  */
-final class Znodes {
-    static final String CONTROLLER = "/controller";
-    static final String CONTROLLER_EPOCH = "/controller_epoch";
-    static final String BROKER_IDS = "/brokers/ids";
+public final class Znodes {
+    public static final String CONTROLLER = "/controller";
+    public static final String CONTROLLER_EPOCH = "/controller_epoch";
+    public static final String BROKER_IDS = "/brokers/ids";
 
     private static final List<String> EMPTY = List.of(
         "/brokers", BROKER_IDS, "/brokers/topics", "/admin", "/admin/delete_topics", "/config", "/config/topics",

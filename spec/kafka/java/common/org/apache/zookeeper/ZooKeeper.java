@@ -34,6 +34,8 @@ import org.apache.zookeeper.proto.SetWatches;
 import org.apache.zookeeper.server.SynchronousConnection;
 import org.apache.zookeeper.server.SynchronousConnection.Reply;
 import org.apache.zookeeper.server.SynchronousServer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A client's handle whose requests go to a server in this JVM, one at a time, each when the handle's owner lets it.
@@ -103,9 +105,14 @@ public class ZooKeeper implements AutoCloseable {
         /** A request was served, whether the reply arrives or not. */
         void served(Request request);
 
+        /** A thread waits for an answer that it will never get. */
+        void waitsForEver();
+
         /** Whether a request that finds the session ended makes the client learn of it, or only fails. */
         boolean learnsOfExpiry();
     }
+
+    private static final Logger LOG = LoggerFactory.getLogger(ZooKeeper.class);
 
     /** Who opens a handle, by the connect string that it is given. Kafka's constructor calls leave no other way. */
     private static volatile Function<String, Owner> owners;
@@ -277,6 +284,19 @@ public class ZooKeeper implements AutoCloseable {
         return reply;
     }
 
+    /**
+     * Calls back as ZooKeeper's event thread does: it logs what the callback throws, and goes on. The thread of Kafka's
+     * that waits to be called back then waits for ever. [ClientCnxn.EventThread.processEvent, 3.8.4]
+     */
+    private void answer(Runnable callback) {
+        try {
+            callback.run();
+        } catch (RuntimeException thrown) {
+            LOG.error("Caught unexpected throwable", thrown);
+            owner.waitsForEver();
+        }
+    }
+
     private void arm(Request request, Reply reply) {
         if (reply.isOk()) {
             (request.type() == OpCode.getChildren2 ? childWatches : dataWatches).add(request.path());
@@ -288,16 +308,16 @@ public class ZooKeeper implements AutoCloseable {
     public void exists(String path, boolean watch, StatCallback callback, Object context) {
         Reply reply = send(Request.read("exists", path, watch, OpCode.exists, new ExistsRequest(path, watch)));
         Stat stat = reply.isOk() ? ((ExistsResponse) reply.body()).getStat() : null;
-        callback.processResult(reply.error(), path, context, stat);
+        answer(() -> callback.processResult(reply.error(), path, context, stat));
     }
 
     public void getData(String path, boolean watch, DataCallback callback, Object context) {
         Reply reply = send(Request.read("getData", path, watch, OpCode.getData, new GetDataRequest(path, watch)));
         if (reply.isOk()) {
             GetDataResponse found = (GetDataResponse) reply.body();
-            callback.processResult(reply.error(), path, context, found.getData(), found.getStat());
+            answer(() -> callback.processResult(reply.error(), path, context, found.getData(), found.getStat()));
         } else {
-            callback.processResult(reply.error(), path, context, null, null);
+            answer(() -> callback.processResult(reply.error(), path, context, null, null));
         }
     }
 
@@ -309,9 +329,9 @@ public class ZooKeeper implements AutoCloseable {
             GetChildren2Response found = (GetChildren2Response) reply.body();
             List<String> children = new ArrayList<>(found.getChildren());
             Collections.sort(children);
-            callback.processResult(reply.error(), path, context, children, found.getStat());
+            answer(() -> callback.processResult(reply.error(), path, context, children, found.getStat()));
         } else {
-            callback.processResult(reply.error(), path, context, null, null);
+            answer(() -> callback.processResult(reply.error(), path, context, null, null));
         }
     }
 
@@ -320,38 +340,60 @@ public class ZooKeeper implements AutoCloseable {
         Record body = new CreateRequest(path, data, acl, mode.toFlag());
         Reply reply = send(Request.write("create", OpCode.create, body, Op.create(path, data, acl, mode)));
         String created = reply.isOk() ? ((CreateResponse) reply.body()).getPath() : null;
-        callback.processResult(reply.error(), path, context, created);
+        answer(() -> callback.processResult(reply.error(), path, context, created));
     }
 
     public void setData(String path, byte[] data, int version, StatCallback callback, Object context) {
         Record body = new SetDataRequest(path, data, version);
         Reply reply = send(Request.write("setData", OpCode.setData, body, Op.setData(path, data, version)));
         Stat stat = reply.isOk() ? ((SetDataResponse) reply.body()).getStat() : null;
-        callback.processResult(reply.error(), path, context, stat);
+        answer(() -> callback.processResult(reply.error(), path, context, stat));
     }
 
     public void delete(String path, int version, VoidCallback callback, Object context) {
         Record body = new DeleteRequest(path, version);
         Reply reply = send(Request.write("delete", OpCode.delete, body, Op.delete(path, version)));
-        callback.processResult(reply.error(), path, context);
+        answer(() -> callback.processResult(reply.error(), path, context));
     }
 
     public void multi(Iterable<Op> operations, MultiCallback callback, Object context) {
+        Reply reply = sendMulti(operations);
+        List<OpResult> results = results(reply);
+        answer(() -> callback.processResult(firstError(reply, results), null, context, results));
+    }
+
+    /** The one request that waits for its reply: that of a Transaction, by which Kafka 2.1 elects a controller. */
+    public List<OpResult> multi(Iterable<Op> operations) throws KeeperException {
+        Reply reply = sendMulti(operations);
+        List<OpResult> results = results(reply);
+        Code error = Code.get(firstError(reply, results));
+        if (error != Code.OK) {
+            throw KeeperException.create(error);
+        }
+        return results;
+    }
+
+    public Transaction transaction() {
+        return new Transaction(this);
+    }
+
+    private Reply sendMulti(Iterable<Op> operations) {
         List<Op> writes = new ArrayList<>();
         operations.forEach(writes::add);
         String path = writes.get(writes.size() - 1).getPath();
         Record body = new MultiOperationRecord(writes);
-        Reply reply = send(new Request("multi", path, false, OpCode.multi, body, List.copyOf(writes)));
-        if (reply.isOk() && reply.body() != null) {
-            List<OpResult> results = ((MultiResponse) reply.body()).getResultList();
-            callback.processResult(firstError(results), null, context, results);
-        } else {
-            callback.processResult(reply.error(), null, context, null);
-        }
+        return send(new Request("multi", path, false, OpCode.multi, body, List.copyOf(writes)));
+    }
+
+    private static List<OpResult> results(Reply reply) {
+        return reply.body() == null ? null : ((MultiResponse) reply.body()).getResultList();
     }
 
     /** What ZooKeeper's own client reports of a multi: the first operation that failed. [ClientCnxn, 3.8.4, 764] */
-    private static int firstError(List<OpResult> results) {
+    private static int firstError(Reply reply, List<OpResult> results) {
+        if (results == null) {
+            return reply.error();
+        }
         return results.stream()
             .filter(OpResult.ErrorResult.class::isInstance)
             .mapToInt(result -> ((OpResult.ErrorResult) result).getErr())
