@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
-import org.apache.zookeeper.Op;
+import kafka.server.KafkaConfig;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.Request;
@@ -38,23 +38,23 @@ final class Broker implements ZooKeeper.Owner {
     private final int id;
     private final Cluster cluster;
     private final Release release;
-    private final Turns turns = new Turns();
-    private final Worker worker;
+    private final KafkaConfig config;
+    private final Turns turns;
     private final List<Long> registrations = new ArrayList<>();
 
-    private volatile KafkaProcess process;
-    private volatile ZooKeeper handle;
-    private volatile Turns.Pause pause;
-    private volatile String failure;
+    private KafkaProcess process;
+    private ZooKeeper handle;
+    private String failure;
+    private String lastStep;
     private String handling;
-    private String lastStep = START;
     private boolean inPassing;
 
     Broker(int id, Cluster cluster, Release release) {
         this.id = id;
         this.cluster = cluster;
         this.release = release;
-        worker = new Worker("broker-" + id, turns);
+        config = Configuration.of(id);
+        turns = new Turns("broker-" + id);
     }
 
     // What is to be seen of it.
@@ -79,7 +79,7 @@ final class Broker implements ZooKeeper.Owner {
 
     /** What it waits before, or null. */
     Turns.Pause pause() {
-        return pause;
+        return turns.pause();
     }
 
     /** Why its last start failed, or null. */
@@ -91,7 +91,7 @@ final class Broker implements ZooKeeper.Owner {
         if (!isRunning()) {
             return START;
         }
-        return pause == null ? IDLE : pause.step();
+        return pause() == null ? IDLE : pause().step();
     }
 
     boolean isIn(long session) {
@@ -113,8 +113,8 @@ final class Broker implements ZooKeeper.Owner {
         require(START);
         failure = null;
         lastStep = START;
-        process = release.process(id, request -> cluster.sent(id, request));
-        run(this::runStart);
+        process = release.process(config, request -> cluster.sent(id, request));
+        turns.run(this::runStart);
         settle();
     }
 
@@ -122,7 +122,7 @@ final class Broker implements ZooKeeper.Owner {
         KafkaProcess starting = process;
         try {
             starting.start();
-            handle(starting.nextEvent());
+            handleNext();
         } catch (Throwable problem) {
             if (process == starting) {  // else it has been ended, and that is why
                 failure = problem.toString();
@@ -137,26 +137,18 @@ final class Broker implements ZooKeeper.Owner {
         end();
     }
 
-    /** All of the process goes: what waits is told that its session has ended, which no code of Kafka's can survive. */
-    void end() {
-        Turns.Pause last = pause;
+    /** All of the process goes. What still waits is told that its session has ended; that ends it, or a new error. */
+    private void end() {
         KafkaProcess ended = process;
-        pause = null;
         process = null;
         if (handle != null) {
             handle.die();
         }
-        if (last != null) {
-            turns.decide(last, Verdict.DIE);
-            if (last.isOnWorker()) {
-                turns.await();
-            }
+        if (pause() != null) {
+            turns.resume(Verdict.DIE);
         }
         handle = null;
-        handling = null;
-        if (ended != null) {
-            ended.close();
-        }
+        ended.close();
     }
 
     void forget() {
@@ -165,7 +157,6 @@ final class Broker implements ZooKeeper.Owner {
         }
         registrations.clear();
         failure = null;
-        worker.takeThrown();
     }
 
     // Its session and its connection.
@@ -173,11 +164,11 @@ final class Broker implements ZooKeeper.Owner {
     /** The session is opened that it waits for. In a process that had one before, Kafka's expiry thread does so. */
     void connect() {
         require(CONNECT);
-        boolean starts = pause.isOnWorker();
-        resume(Verdict.SERVE);
+        boolean starts = pause().onWorker();
+        turns.resume(Verdict.SERVE);
         if (!starts) {
             process.awaitEvent(REGISTER);
-            run(() -> handle(REGISTER));
+            turns.run(this::handleNext);
         }
         settle();
     }
@@ -190,12 +181,12 @@ final class Broker implements ZooKeeper.Owner {
         beginAnew();
     }
 
-    /** Expire is handled, and then the expiry thread waits to open another session. [ZooKeeperClient 3.9.1, 420] */
+    /** Expire is handled, and then the expiry thread waits to open another session. [ZooKeeperClient 3.9.1, 364] */
     private void beginAnew() {
         handle.expire();
         process.awaitEvent(EXPIRE);
-        run(() -> handle(EXPIRE));
-        turns.await();
+        turns.run(this::handleNext);
+        turns.awaitOther();
     }
 
     /** The servers end its session; of the events that come of it, its client still hears so many. */
@@ -231,8 +222,8 @@ final class Broker implements ZooKeeper.Owner {
     }
 
     private void goOnIfAway() {
-        if (pause != null && pause.step().equals(AWAY)) {
-            resume(Verdict.SERVE);
+        if (doing().equals(AWAY)) {
+            turns.resume(Verdict.SERVE);
             settle();
         }
     }
@@ -242,14 +233,14 @@ final class Broker implements ZooKeeper.Owner {
     /** The request is served that it waits before. */
     void request(String step) {
         require(step);
-        resume(Verdict.SERVE);
+        turns.resume(Verdict.SERVE);
         settle();
     }
 
     /** The request is served that it waits before, and its reply is lost with the connection. */
     void loseReply(String step, boolean away) {
         require(step);
-        resume(Verdict.LOSE_REPLY);
+        turns.resume(Verdict.LOSE_REPLY);
         if (away) {
             settle();
         } else {
@@ -258,10 +249,10 @@ final class Broker implements ZooKeeper.Owner {
     }
 
     void fail() {
-        if (pause == null || Set.of(CONNECT, AWAY, HANGS).contains(pause.step())) {
+        if (pause() == null || Set.of(CONNECT, AWAY, HANGS).contains(doing())) {
             throw new Refusal("there is no request that could fail, Kafka is at " + doing());
         }
-        resume(Verdict.FAIL);
+        turns.resume(Verdict.FAIL);
         settle();
     }
 
@@ -269,52 +260,33 @@ final class Broker implements ZooKeeper.Owner {
     void handleEvent() {
         require(IDLE);
         handle.deliver();
-        while (pause == null) {
+        do {
             String event = process.nextEvent();
             if (event == null) {
                 throw new Refusal("the broker has no event to handle");
             }
             inPassing = !Observation.EVENTS.contains(event);
-            run(() -> handle(event));
-            if (!inPassing) {
-                settle();
-                return;
-            }
-            inPassing = false;
+            turns.run(this::handleNext);
+        } while (inPassing && pause() == null);
+        if (inPassing) {
+            throw new Refusal("an event that the specification has not makes the broker " + doing());
         }
-        inPassing = false;
-        throw new Refusal("an event that the specification has not makes the broker " + doing());
+        settle();
     }
 
-    private void handle(String event) {
+    private void handleNext() {
         KafkaProcess its = process;
-        handling = event;
+        handling = its.nextEvent();
         its.handleEvent();
         handling = null;
         its.putPartitionOnline();
     }
 
-    // How the driver lets it go on.
-
-    private void run(Runnable task) {
-        pause = null;
-        worker.run(task);
-        check();
-    }
-
-    private void resume(Verdict verdict) {
-        Turns.Pause at = pause;
-        pause = null;
-        turns.decide(at, verdict);
-        if (at.isOnWorker()) {
-            turns.await();
-            check();
-        }
-    }
+    // What it comes to.
 
     /** At rest: has its start failed? has a request found that the session has ended? */
     private void settle() {
-        if (pause != null || !isRunning()) {
+        if (pause() != null || !isRunning()) {
             return;
         }
         if (failure != null) {
@@ -324,20 +296,12 @@ final class Broker implements ZooKeeper.Owner {
         }
     }
 
-    /** A start that fails ends the process, in order: its session is closed. [KafkaServer.startup, 3.9.1: 677] */
+    /** A start that fails ends the process, in order: its session is closed. [KafkaServer.startup, 3.9.1: 679] */
     private void shutDown() {
         if (handle != null) {
             handle.close();
         }
         end();
-    }
-
-    private void check() {
-        Throwable thrown = worker.takeThrown();
-        if (thrown != null) {
-            thrown.printStackTrace();
-            throw new Refusal("the worker of broker " + id + " threw " + thrown);
-        }
     }
 
     private void require(String step) {
@@ -364,7 +328,7 @@ final class Broker implements ZooKeeper.Owner {
     @Override
     public void opens(ZooKeeper opening) {
         handle = opening;
-        if (waitAt(CONNECT, List.of()) == Verdict.DIE) {
+        if (turns.waitAt(CONNECT, List.of()) == Verdict.DIE) {
             throw new ProcessEnded();
         }
     }
@@ -377,7 +341,7 @@ final class Broker implements ZooKeeper.Owner {
             return Verdict.SERVE;
         }
         lastStep = step;
-        Verdict verdict = waitAt(step, request.writes());
+        Verdict verdict = turns.waitAt(step, request.writes());
         if (verdict == Verdict.SERVE || verdict == Verdict.LOSE_REPLY) {
             cluster.layOut(step, id);
         }
@@ -386,15 +350,15 @@ final class Broker implements ZooKeeper.Owner {
 
     @Override
     public void waitsForConnection() {
-        if (worker.isCurrentThread()) {
-            waitAt(AWAY, List.of());
+        if (turns.isOnWorker()) {
+            turns.waitAt(AWAY, List.of());
         }
     }
 
     @Override
     public void waitsForEver() {
         if (isRunning()) {
-            waitAt(HANGS, List.of());
+            turns.waitAt(HANGS, List.of());
         }
         throw new ProcessEnded();
     }
@@ -411,11 +375,5 @@ final class Broker implements ZooKeeper.Owner {
     @Override
     public boolean learnsOfExpiry() {
         return !inPassing;
-    }
-
-    private Verdict waitAt(String step, List<Op> writes) {
-        Turns.Pause at = new Turns.Pause(step, writes, worker.isCurrentThread());
-        pause = at;
-        return turns.waitAt(at);
     }
 }

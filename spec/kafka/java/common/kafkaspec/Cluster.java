@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import kafka.server.KafkaConfig;
 import org.apache.zookeeper.ZooDefs.OpCode;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.proto.DeleteRequest;
@@ -19,13 +20,14 @@ import org.apache.zookeeper.server.SynchronousConnection;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * What a run moves: a ZooKeeper server, brokers, and an operator; and the names that the specification has for sessions.
+ * What a run moves: a ZooKeeper server, brokers, an operator; and the names that the specification has for sessions.
  * The brokers' threads outlive a run; all else is new in each.
  */
 final class Cluster {
     private static final int OPERATORS_SESSION_TIMEOUT = 1_000_000;
 
     private final Release release;
+    private final KafkaConfig configuration = Configuration.of(0);
     private final Steps steps;
     private final Set<String> requests;
     private final List<Broker> everyBroker = new ArrayList<>();
@@ -66,7 +68,7 @@ final class Cluster {
         partition = new Partition(server);
         Znodes.create(server);
         partition.create();
-        release.znodes().forEach(server::create);
+        release.znodes(configuration).forEach(server::create);
     }
 
     /**

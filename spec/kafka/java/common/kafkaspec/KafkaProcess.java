@@ -62,7 +62,7 @@ public abstract class KafkaProcess {
     // Its start and its end.
 
     /**
-     * Opens a session, registers, and lets the controller begin. [KafkaServer.startup, 3.9.1: 246, 405, 464]
+     * Opens a session, registers, and lets the controller begin. [KafkaServer.startup, 3.9.1: 231, 407, 415]
      *
      * @throws RuntimeException the start has failed, and the process is to be ended
      */
@@ -119,7 +119,7 @@ public abstract class KafkaProcess {
     /** Returns when an event of this name, which a thread of Kafka is about to put, is the oldest. */
     final void awaitEvent(String name) {
         while (!name.equals(nextEvent())) {
-            Thread.onSpinWait();
+            Thread.yield();
         }
     }
 

@@ -6,8 +6,8 @@ import org.apache.zookeeper.server.SynchronousServer;
 
 /**
  * The one partition of the specification, t-0, whose state stands for all that a controller writes.
- * The specification says only whether its leader is alive, never who leads it. So before a controller reads it, it is
- * laid out so that this controller finds what the step says: it replicates it alone, and leads it, or a dead one does.
+ * The specification says only whether its leader is alive, never who that is. So before a controller reads it, it is
+ * laid out for this controller: its broker is the only replica, and leads the partition, or a dead broker does.
  */
 public final class Partition {
     public static final TopicPartition ID = new TopicPartition("t", 0);

@@ -3,18 +3,22 @@ package kafkaspec;
 import java.util.concurrent.Semaphore;
 
 /**
- * The thread of a broker on which all that the model follows happens: its start, and the events of its controller.
- * It stands for the main thread of KafkaServer and for ControllerEventThread, which never run at the same time.
+ * The thread of a broker on which all that the specification follows happens: its start, its controller's events.
+ * It stands for the main thread of KafkaServer and for ControllerEventThread, which never run at the same time there.
  */
 final class Worker {
-    private final Turns turns;
     private final Thread thread;
+    private final Runnable whenDone;
     private final Semaphore given = new Semaphore(0);
-    private volatile Runnable task;
-    private volatile Throwable thrown;
+    private Runnable task;
+    private Throwable thrown;
 
-    Worker(String name, Turns turns) {
-        this.turns = turns;
+    /**
+     * @param name the thread's name
+     * @param whenDone is called by the thread when it has done a task
+     */
+    Worker(String name, Runnable whenDone) {
+        this.whenDone = whenDone;
         thread = new Thread(this::work, name);
         thread.setDaemon(true);
         thread.start();
@@ -24,14 +28,13 @@ final class Worker {
         return Thread.currentThread() == thread;
     }
 
-    /** On the driver: the worker does this. Returns when it waits before a request, or has done it. */
+    /** Lets the thread do this, and returns at once. */
     void run(Runnable task) {
         this.task = task;
         given.release();
-        turns.await();
     }
 
-    /** What a task threw since this was last asked, or null. */
+    /** What a task threw since this was last asked, or null. To be asked when it is done, or at rest. */
     Throwable takeThrown() {
         Throwable taken = thrown;
         thrown = null;
@@ -46,7 +49,7 @@ final class Worker {
             } catch (Throwable problem) {
                 thrown = problem;
             }
-            turns.giveBack();
+            whenDone.run();
         }
     }
 }

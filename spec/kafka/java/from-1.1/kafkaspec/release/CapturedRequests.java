@@ -10,8 +10,8 @@ import org.apache.kafka.common.requests.AbstractRequest;
 
 /**
  * The controller's channels to the brokers, which go nowhere: what would be sent is only told.
- * Until 2.2 each failover makes a ControllerChannelManager of its own, so a class of this name, which extends this one,
- * stands before Kafka's on the class path. It cannot be handed whom to tell: that is looked up by the broker's id.
+ * Until 2.2 each failover makes a ControllerChannelManager of its own, so a class of that name, which extends this
+ * one, stands before Kafka's on the class path. It cannot be handed whom to tell: that is found by the broker's id.
  */
 public abstract class CapturedRequests {
     private static final Map<Integer, Consumer<String>> TOLD = new ConcurrentHashMap<>();

@@ -285,7 +285,7 @@ public class ZooKeeper implements AutoCloseable {
     }
 
     /**
-     * Calls back as ZooKeeper's event thread does: it logs what the callback throws, and goes on. The thread of Kafka's
+     * Calls back as ZooKeeper's event thread does: it logs what the callback throws, and goes on. The thread of Kafka
      * that waits to be called back then waits for ever. [ClientCnxn.EventThread.processEvent, 3.8.4]
      */
     private void answer(Runnable callback) {
