@@ -389,7 +389,7 @@ public class ZooKeeper implements AutoCloseable {
         return reply.body() == null ? null : ((MultiResponse) reply.body()).getResultList();
     }
 
-    /** What ZooKeeper's own client reports of a multi: the first operation that failed. [ClientCnxn, 3.8.4, 764] */
+    /** What ZooKeeper's own client reports of a multi: the first operation that failed. [ClientCnxn, 3.8.4, 707] */
     private static int firstError(Reply reply, List<OpResult> results) {
         if (results == null) {
             return reply.error();
