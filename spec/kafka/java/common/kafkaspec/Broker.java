@@ -189,6 +189,23 @@ final class Broker implements ZooKeeper.Owner {
         turns.awaitOther();
     }
 
+    /** Expire is handled although the session lives, and the broker registers anew in it. [KAFKA-13461] */
+    void failAuthentication() {
+        require(IDLE);
+        if (handle.isAway() || !cluster.server().isAlive(session())) {
+            throw new Refusal("the broker's client has no connection");
+        }
+        if (!process.beginsAnewWithoutAuthentication()) {
+            throw new Refusal("in this release nothing comes of a failed authentication while the session lives");
+        }
+        handle.failAuthentication();
+        process.awaitEvent(EXPIRE);
+        turns.run(this::handleNext);
+        process.awaitEvent(REGISTER);
+        turns.run(this::handleNext);
+        settle();
+    }
+
     /** The servers end its session; of the events that come of it, its client still hears so many. */
     void endSession(List<String> order, int seen) {
         Queue<WatchedEvent> events = handle.connection().events();

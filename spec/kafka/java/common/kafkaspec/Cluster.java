@@ -99,7 +99,7 @@ final class Cluster {
             case "fail" -> broker.fail();
             case "lose_connection" -> broker.loseConnection(Json.field(step, "heard").asBoolean());
             case "reconnect" -> broker.reconnect();
-            case "fail_authentication" -> throw new Refusal("fail_authentication cannot be driven yet");
+            case "fail_authentication" -> broker.failAuthentication();
             default -> request(broker, nameOf(action), step);
         }
     }
@@ -134,8 +134,9 @@ final class Cluster {
     }
 
     private void connect(Broker broker, String name) {
+        ZooKeeper handle = broker.handle();
         broker.connect();
-        long session = broker.handle().connection().getSessionId();
+        long session = handle.connection().getSessionId();
         names.remove(sessions.put(name, session));
         names.put(session, name);
     }

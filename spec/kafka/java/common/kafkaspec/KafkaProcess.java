@@ -59,6 +59,11 @@ public abstract class KafkaProcess {
     /** If the partition has no leader still, let it have one. */
     protected abstract void putPartitionOnline();
 
+    /** Whether who fails to authenticate begins anew while the session lives. [2.8.0 to 3.0.0, KAFKA-13461] */
+    protected boolean beginsAnewWithoutAuthentication() {
+        return false;
+    }
+
     // Its start and its end.
 
     /**

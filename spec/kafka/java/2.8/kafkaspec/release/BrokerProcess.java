@@ -11,6 +11,7 @@ import kafka.zk.BrokerInfo;
 import kafka.zk.FeatureZNode;
 import kafka.zk.FeatureZNodeStatus;
 import kafka.zk.KafkaZkClient;
+import kafkaspec.Fields;
 import org.apache.kafka.common.feature.Features;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
@@ -41,10 +42,18 @@ final class BrokerProcess extends ControllerProcess {
 
     @Override
     protected KafkaZkClient openClient() {
-        return KafkaZkClient.apply(
+        KafkaZkClient client = KafkaZkClient.apply(
             config.zkConnect(), false, config.zkSessionTimeoutMs(), config.zkConnectionTimeoutMs(),
             config.zkMaxInFlightRequests(), Time.SYSTEM, "kafka.server", "SessionExpireListener",
             Option.apply("Kafka server"), Option.apply(new ZKClientConfig()));
+        surviveAuthenticationFailures(Fields.get(client, "zooKeeperClient"));
+        return client;
+    }
+
+    /** A failure is survived after the first SyncConnected, of which no client is told here. */
+    private static void surviveAuthenticationFailures(Object zooKeeperClient) {
+        Fields.set(zooKeeperClient, "isFirstConnectionEstablished", true);
+        Fields.set(zooKeeperClient, "reinitializeScheduler", new ImpatientScheduler());
     }
 
     @Override
@@ -60,6 +69,11 @@ final class BrokerProcess extends ControllerProcess {
     @Override
     ControllerChannelManager channels(KafkaController starting) {
         return new CapturedRequests(starting.controllerContext(), config, METRICS, sent);
+    }
+
+    @Override
+    protected boolean beginsAnewWithoutAuthentication() {
+        return true;
     }
 
     @Override

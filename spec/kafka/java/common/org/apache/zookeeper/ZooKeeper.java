@@ -232,6 +232,11 @@ public class ZooKeeper implements AutoCloseable {
         watcher.process(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.Expired, null));
     }
 
+    /** The client fails to authenticate; connection and session stay as they are. */
+    public void failAuthentication() {
+        watcher.process(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.AuthFailed, null));
+    }
+
     /** The process is gone: nothing is sent from now on. */
     public void die() {
         if (connection != null) {
