@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +21,7 @@ from spec.checking.notebook import Shown
 from spec.checking.paths import trace_along
 from spec.checking.trace import Trace
 from spec.checking.values import jsonable, show
-from spec.kafka.divergences import DIVERGENCES, Divergence, divergence_at
+from spec.kafka.divergences import DIVERGENCES, Divergence, divergence_at, divergences_of
 from spec.kafka.following import Deviation, Following, PathTask, deviation_in
 from spec.kafka.harness import Harness, Response
 from spec.language import Step
@@ -168,11 +169,13 @@ class EdgeClass:
     decisive: tuple[Hashable, ...] = ()
 
 
-def edge_class(before: ClusterAtWork, step: Step, after: ClusterAtWork) -> EdgeClass | Divergence:
-    """The class of an edge; a known divergence is a class of its own."""
-    known = divergence_at(before, step, after)
-    if known is not None:
-        return known
+def edge_class(
+    before: ClusterAtWork, step: Step, after: ClusterAtWork, known: Sequence[Divergence]
+) -> EdgeClass | Divergence:
+    """The class of an edge; a divergence that is known is a class of its own."""
+    divergence = divergence_at(before, step, after, known)
+    if divergence is not None:
+        return divergence
     session = step.parameters.get("session")
     broker = step.parameters.get("broker", None if session is None else session.client)
     others = tuple(value for name, value in sorted(step.parameters.items()) if name not in ("broker", "session"))
@@ -211,7 +214,7 @@ class _Conforming:
         self.following = Following(self.model)
         self.coverage = EdgeCoverage(
             self.model,
-            edge_class,
+            partial(edge_class, known=divergences_of(self.kafka.release)),
             max_states=self.max_states,
             per_class=self.per_class,
             ends=lambda of: isinstance(of, Divergence),

@@ -7,15 +7,16 @@ after all, that is reported: then the entry is wrong, or has been mended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork
 from statemachines.agenda import Do
 from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller, LiveBroker, registration
+from statemachines.releases import line_of
 
-__all__ = ["DIVERGENCES", "Divergence", "divergence_at"]
+__all__ = ["DIVERGENCES", "Divergence", "divergence_at", "divergences_of"]
 
 
 class BrokerStep(NamedTuple):
@@ -23,6 +24,7 @@ class BrokerStep(NamedTuple):
 
     broker: int
     action: str
+    reply: str
     before: ClusterAtWork
     me: Controller
     after: Controller
@@ -39,9 +41,10 @@ class Divergence(NamedTuple):
     Args:
         id: by which it is named.
         kafka: what Kafka does instead.
-        source: where, in Kafka 3.9.1.
+        source: where, in Kafka 3.9.1 or in the one release that does so.
         at: whether a step is one of them.
         silent: it follows from the source, and cannot be driven from outside.
+        only: the line of the releases that do so, if they do not all.
     """
 
     id: str
@@ -49,6 +52,7 @@ class Divergence(NamedTuple):
     source: str
     at: Callable[[BrokerStep], bool]
     silent: bool = False
+    only: str = ""
 
 
 def _start_in_ended_session(step: BrokerStep) -> bool:
@@ -92,6 +96,12 @@ def _live(broker: LiveBroker | str) -> LiveBroker:
 
 def _fails_while_away(step: BrokerStep) -> bool:
     return step.action == "fail" and step.me.session in step.before.zk.away
+
+
+def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
+    if step.action in ("update_leader_and_isr", "delete_controller"):
+        return step.reply == "lost" or not step.has_session
+    return step.action == "read_partition_state" and not step.has_session
 
 
 DIVERGENCES: Final = (
@@ -139,14 +149,30 @@ DIVERGENCES: Final = (
         "KafkaController.scala 1453",
         _resigns_with_an_event_coming,
     ),
+    Divergence(
+        "D9",
+        "the answer to a multi whose connection or session is lost is a NullPointerException in ZooKeeper's event "
+        "thread, and the controller's thread waits for ever",
+        "2.1.1, ZooKeeperClient.scala 217",
+        _waits_for_a_lost_multi,
+        only="2.1",
+    ),
 )
 """In the order in which they are asked: a step is of the first that fits."""
 
 
-def divergence_at(before: ClusterAtWork, step: Step, after: ClusterAtWork) -> Divergence | None:
-    """The divergence that a step is; None if Kafka should do what the specification says."""
+def divergences_of(release: str) -> tuple[Divergence, ...]:
+    """The divergences of a release."""
+    return tuple(each for each in DIVERGENCES if each.only in ("", line_of(release)))
+
+
+def divergence_at(
+    before: ClusterAtWork, step: Step, after: ClusterAtWork, among: Iterable[Divergence]
+) -> Divergence | None:
+    """Of some divergences the one that a step is; None if Kafka should do what the specification says."""
     broker = step.parameters.get("broker")
     if broker is None:
         return None
-    its = BrokerStep(broker, step.action, before, before.controllers[broker], after.controllers[broker])
-    return next((each for each in DIVERGENCES if each.at(its)), None)
+    me, reply = before.controllers[broker], step.parameters.get("reply", "answered")
+    its = BrokerStep(broker, step.action, reply, before, me, after.controllers[broker])
+    return next((each for each in among if each.at(its)), None)

@@ -29,7 +29,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 from spec.kafka.jars import cache_directory, class_path, exclusively, releases
 from spec.kafka.java import Java, java
 from spec.language.errors import EnvironmentFailed, UsageError
-from statemachines.releases import line_of
+from statemachines.releases import Release, line_of
 
 __all__ = ["Response", "Harness", "Observation", "Task", "release_run"]
 
@@ -202,8 +202,7 @@ class Harness:
 
 def _compiled(release: str, jars: Sequence[Path], with_java: Java) -> Path:
     """The directory of the harness's classes for a release, compiled if they are not there."""
-    roots = [SOURCES / "common", SOURCES / line_of(release)]
-    sources = sorted(source for root in roots for source in root.rglob("*.java"))
+    sources = sorted(source for root in _source_roots(release) for source in root.rglob("*.java"))
     key = hashlib.sha256("\n".join([with_java.version, *map(str, jars)]).encode())
     for source in sources:
         key.update(source.read_bytes())
@@ -213,6 +212,14 @@ def _compiled(release: str, jars: Sequence[Path], with_java: Java) -> Path:
         if not classes.exists():
             _compile(sources, jars, with_java, classes)
     return classes
+
+
+def _source_roots(release: str) -> list[Path]:
+    """The folders of a release: what is common to all, to its line and those near it, and what is its own."""
+    line = Release(release)
+    near = [root for root in SOURCES.glob("from-*") if Release(root.name.removeprefix("from-")) <= line]
+    newest = max(near, key=lambda root: Release(root.name.removeprefix("from-")))
+    return [SOURCES / "common", newest, SOURCES / str(line)]
 
 
 def _compile(sources: Iterable[Path], jars: Iterable[Path], with_java: Java, classes: Path) -> None:

@@ -6,7 +6,7 @@ file of Ivy where jars come from a place of one's own.
 
     python -m spec.kafka.jars 3.9.1 org.apache.kafka:kafka_2.13:3.9.1 org.slf4j:slf4j-simple:1.7.36
 
-writes the lock of a release: those artifacts with all that they need, as Ivy resolves it.
+writes the lock of a release: the first of them with all that it needs, as Ivy resolves it, and the others alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -128,7 +128,7 @@ def _fetch(missing: Sequence[Artifact], wanted: dict[Artifact, str], place: Path
     """Have Ivy fetch what is missing, and let in what has the hash that is written down."""
     with tempfile.TemporaryDirectory(dir=place) as unfinished:
         fetched = Path(unfinished)
-        _ivy(missing, fetched, transitive=False)
+        _ivy(missing, fetched)
         for artifact in missing:
             jar = fetched / _file_of(artifact)
             if (digest := _digest(jar)) != wanted[artifact]:
@@ -141,13 +141,11 @@ def _file_of(artifact: Artifact) -> str:
     return f"{'~'.join(artifact)}.jar"
 
 
-def _ivy(artifacts: Iterable[Artifact], into: Path, transitive: bool) -> None:
-    """Have Ivy put artifacts into a directory, and with `transitive` all that they need."""
-    artifacts = list(artifacts)
-    needs = "*->default" if transitive else "*->master"
+def _ivy(artifacts: Sequence[Artifact], into: Path, whole: Sequence[Artifact] = ()) -> None:
+    """Have Ivy put artifacts into a directory, and those that are to be `whole` with all that they need."""
     dependencies = "".join(
         f"<dependency org={quoteattr(each.organisation)} name={quoteattr(each.name)} rev={quoteattr(each.version)}"
-        f' transitive="{str(transitive).lower()}" conf="{needs}"/>'
+        f' conf="*->{"default" if each in whole else "master"}"/>'
         for each in artifacts
     )
     module = into / "ivy.xml"
@@ -198,11 +196,12 @@ def _digest(jar: Path) -> str | None:
 def _write_lock(release: str, artifacts: Sequence[Artifact]) -> None:
     with tempfile.TemporaryDirectory() as place:
         fetched = Path(place)
-        _ivy(artifacts, fetched, transitive=True)
+        _ivy(artifacts, fetched, whole=artifacts[:1])
         found = {Artifact(*jar.stem.split("~")): _digest(jar) for jar in fetched.glob("*.jar")}
-    head = f"# Kafka {release}: {' and '.join(map(str, artifacts))}, with all that they need, each with its SHA-256."
+    kafka, *beside = artifacts
+    head = [f"# {kafka} with all that it needs, and alone {', '.join(map(str, beside))}; each with its SHA-256."]
     lines = [f"{artifact} {digest}" for artifact, digest in sorted(found.items())]
-    (LOCKS / f"{release}.txt").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+    (LOCKS / f"{release}.txt").write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,10 @@ from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
+    INCREMENT,
     PARTITION_STATE,
     Controller,
+    Election,
     LiveBroker,
     registration,
 )
@@ -80,6 +82,10 @@ class ControllerMapping:
             "brokers": [self._broker(s, broker, me) for broker, me in s.controllers.items()],
         }
 
+    def registers_late(self, next_request: Do | None) -> bool:
+        """Whether Kafka's handlers are not registered yet, and here they are: D8, until 2.0."""
+        return self.system.design.epoch_update is not Election.multi and next_request in INCREMENT
+
     def _broker(self, s: ClusterAtWork, broker: int, me: Controller) -> dict[str, Any]:
         next_request = me.doing[0] if me.doing and me.doing[0] not in (Do.Started, Do.Serve) else None
         seen: dict[str, Any] = {"doing": next_request.name if next_request else "Idle"}
@@ -91,10 +97,11 @@ class ControllerMapping:
             seen |= {"epoch": me.epoch, "epoch_zk_version": me.epoch_zk_version}
         if self.system.design.broker_epoch:
             seen["broker_epoch"] = me.broker_epoch
+        if not self.registers_late(next_request):
+            seen["listens"] = me.listens
         return seen | {
             "active": me.active,
             "queue": [queued.event.name for queued in me.queue],
-            "listens": me.listens,
             "started": me.started,
             "live": sorted(_live(each) for each in me.live),
             "cached": me.cached,

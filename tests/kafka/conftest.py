@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -12,13 +13,19 @@ from spec.language.errors import UsageError
 RELEASE = "3.9.1"
 
 
+@contextmanager
+def running(release: str) -> Iterator[Harness]:
+    """Real KafkaControllers of a release; the test is skipped where they cannot be had."""
+    with ExitStack() as stack:
+        try:
+            harness = stack.enter_context(Harness(release))
+        except UsageError as missing:
+            pytest.skip(str(missing))
+        yield harness
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[Harness]:
-    """Real KafkaControllers of the newest release."""
-    harness = Harness(RELEASE)
-    try:
-        harness.__enter__()
-    except UsageError as missing:
-        pytest.skip(str(missing))
-    yield harness
-    harness.__exit__()
+    """Those of the newest release."""
+    with running(RELEASE) as harness:
+        yield harness

@@ -20,9 +20,11 @@ from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import Controller
 from statemachines.kafka_controller import Answer, KafkaController
+from statemachines.releases import line_of
 from statemachines.znode import Stat
 from statemachines.zookeeper import WatchTable
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
+from tests.kafka.conftest import running
 
 SMALL, WRONG = 1_500, 500
 """States of two brokers with most kinds of steps; and those of one in which every mistake below shows."""
@@ -178,3 +180,17 @@ def test_everything_that_can_fail(kafka: Harness) -> None:
     assert result.conforms, result
     assert result.steps >= 20_000
     assert set(result.known) == {"D1", "D2", "D3", "D4", "D5", "D6", "D7"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", ["1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.8.2", "3.0.2", "3.5.2"])
+def test_other_releases(release: str) -> None:
+    """Each as its own row of switches says; 3.0.2 has a fix that 3.0.0 had not."""
+    switches = dict(ControllerLife.releases[line_of(release)])
+    if release == "3.0.2":
+        switches["reinit_only_if_dead"] = True
+    with running(release) as kafka:
+        result = compared(kafka, states=5_000, **switches)
+        assert result.conforms, result
+        assert result.classes >= 500
+        assert ("D9" in result.known) == (release == "2.1.1")
