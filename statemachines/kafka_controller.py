@@ -71,6 +71,8 @@ __all__ = [
     "Answer",
     "KafkaController",
     "Request",
+    "is_repeated",
+    "of_thread",
 ]
 
 
@@ -151,6 +153,16 @@ OF_A_CONTROLLER = {
 """What only a controller handles."""
 
 
+def of_thread(design: Design, do: Do, me: Controller) -> Controller:
+    """What the thread knows that makes this request: in 0.11 and 1.0, ZkEventThread registers the broker."""
+    return me.beside() if design.threads is Threads.queue and do in REGISTERS else me
+
+
+def is_repeated(design: Design, do: Do) -> bool:
+    """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
+    return design.threads is not Threads.barrier and do not in CREATES | REGISTERS
+
+
 class KafkaController:
     """The controller of one broker: what it knows comes in, and what it knows after a step goes out.
 
@@ -168,20 +180,12 @@ class KafkaController:
         step: Callable[[Controller], Answer] = getattr(self, STEPS[do].__name__)
 
         def of_its_thread(me: Controller) -> Answer:
-            before = self.of_thread(do, me)
+            before = of_thread(self.design, do, me)
             answer = step(before)
             after = answer.controller
             return answer if before is me or after.session is None else answer._replace(controller=after.beside())
 
         return of_its_thread
-
-    def of_thread(self, do: Do, me: Controller) -> Controller:
-        """What it knows, as the thread sees it that makes this request: ZkEventThread registers, in 0.11 and 1.0."""
-        return me.beside() if self.design.threads is Threads.queue and do in REGISTERS else me
-
-    def is_repeated(self, do: Do) -> bool:
-        """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
-        return self.design.threads is not Threads.barrier and do not in CREATES | REGISTERS
 
     # The process and its session.
 

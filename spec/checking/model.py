@@ -73,9 +73,9 @@ class Expansion(NamedTuple):
 class _Judge:
     """A property ready to be asked, of windows that stay the same objects for all states."""
 
-    number: int
-    """Its number in the order of declaration."""
     property: Property
+    sought: bool
+    """The answer that decides it: an invariant is broken, or a witness seen."""
     calls: tuple[Callable[..., Any], ...]
     """Its instances: functions of nothing, or of a step and the state after it."""
     after: State | None
@@ -251,12 +251,13 @@ class Model:
 
     def _judge(self, number: int) -> _Judge:
         asked = self.properties[number]
+        sought = asked.kind == "sometimes"
         if not asked.over_steps:
             calls = tuple(instance.on(self._there.s) for instance in asked.instances)
-            return _Judge(number, asked, calls, None)
+            return _Judge(asked, sought, calls, None)
         before, after = (within(asked.part, (window.s,))[0] for window in (self._before, self._here))
         calls = tuple(partial(instance.run, before, **instance.parameters) for instance in asked.instances)
-        return _Judge(number, asked, calls, after)
+        return _Judge(asked, sought, calls, after)
 
     def _found(self, looking_for: Sequence[int], state: Values, step: Step) -> tuple[int, ...]:
         """Which properties the step from this state to that in the window decides."""
@@ -269,9 +270,7 @@ class Model:
 
     def _decides(self, judge: _Judge, where: Values, step: Step | None = None) -> bool:
         """Whether an invariant is broken here, or a witness seen."""
-        judged = judge.property
-        sought = judged.kind == "sometimes"
-        usual = not sought
+        judged, sought = judge.property, judge.sought
         self.under_way.now = self.describe, judged.name, where
         seen: tuple[Any, ...] = ()
         if step is not None:
@@ -285,7 +284,7 @@ class Model:
                 raise self._misjudged(judged, step, failure, where) from failure
             if answer is sought:
                 return True
-            if answer is not usual:
+            if answer is not (not sought):
                 raise self._misjudged(judged, step, f"it answers {_shown(answer)}, not True or False", where)
         return False
 

@@ -52,7 +52,7 @@ from statemachines.controller import (
     registration,
 )
 from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
-from statemachines.kafka_controller import CHECKS, NEW_SESSION, STEPS, WRITES, Answer
+from statemachines.kafka_controller import CHECKS, NEW_SESSION, STEPS, WRITES, Answer, is_repeated, of_thread
 from statemachines.zookeeper import EventType
 
 Reply = Literal["answered", "lost"]
@@ -199,10 +199,10 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             return
         me = s.controllers[broker]
         require(me.session is not None and me.session not in s.zk.sessions)
-        its = self.controller(s, broker)
-        require(not any(its.of_thread(check, me).about_to(check) for check in CHECKS))  # fails, and then
+        require(not any(of_thread(self.design, check, me).about_to(check) for check in CHECKS))  # fails, and then
         bound(len(me.queue) + len(me.posted) + len(NEW_SESSION) <= self.waiting)
-        s.controllers[broker] = its.renew(me, self.zk.free_session(s.zk, broker, left=me.registration))
+        session = self.zk.free_session(s.zk, broker, left=me.registration)
+        s.controllers[broker] = self.controller(s, broker).renew(me, session)
         if me.active or me.listens:
             s.held_over |= {broker}
 
@@ -283,11 +283,14 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             return s.zk.created[registration(broker)] < self.registrations
         return super().within_bounds(s, broker, do)
 
+    def can_ask(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> bool:
+        """Whether this request is the broker's next one, and its client sends it now."""
+        if not super().can_ask(s, broker, do) or not self.connected(s, broker):
+            return False
+        return not is_repeated(self.design, do) or s.controllers[broker].session in s.zk.sessions
+
     def ask(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> Answer:
         """The broker makes its next request, which is this one, and acts on the answer, and others hear of it."""
-        require(self.connected(s, broker))
-        if self.controller(s, broker).is_repeated(do):
-            require(s.controllers[broker].session in s.zk.sessions)
         answer = super().ask(s, broker, do)
         after = answer.controller
         if answer.sends:
@@ -298,11 +301,10 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     def ask_in_vain(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> None:
         """The broker makes its next request, which is this one, and the answer is lost with the connection."""
+        require(self.can_ask(s, broker, do))
         bound(self.within_bounds(s, broker, do))
-        its = self.controller(s, broker)
-        me = its.of_thread(do, s.controllers[broker])
-        require(me.about_to(do) and self.connected(s, broker))
-        require(me.session in s.zk.sessions and its.lose_reply(me))
+        me = of_thread(self.design, do, s.controllers[broker])
+        require(me.session in s.zk.sessions and self.controller(s, broker).lose_reply(me))
         say("it is done, and the broker does not hear of it")
         self.zk.loses_connection(s.zk, me.session)
 

@@ -56,7 +56,7 @@ from statemachines.controller import (
     unused,
 )
 from statemachines.controller_event import ControllerEvent, Queued
-from statemachines.kafka_controller import STEPS, Answer, KafkaController
+from statemachines.kafka_controller import STEPS, Answer, KafkaController, of_thread
 from statemachines.znode import Node, SessionId, ZkVersion
 from statemachines.zookeeper import EventType
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
@@ -292,12 +292,15 @@ class ControllerElection(Specification[C]):
         increments = do in (Do.RegisterController, Do.IncrementEpoch)
         return not increments or s.controllers[broker].epoch < self.elections
 
+    def can_ask(self, s: C, broker: BrokerId, do: Do) -> bool:
+        """Whether this request is the broker's next one."""
+        return of_thread(self.design, do, s.controllers[broker]).about_to(do)
+
     def ask(self, s: C, broker: BrokerId, do: Do) -> Answer:
         """The broker makes its next request, which is this one, and acts on the answer."""
+        require(self.can_ask(s, broker, do))
         bound(self.within_bounds(s, broker, do))
-        me, its = s.controllers[broker], self.controller(s, broker)
-        require(its.of_thread(do, me).about_to(do))
-        answer = its.step(do)(me)
+        answer = self.controller(s, broker).step(do)(s.controllers[broker])
         say(answer.said)
         self.becomes(s, broker, answer.controller)
         if answer.failover:

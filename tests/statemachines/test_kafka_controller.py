@@ -32,7 +32,15 @@ from statemachines.controller import (
 )
 from statemachines.controller_event import BROKER_CHANGE, HANDLING, TOLD, ControllerEvent, Queued
 from statemachines.failover import failover, requests
-from statemachines.kafka_controller import CREATES, REGISTERS, Answer, KafkaController, Request
+from statemachines.kafka_controller import (
+    CREATES,
+    REGISTERS,
+    Answer,
+    KafkaController,
+    Request,
+    is_repeated,
+    of_thread,
+)
 from statemachines.zookeeper import Event, EventType, ZooKeeper
 
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -1038,8 +1046,8 @@ def test_zk_event_thread_registers_where_it_is_another_thread(
     controller = whole(zookeeper, release=release)
     waits, registers = Agenda((Do.MaybeResign,)), Agenda((Do.RegisterBroker,))
     me = at(*waits, listening=registers) if is_beside else at(*registers)
-    assert controller.of_thread(Do.RegisterBroker, me).about_to(Do.RegisterBroker)
-    assert controller.of_thread(Do.MaybeResign, me) == me
+    assert of_thread(controller.design, Do.RegisterBroker, me).about_to(Do.RegisterBroker)
+    assert of_thread(controller.design, Do.MaybeResign, me) == me
     after = controller.step(Do.RegisterBroker)(me).controller
     assert (after.doing, after.listening) == (waits if is_beside else (), ())
 
@@ -1059,7 +1067,7 @@ def test_until_1_0_a_request_is_repeated_in_the_next_session(
     """But for those that create an ephemeral, and look whose it is."""
     controller = whole(zookeeper, release=release)
     again = {*STEPS} - CREATES - REGISTERS if repeated else set()
-    assert {do for do in STEPS if controller.is_repeated(do)} == again
+    assert {do for do in STEPS if is_repeated(controller.design, do)} == again
 
 
 @pytest.mark.parametrize(("release", "row"), REGISTRATION)
