@@ -528,17 +528,19 @@ def conform(
     Each kind of step is told once, in every position from which it can be done. Exits 0 if all is as claimed, 12 if
     something differs, 2 without a Java that compiles, or without Kafka's jars, which are fetched once.
     """
-    from spec.kafka.conformance import DRIVEN, STATES
+    from spec.kafka.conformance import BUG_FIXES, DRIVEN, STATES
     from spec.kafka.conformance import conform as compare
     from spec.kafka.harness import Harness, release_run
     from spec.systems.controller import ControllerLife
 
     if system != ControllerLife.name:
         raise click.UsageError(f"{system}: only {ControllerLife.name} is run beside Kafka's classes")
+    run = release_run(release or list(ControllerLife.releases)[-1])
     given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
-    ours = [f"{name}={str(value).lower()}" for name, value in DRIVEN.items() if name not in given]
-    subject, line = _asked_for(system, release, (*ours, *settings), switched_on, switched_off)
-    with Harness(release_run(line or list(ControllerLife.releases)[-1])) as kafka:
+    unless_given = {**DRIVEN, **BUG_FIXES.get(run, {})}
+    ours = [f"{name}={str(value).lower()}" for name, value in unless_given.items() if name not in given]
+    subject, _ = _asked_for(system, release, (*ours, *settings), switched_on, switched_off)
+    with Harness(run) as kafka:
         result = _watched(
             compare,
             subject,

@@ -18,7 +18,7 @@ from spec.checking.edge_coverage import EdgeCoverage, EdgePath
 from spec.checking.exploration import OnProgress
 from spec.checking.model import Model
 from spec.checking.notebook import Shown
-from spec.checking.paths import trace_along
+from spec.checking.paths import Path, trace_along
 from spec.checking.trace import Trace
 from spec.checking.values import jsonable, show
 from spec.kafka.divergences import DIVERGENCES, Divergence, divergence_at, divergences_of
@@ -54,8 +54,8 @@ class Conformance(Shown):
     seconds: float
     known: Mapping[str, int]
     """How many edges are of each divergence that is known."""
-    vanished: tuple[str, ...]
-    """Known divergences after which Kafka was as the specification says."""
+    vanished: Mapping[str, Trace]
+    """Known divergences after which Kafka was as the specification says, with the path."""
     deviations: Sequence[tuple[Deviation, int, Trace]]
     """The shortest of each kind, with how many there were and the path as a trace."""
 
@@ -85,7 +85,7 @@ class Conformance(Shown):
             "steps": self.steps,
             "seconds": round(self.seconds, 1),
             "divergences": dict(self.known),
-            "vanished": list(self.vanished),
+            "vanished": {each: trace.to_json() for each, trace in self.vanished.items()},
             "differences": [
                 {"what": str(deviation), "times": times, "trace": trace.to_json()}
                 for deviation, times, trace in self.deviations
@@ -110,8 +110,9 @@ class Conformance(Shown):
         )
         for each in DIVERGENCES:
             if each.id in self.known:
-                does = "vanished: Kafka does what the specification says" if each.id in self.vanished else each.kafka
-                yield f"  {each.id}, {self.known[each.id]:,} edges: {does} [{each.source}]"
+                yield f"  {each.id}, {self.known[each.id]:,} edges: {each.kafka} [{each.source}]"
+        for each_id, trace in self.vanished.items():
+            yield f"\n{each_id} has vanished: Kafka does what the specification says\n\n{trace}"
         for deviation, times, trace in self.deviations:
             yield f"\n{times} x after {deviation.length} steps: {deviation}\n\n{trace}"
 
@@ -145,6 +146,8 @@ def conform(
 
 DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "receives": False}
 """The constants that are others than those of the system, unless it is said otherwise."""
+BUG_FIXES: Final[Mapping[str, Mapping[str, Any]]] = {"3.0.2": {"reinit_only_if_dead": True}}
+"""What a release has that the first of its line, whose switches the specification has, had not."""
 UNDRIVEN: Final = ("receives", "isr_changes", "ephemeral_outlives_session")
 """The constants that let something happen that the harness cannot make happen."""
 
@@ -206,7 +209,7 @@ class _Conforming:
     on_progress: OnProgress
     runs: int = 0
     steps: int = 0
-    vanished: list[str] = field(default_factory=list)
+    vanished: dict[str, Path] = field(default_factory=dict)
     found: dict[Hashable, tuple[Deviation, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -240,7 +243,7 @@ class _Conforming:
             steps=self.steps,
             seconds=monotonic() - began,
             known=known,
-            vanished=tuple(self.vanished),
+            vanished={each: trace_along(self.model, path) for each, path in self.vanished.items()},
             deviations=[
                 (each, times, trace_along(self.model, each.path))
                 for each, times in sorted(self.found.values(), key=lambda found: found[0].length)
@@ -256,7 +259,7 @@ class _Conforming:
         deviation, of = deviation_in(task, answer), task.of
         if isinstance(of, Divergence):
             if deviation is None and not of.silent:
-                self.vanished.append(of.id)
+                self.vanished.setdefault(of.id, task.path)
             if deviation is None or deviation.length == len(task.steps):
                 return  # it diverges where it is known to
         if deviation is not None:

@@ -35,7 +35,7 @@ def test_it_conforms() -> None:
     assert told["constants"]["receives"] is False
     assert told["switches"]["fence_zk"] is True
     assert told["steps"] > told["runs"] == told["classes"] + len(told["divergences"]) > 50
-    assert told["differences"] == told["vanished"] == []
+    assert (told["differences"], told["vanished"]) == ([], {})
 
 
 @pytest.mark.usefixtures("kafka")
@@ -53,7 +53,7 @@ def test_it_differs() -> None:
     [
         ([], "replication", "replication: only controller is run beside Kafka's classes"),
         (["--release", "1.0"], "controller", "Kafka 1.0 is not run here; "),
-        (["--release", "4.0"], "controller", "no release is called 4.0; there are "),
+        (["--release", "4.0"], "controller", "Kafka 4.0 is not run here; 1.1.1, 2.0.1"),
         (["--set", "brokers=9"], "controller", "brokers = 9"),
         (["--max-states", "0"], "controller", "Invalid value for '--max-states'"),
     ],

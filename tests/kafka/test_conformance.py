@@ -12,7 +12,9 @@ from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.paths import Path
-from spec.kafka.conformance import DRIVEN, Conformance, conform
+from spec.kafka import divergences
+from spec.kafka.conformance import BUG_FIXES, DRIVEN, Conformance, conform
+from spec.kafka.divergences import Divergence
 from spec.kafka.following import Following
 from spec.kafka.harness import Harness, Observation
 from spec.kafka.mapping import ControllerMapping
@@ -127,6 +129,18 @@ def test_a_specification_that_is_wrong(kafka: Harness, mutant: type[ControllerLi
     assert result.exit_code == 12, result
 
 
+def test_a_divergence_that_has_vanished(kafka: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Kafka is said to do something else, and does not, that is a difference, with the path."""
+    mended = Divergence("D0", "nothing of the kind", "nowhere", lambda step: step.action == "watch_controller")
+    monkeypatch.setattr(divergences, "DIVERGENCES", (mended, *divergences.DIVERGENCES))
+    result = compared(kafka, states=WRONG, brokers=1)
+    assert result.exit_code == 12
+    assert not result.deviations
+    assert [step.step.action for step in result.vanished["D0"].steps][-1] == "watch_controller"
+    assert "D0 has vanished: Kafka does what the specification says" in str(result)
+    assert list(result.to_json()["vanished"]) == ["D0"]
+
+
 def test_a_comparison_that_is_wrong(kafka: Harness) -> None:
     """What is told of a state is compared: an epoch that is one too high is seen."""
 
@@ -185,10 +199,8 @@ def test_everything_that_can_fail(kafka: Harness) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", ["1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.8.2", "3.0.2", "3.5.2"])
 def test_other_releases(release: str) -> None:
-    """Each as its own row of switches says; 3.0.2 has a fix that 3.0.0 had not."""
-    switches = dict(ControllerLife.releases[line_of(release)])
-    if release == "3.0.2":
-        switches["reinit_only_if_dead"] = True
+    """Each as its own row of switches says."""
+    switches = {**ControllerLife.releases[line_of(release)], **BUG_FIXES.get(release, {})}
     with running(release) as kafka:
         result = compared(kafka, states=5_000, **switches)
         assert result.conforms, result
