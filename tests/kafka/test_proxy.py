@@ -1,0 +1,206 @@
+"""The proxy before a real ZooKeeper server: what is held waits, with all that follows it; and the operator."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from spec.kafka.operator import ZnodeSeen, ZooKeeperOperator, watchers
+from spec.kafka.proxy import Proxy
+from spec.kafka.wire import Notification, RequestFrame
+from spec.language.errors import EnvironmentFailed
+from statemachines.zookeeper import Code, Create, Delete, Event, Multi
+from tests.zookeeper.server import Server, missing
+from tests.zookeeper.wire import Connection, Exists, Frame, Get, Ping, Reply
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """One server for all; each test has paths of its own."""
+    if why := missing():
+        pytest.skip(why)
+    with Server() as running:
+        yield running
+
+
+def test_what_is_not_held_passes(server: Server) -> None:
+    """Requests, replies and events are those of a connection without a proxy between."""
+
+    async def story(proxy: Proxy, client: Connection) -> None:
+        frames = await asyncio.to_thread(client.ask, Exists("/passes", watch=True), Create("/passes", b"x"))
+        assert [type(frame) for frame in frames[1]] == [Event, Reply]
+        assert answers(await asyncio.to_thread(client.ask, Get("/passes"), Delete("/passes"))) == [Code.OK, Code.OK]
+
+    through(server, lambda request: False, story)
+
+
+def test_what_is_held_waits_with_all_behind_it(server: Server) -> None:
+    """The server has nothing of it until it is released, and then everything in its order."""
+
+    async def story(proxy: Proxy, client: Connection) -> None:
+        async with ZooKeeperOperator(server.address) as operator:
+            asked = asyncio.create_task(
+                asyncio.to_thread(client.ask, Create("/held", b"1"), Create("/behind", b"2"), Ping())
+            )
+            held = await proxy.next_held()
+            assert str(held) == "create2 /held"
+            await operator.create("/seen-by-all")  # a round trip: what was to pass has passed
+            assert await operator.get("/held") is None
+            assert await operator.get("/behind") is None
+            assert (await held.release()).error == 0
+            assert answers(await asyncio.wait_for(asked, PATIENCE)) == [Code.OK] * 3
+            assert await operator.get("/behind") == ZnodeSeen("2", 0, 0)
+
+    through(server, lambda request: request.path == "/held", story)
+
+
+def test_one_is_held_after_the_other(server: Server) -> None:
+    """Each has its own reply, with the code that the client gets; of a multi that of the operation that failed."""
+
+    async def story(proxy: Proxy, client: Connection) -> None:
+        asked = asyncio.create_task(
+            asyncio.to_thread(client.ask, Create("/one", b""), Create("/one", b""), Multi((Delete("/one", 7),)))
+        )
+        told = []
+        for _ in range(3):
+            held = await proxy.next_held()
+            told.append((str(held), (await held.release()).error))
+        assert told == [
+            ("create2 /one", 0),
+            ("create2 /one", Code.NODEEXISTS),
+            ("multi: delete /one", Code.BADVERSION),
+        ]
+        await asyncio.wait_for(asked, PATIENCE)
+
+    through(server, lambda request: request.path == "/one", story)
+
+
+def test_events_are_told(server: Server) -> None:
+    """When they have been passed on, before the reply that follows them."""
+    heard: list[Notification] = []
+
+    async def story(proxy: Proxy, client: Connection) -> None:
+        await asyncio.to_thread(client.ask, Exists("/told", watch=True), Create("/told", b""))
+        assert [str(event) for event in heard] == ["NodeCreated /told"]
+
+    through(server, lambda request: False, story, heard.append)
+
+
+def test_a_connection_that_ends(server: Server) -> None:
+    """What is held then is never answered, and the proxy takes the next connection."""
+
+    async def story(proxy: Proxy, client: Connection) -> None:
+        asked = asyncio.create_task(asyncio.to_thread(client.ask, Get("/ends")))
+        held = await proxy.next_held()
+        server.cut(client.session)
+        with pytest.raises(ConnectionError, match="ended before getData /ends was answered"):
+            await asyncio.wait_for(held.release(), PATIENCE)
+        with pytest.raises(ConnectionError):
+            await asked
+        again = await asyncio.to_thread(Connection, proxy.address, PATIENCE, client.session, client.password)
+        assert again.session == client.session == proxy.greeting.session
+        again.hang_up()
+
+    through(server, lambda request: request.path == "/ends", story)
+
+
+def test_a_server_that_is_not_there() -> None:
+    """The connection is ended, as the server's port would do it."""
+
+    async def story() -> None:
+        async with Proxy(("127.0.0.1", 1), lambda request: False) as proxy:
+            reader, writer = await asyncio.open_connection(*proxy.address)
+            assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
+            writer.close()
+
+    asyncio.run(story())
+
+
+def test_what_is_no_frame_ends_the_connection(server: Server) -> None:
+    """A length that no frame has."""
+
+    async def story() -> None:
+        async with Proxy(server.address, lambda request: False) as proxy:
+            reader, writer = await asyncio.open_connection(*proxy.address)
+            writer.write(b"GET / HTTP/1.1")
+            assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
+            writer.close()
+
+    asyncio.run(story())
+
+
+def test_the_operator(server: Server) -> None:
+    """It creates, reads, lists and deletes, and is told what is not there."""
+
+    async def story() -> None:
+        async with ZooKeeperOperator(server.address) as operator:
+            await operator.create("/operated", "x")
+            await operator.create("/operated/below")
+            assert await operator.get("/operated") == ZnodeSeen("x", 0, 0)
+            assert await operator.children("/operated") == ["below"]
+            assert await operator.children("/nowhere") == []
+            assert [await operator.delete("/operated/below") for _ in range(2)] == [True, False]
+            with pytest.raises(EnvironmentFailed, match="refused the operator's create: NODEEXISTS"):
+                await operator.create("/operated")
+
+    asyncio.run(story())
+
+
+def test_an_operator_that_loses_its_server(server: Server) -> None:
+    """It is told on a line."""
+
+    async def story() -> None:
+        async with ZooKeeperOperator(server.address) as operator:
+            server.cut(operator.greeting.session)
+            with pytest.raises(EnvironmentFailed, match="ZooKeeper has ended the operator's connection"):
+                await operator.get("/")
+
+    asyncio.run(story())
+
+
+def test_watchers() -> None:
+    """Of each path the sessions whose watch is armed, as the server lists them."""
+    listed = b"/controller\n\t0x10a\n\t0xffffffffffffff00\n/controller_epoch\n\t0x1\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert await reader.readexactly(4) == b"wchp"
+        writer.write(listed)
+        writer.close()
+
+    async def story() -> list[set[int]]:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as fake:
+            address = fake.sockets[0].getsockname()[:2]
+            return [await watchers(address, path) for path in ("/controller", "/controller_epoch", "/")]
+
+    assert asyncio.run(story()) == [{0x10A, -256}, {1}, set()]
+
+
+def through(
+    server: Server,
+    holds: Callable[[RequestFrame], bool],
+    story: Callable[[Proxy, Connection], Coroutine[Any, Any, None]],
+    on_event: Callable[[Notification], None] = lambda event: None,
+) -> None:
+    """Have a client that is connected through a proxy do something."""
+
+    async def told() -> None:
+        async with Proxy(server.address, holds, on_event) as proxy:
+            client = await asyncio.to_thread(Connection, proxy.address, PATIENCE)
+            try:
+                await story(proxy, client)
+            finally:
+                with suppress(OSError):
+                    client.hang_up()
+
+    asyncio.run(told())
+
+
+def answers(asked: list[tuple[Frame, ...]]) -> list[Code]:
+    """The codes of the replies."""
+    return [frame.code for frames in asked for frame in frames if isinstance(frame, Reply)]

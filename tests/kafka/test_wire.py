@@ -1,0 +1,91 @@
+"""ZooKeeper's frames: what is read of them is what another client wrote into them."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.kafka.wire import Jute, Notification, ReplyFrame, RequestFrame, asked_open, granted, integer
+from statemachines.zookeeper import Check, Create, Delete, Multi, SetData
+from tests.zookeeper.wire import CALLS, Children, Close, Exists, Get, Ping, Request, SetWatches, buffer, long, text
+
+
+def written(request: Request, xid: int = 7) -> bytes:
+    """A request, as the client of the tests sends it."""
+    call = CALLS[type(request)]
+    return integer(xid) + integer(call.opcode) + call.body(request)
+
+
+@pytest.mark.parametrize(
+    ("request_made", "expected"),
+    [
+        (Exists("/a", watch=True), RequestFrame(7, "exists", "/a", watch=True)),
+        (Get("/a"), RequestFrame(7, "getData", "/a")),
+        (Children("/a", watch=True), RequestFrame(7, "getChildren2", "/a", watch=True)),
+        (Create("/a", b"x", ephemeral=True), RequestFrame(7, "create2", "/a")),
+        (SetData("/a", b"x", 3), RequestFrame(7, "setData", "/a")),
+        (Delete("/a", 3), RequestFrame(7, "delete", "/a")),
+        (SetWatches(5, ("/a",)), RequestFrame(7, "setWatches")),
+        (Ping(), RequestFrame(7, "ping")),
+        (Close(), RequestFrame(7, "closeSession")),
+        (
+            Multi((Check("/epoch", 1), Create("/a", b"x"), SetData("/b", b"y", 2), Delete("/c", 0))),
+            RequestFrame(7, "multi", "/c", parts=("check /epoch", "create2 /a", "setData /b", "delete /c")),
+        ),
+    ],
+    ids=lambda given: type(given).__name__ if not isinstance(given, RequestFrame) else "",
+)
+def test_requests(request_made: Request, expected: RequestFrame) -> None:
+    """Operation, path, watch; of a multi all operations, and the path of the last."""
+    assert RequestFrame.parse(written(request_made)) == expected
+
+
+def test_a_request_that_is_not_known() -> None:
+    """It is told by its number, and not looked into."""
+    assert str(RequestFrame.parse(integer(7) + integer(999) + b"anything")) == "request 999"
+
+
+def test_a_request_that_is_cut_off() -> None:
+    """It is refused, with what was missing."""
+    with pytest.raises(ValueError, match="a frame of 11 bytes should have 12"):
+        RequestFrame.parse(written(Get("/controller"))[:11])
+
+
+@pytest.mark.parametrize(
+    ("frame", "told"),
+    [
+        (RequestFrame(1, "exists", "/a", watch=True), "exists /a with a watch"),
+        (RequestFrame(1, "ping"), "ping"),
+        (RequestFrame(1, "multi", "/b", parts=("create /a", "setData /b")), "multi: create /a, setData /b"),
+    ],
+    ids=["watch", "no path", "multi"],
+)
+def test_how_requests_are_told(frame: RequestFrame, told: str) -> None:
+    """On a line, as a person reads it."""
+    assert str(frame) == told
+
+
+def test_a_multi_that_failed() -> None:
+    """The reply's own code is 0: what failed is the operation that has a code of its own."""
+    head = integer(7) + long(40) + integer(0)
+    codes = (0, -103, -2)
+    body = b"".join(integer(-1) + b"\0" + integer(code) + integer(code) for code in codes)
+    end = integer(-1) + b"\1" + integer(-1)
+    assert ReplyFrame.parse(head + body + end, multi=True).error == -103
+    assert ReplyFrame.parse(head + body + end).error == 0
+
+
+def test_a_notification() -> None:
+    """What happened, and where."""
+    frame = integer(-1) + long(-1) + integer(0) + integer(2) + integer(3) + text("/controller")
+    assert str(Notification.parse(frame)) == "NodeDeleted /controller"
+
+
+def test_greetings() -> None:
+    """A client asks for a session of so many milliseconds; the server's answer has number and password."""
+    asked = Jute(asked_open(6000))
+    assert [asked.integer(), asked.integer(8), asked.integer(), asked.integer(8), asked.buffer()] == [
+        *(0, 0, 6000, 0),
+        bytes(16),
+    ]
+    answer = granted(integer(0) + integer(6000) + long(0x10A) + buffer(b"secret"))
+    assert (str(answer), answer.password) == ("0x10a", b"secret")
