@@ -552,6 +552,34 @@ def conform(
     sys.exit(result.exit_code)
 
 
+@kafkaspec.command(short_help="Replay anomaly ID on real brokers of a release.")
+@click.argument("id", type=TEXT)
+@one("--on", "release", type=TEXT, required=True, metavar="R", help="The release of Kafka, such as 3.9.1.")
+@one(
+    "--afterwards",
+    type=click.FloatRange(min=0, max=3600),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long nothing may happen after the last step.",
+)
+@AS_JSON
+def replay(id: str, release: str, afterwards: float, as_json: bool) -> None:
+    """Replay anomaly ID on a real ZooKeeper server and real brokers of a release, step by step.
+
+    A proxy holds each broker's requests until the specification's trace has come to them. Exits 0 if it goes as the
+    specification says for that release, 12 if not, 2 without a Java that compiles or without Kafka's jars, 74 if a
+    process dies. All of them listen on loopback only, and none is left.
+    """
+    from spec.kafka.replaying import replay as replay_on_brokers
+    from spec.kafka.script import script_of
+
+    script = script_of(id, release, _explored)
+    outcome = replay_on_brokers(script, tell=(lambda line: None) if as_json else tell, afterwards=afterwards)
+    tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome}")
+    sys.exit(outcome.exit_code)
+
+
 def main() -> NoReturn:
     """The command as a process of its own, which ends as soon as it has answered."""
     ending = Ending()

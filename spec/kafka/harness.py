@@ -11,10 +11,8 @@ compiled when they are first needed, and kept in the user's cache.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from collections import deque
@@ -26,7 +24,8 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
-from spec.kafka.jars import cache_directory, class_path, exclusively, releases
+from spec.kafka.classes import compiled
+from spec.kafka.jars import class_path, releases
 from spec.kafka.java import Java, java
 from spec.language.errors import EnvironmentFailed, UsageError
 from statemachines.releases import Release, line_of
@@ -74,16 +73,17 @@ class Response:
 
 
 def release_run(name: str) -> str:
-    """The release that is run for a name: for `3.9` the one of that line whose jars are written down.
+    """The release that is run for a name: for `3.9` the one of that line that has an adapter in `java/`.
 
     Raises:
         UsageError: there is none.
     """
     lines = {line_of(release): release for release in releases()}
+    driven = {line: release for line, release in lines.items() if (SOURCES / line).exists()}
     try:
-        return lines[line_of(name)]
+        return driven[line_of(name)]
     except (KeyError, ValueError):
-        raise UsageError(f"Kafka {name} is not run here; {', '.join(releases())} are") from None
+        raise UsageError(f"Kafka {name} is not run here; {', '.join(driven.values())} are") from None
 
 
 class Harness:
@@ -203,15 +203,7 @@ class Harness:
 def _compiled(release: str, jars: Sequence[Path], with_java: Java) -> Path:
     """The directory of the harness's classes for a release, compiled if they are not there."""
     sources = sorted(source for root in _source_roots(release) for source in root.rglob("*.java"))
-    key = hashlib.sha256("\n".join([with_java.version, *map(str, jars)]).encode())
-    for source in sources:
-        key.update(source.read_bytes())
-    place = cache_directory() / release
-    classes = place / f"harness-{key.hexdigest()[:16]}"
-    with exclusively(place):
-        if not classes.exists():
-            _compile(sources, jars, with_java, classes)
-    return classes
+    return compiled("harness", sources, release, jars, with_java)
 
 
 def _source_roots(release: str) -> list[Path]:
@@ -220,21 +212,3 @@ def _source_roots(release: str) -> list[Path]:
     near = [root for root in SOURCES.glob("from-*") if Release(root.name.removeprefix("from-")) <= line]
     newest = max(near, key=lambda root: Release(root.name.removeprefix("from-")))
     return [SOURCES / "common", newest, SOURCES / str(line)]
-
-
-def _compile(sources: Iterable[Path], jars: Iterable[Path], with_java: Java, classes: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=classes.parent) as unfinished:
-        run = subprocess.run(
-            [
-                *(with_java.compiler, "-nowarn", "-encoding", "UTF-8", "-d", unfinished),
-                *("-cp", os.pathsep.join(map(str, jars))),
-                *map(str, sources),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if run.returncode:
-            wrong = run.stderr.strip().splitlines()[0]
-            raise EnvironmentFailed(f"the harness does not compile: {wrong}", "nothing was kept")
-        shutil.copytree(unfinished, classes)

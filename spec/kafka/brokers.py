@@ -1,0 +1,247 @@
+"""Processes of a release: a ZooKeeper server and brokers, each a Java that does not outlive us.
+
+    async with Processes("3.9.1") as processes:
+        zookeeper = await processes.zookeeper()
+        broker = await processes.broker(0, zookeeper.address)
+        await broker.value("kafka.controller:type=KafkaController,name=ActiveControllerCount")   # "1"
+
+Each Java reads a pipe of which this process holds the other end (`java/replay/kafkaspec/replay/Kept.java`). When the
+pipe ends, also because this process was killed, it removes its directory and halts. All of them listen on loopback
+only, on ports of the kernel's choice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from election.ids import BrokerId
+from spec.kafka.classes import compiled
+from spec.kafka.jars import class_path, locked
+from spec.kafka.java import java
+from spec.kafka.proxy import Address
+from spec.language.errors import EnvironmentFailed
+
+__all__ = ["BrokerProcess", "KeptProcess", "LogLine", "Processes", "ZooKeeperProcess"]
+
+SOURCES: Final = Path(__file__).parent / "java" / "replay"
+OPTIONS: Final = (
+    *("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
+    "-Dzookeeper.4lw.commands.whitelist=*",
+    "-Dzookeeper.forceSync=no",  # what is written here may be lost
+    "-Dzookeeper.admin.enableServer=false",
+)
+DETAILED: Final = "kafka.controller"
+"""The logger of the controller and its event thread, which tells more than others."""
+FORM: Final = re.compile(r"(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (?P<logger>\S+) - (?P<text>.*)")
+"""Of a line of the log, in both bindings of slf4j below."""
+SIMPLE: Final = (
+    "-Dorg.slf4j.simpleLogger.showThreadName=false",
+    f"-Dorg.slf4j.simpleLogger.log.{DETAILED}=debug",
+)
+LOG4J: Final = f"""
+log4j.rootLogger=INFO, stderr
+log4j.appender.stderr=org.apache.log4j.ConsoleAppender
+log4j.appender.stderr.Target=System.err
+log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
+log4j.appender.stderr.layout.ConversionPattern=%p %c - %m%n
+log4j.logger.{DETAILED}=DEBUG
+"""
+"""For releases whose binding is log4j's."""
+BROKER: Final = """
+broker.id={broker}
+listeners=PLAINTEXT://127.0.0.1:0
+zookeeper.connect={host}:{port}
+zookeeper.session.timeout.ms={session}
+zookeeper.connection.timeout.ms={session}
+log.dirs={directory}/data
+log.cleaner.enable=false
+auto.leader.rebalance.enable=false
+num.network.threads=2
+num.io.threads=2
+background.threads=2
+"""
+SESSION: Final = 300_000
+"""Milliseconds for which a broker's session may be silent. While a request of it is held, so are its pings."""
+LONGEST_LINE: Final = 1 << 20
+"""Bytes of a line of the log."""
+
+
+class LogLine(NamedTuple):
+    """A line that a process logged."""
+
+    level: str
+    logger: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.level} {self.text} ({self.logger.rpartition('.')[2]})"
+
+
+class KeptProcess:
+    """A Java that ends with us. What it answers comes on stdout, what it logs on stderr.
+
+    Args:
+        name: of what runs in it.
+        directory: its own, which it removes when we are gone.
+        on_log: told each line that it logs.
+    """
+
+    def __init__(self, name: str, directory: Path, on_log: Callable[[LogLine], None] = lambda line: None) -> None:
+        self.name, self.directory, self._on_log = name, directory, on_log
+        self._last = ""
+
+    async def start(self, command: list[str]) -> None:
+        """Start it."""
+        self._process: Process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=LONGEST_LINE, start_new_session=True
+        )
+        self._listening = asyncio.create_task(self._listen())
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    async def stop(self) -> None:
+        """End it, at once, as kill -9 does."""
+        with suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGKILL)
+        await self._process.wait()
+        await self._listening
+
+    async def ended(self) -> EnvironmentFailed:
+        """What to say when it has ended; wait for that."""
+        await asyncio.wait([self._listening])  # which goes on where this is not waited for any longer
+        code = await self._process.wait()
+        return EnvironmentFailed(
+            f"{self.name} has ended with {code}" + (f" ({self._last})" if self._last else ""), "nothing was kept"
+        )
+
+    async def answer(self) -> str:
+        """The next line of its stdout.
+
+        Raises:
+            EnvironmentFailed: it has ended.
+        """
+        assert self._process.stdout is not None
+        line = await self._process.stdout.readline()
+        if not line:
+            raise await self.ended()
+        return line.decode().strip()
+
+    async def value(self, name: str) -> str:
+        """The attribute Value of the MBean with this name; `absent` if there is none.
+
+        Raises:
+            EnvironmentFailed: it has ended.
+        """
+        assert self._process.stdin is not None
+        self._process.stdin.write(name.encode() + b"\n")
+        return await self.answer()
+
+    async def _listen(self) -> None:
+        assert self._process.stderr is not None
+        async for line in self._process.stderr:
+            said = line.decode(errors="replace").strip()
+            if found := FORM.search(said):
+                self._on_log(LogLine(**found.groupdict()))
+            self._last = said or self._last
+
+
+class ZooKeeperProcess(KeptProcess):
+    """A ZooKeeper server."""
+
+    address: Address
+
+
+class BrokerProcess(KeptProcess):
+    """A Kafka broker."""
+
+
+class Processes:
+    """The processes of one release, from `__aenter__` to `__aexit__`, whatever happens in between.
+
+    Args:
+        release: one whose jars are written down, such as 3.9.1.
+
+    Raises (when it is entered):
+        UsageError: there is no Java, no compiler, or a jar cannot be had.
+        EnvironmentFailed: what is compiled cannot be kept.
+    """
+
+    def __init__(self, release: str) -> None:
+        self.release = release
+
+    async def __aenter__(self) -> Self:
+        with_java, jars = java(), class_path(self.release)
+        classes = compiled("replay", sorted(SOURCES.rglob("*.java")), self.release, jars, with_java)
+        path = os.pathsep.join(map(str, [classes, *jars]))
+        self.java_version = with_java.version
+        self._command = [with_java.command, *OPTIONS, *SIMPLE, "-cp", path]
+        self._stack = AsyncExitStack()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    @property
+    def zookeeper_version(self) -> str:
+        """Of this release's own ZooKeeper."""
+        return next(each.version for each in locked(self.release) if each.name == "zookeeper")
+
+    async def zookeeper(self) -> ZooKeeperProcess:
+        """A ZooKeeper server, which serves.
+
+        Raises:
+            EnvironmentFailed: it ended.
+        """
+        process = ZooKeeperProcess("ZooKeeper", self._directory())
+        await self._start(process, "zookeeper")
+        process.address = "127.0.0.1", int(await process.answer())
+        return process
+
+    async def broker(
+        self, broker: BrokerId, zookeeper: Address, on_log: Callable[[LogLine], None] = lambda line: None
+    ) -> BrokerProcess:
+        """A broker, which is being started.
+
+        Args:
+            broker: its id.
+            zookeeper: where it finds ZooKeeper.
+            on_log: told each line that it logs.
+        """
+        process = BrokerProcess(f"broker {broker}", self._directory(), on_log)
+        host, port = zookeeper
+        properties = process.directory / "server.properties"
+        properties.write_text(
+            BROKER.format(broker=broker, host=host, port=port, session=SESSION, directory=process.directory)
+        )
+        await self._start(process, "broker", str(properties))
+        return process
+
+    def _directory(self) -> Path:
+        directory = Path(tempfile.mkdtemp(prefix="kafkaspec-"))
+        self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        return directory
+
+    async def _start(self, process: KeptProcess, *what: str) -> None:
+        log4j = process.directory / "log4j.properties"
+        log4j.write_text(LOG4J)
+        java_command, *options = self._command
+        await process.start(
+            [
+                *(java_command, f"-Dlog4j.configuration=file:{log4j}", *options),
+                *("kafkaspec.replay.Kept", str(process.directory), *what),
+            ]
+        )
+        self._stack.push_async_callback(process.stop)

@@ -1,0 +1,60 @@
+"""Java of our own, compiled against a release's jars when it is first needed, and kept in the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from spec.kafka.jars import cache_directory, exclusively
+from spec.kafka.java import Java
+from spec.language.errors import EnvironmentFailed
+
+__all__ = ["compiled"]
+
+
+def compiled(what: str, sources: Sequence[Path], release: str, jars: Sequence[Path], with_java: Java) -> Path:
+    """The directory of the classes that these sources make, compiled if they are not there.
+
+    Args:
+        what: what they are, in a word.
+        sources: files of Java.
+        release: of Kafka, against which they are compiled.
+        jars: of that release.
+        with_java: which compiles.
+
+    Raises:
+        UsageError: this Java has no compiler.
+        EnvironmentFailed: they do not compile, or cannot be kept.
+    """
+    key = hashlib.sha256("\n".join([with_java.version, *map(str, jars)]).encode())
+    for source in sources:
+        key.update(source.read_bytes())
+    place = cache_directory() / release
+    classes = place / f"{what}-{key.hexdigest()[:16]}"
+    with exclusively(place):
+        if not classes.exists():
+            _compile(what, sources, jars, with_java, classes)
+    return classes
+
+
+def _compile(what: str, sources: Sequence[Path], jars: Sequence[Path], with_java: Java, classes: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=classes.parent) as unfinished:
+        run = subprocess.run(
+            [
+                *(with_java.compiler, "-nowarn", "-encoding", "UTF-8", "-d", unfinished),
+                *("-cp", os.pathsep.join(map(str, jars))),
+                *map(str, sources),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if run.returncode:
+            wrong = run.stderr.strip().splitlines()[0]
+            raise EnvironmentFailed(f"the {what} does not compile: {wrong}", "nothing was kept")
+        shutil.copytree(unfinished, classes)
