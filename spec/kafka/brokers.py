@@ -48,6 +48,8 @@ SIMPLE: Final = (
     "-Dorg.slf4j.simpleLogger.showThreadName=false",
     f"-Dorg.slf4j.simpleLogger.log.{DETAILED}=debug",
 )
+UNUSED_BINDING: Final = "logback-"
+"""ZooKeeper 3.8 brings it with it; where it is there slf4j would take it."""
 LOG4J: Final = f"""
 log4j.rootLogger=INFO, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
@@ -183,7 +185,8 @@ class Processes:
         self.release = release
 
     async def __aenter__(self) -> Self:
-        with_java, jars = java(), class_path(self.release)
+        with_java = java()
+        jars = [jar for jar in class_path(self.release) if not jar.name.startswith(UNUSED_BINDING)]
         classes = compiled("replay", sorted(SOURCES.rglob("*.java")), self.release, jars, with_java)
         path = os.pathsep.join(map(str, [classes, *jars]))
         self.java_version = with_java.version

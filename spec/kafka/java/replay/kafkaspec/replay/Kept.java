@@ -3,6 +3,7 @@ package kafkaspec.replay;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
@@ -20,7 +21,7 @@ import org.apache.zookeeper.server.ZooKeeperServer;
  * A ZooKeeper server or a Kafka broker that does not outlive the process which started it.
  * It reads a pipe of which that process holds the other end: each line names an MBean, whose value is answered on a
  * line of stdout. When the pipe ends it removes its directory and halts, with no word to the rest of the cluster.
- * What is logged goes to stderr.
+ * What is logged or printed goes to stderr.
  *
  * <pre>
  * Kept DIRECTORY zookeeper                  answers its port on the first line
@@ -31,11 +32,13 @@ public final class Kept {
     private static final int TICK = 1000;
     private static final int SHORTEST_SESSION = 1000;
     private static final int LONGEST_SESSION = 600_000;
+    private static final PrintStream ANSWERS = System.out;
 
     private Kept() { }
 
     /** Runs until the pipe ends, or until what it runs does. */
     public static void main(String[] arguments) throws Exception {
+        System.setOut(System.err);
         Path directory = Path.of(arguments[0]);
         Thread keeper = new Thread(() -> keep(directory), "keeper");
         keeper.setDaemon(true);
@@ -54,14 +57,14 @@ public final class Kept {
         server.setMaxSessionTimeout(LONGEST_SESSION);
         ServerCnxnFactory factory = ServerCnxnFactory.createFactory(new InetSocketAddress("127.0.0.1", 0), 0);
         factory.startup(server);
-        System.out.println(factory.getLocalPort());
+        ANSWERS.println(factory.getLocalPort());
         factory.join();
     }
 
     private static void keep(Path directory) {
         try (BufferedReader asked = new BufferedReader(new InputStreamReader(System.in))) {
             for (String name = asked.readLine(); name != null; name = asked.readLine()) {
-                System.out.println(valueOf(name));
+                ANSWERS.println(valueOf(name));
             }
         } catch (IOException ended) {
             // as good as its end
