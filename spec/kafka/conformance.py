@@ -26,6 +26,7 @@ from spec.kafka.following import Deviation, Following, PathTask, deviation_in
 from spec.kafka.harness import Harness, Response
 from spec.language import Step
 from spec.language.errors import UsageError
+from spec.parts.zookeeper import Session
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH
 
@@ -148,7 +149,7 @@ DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "receives"
 """The constants that are others than those of the system, unless it is said otherwise."""
 BUG_FIXES: Final[Mapping[str, Mapping[str, Any]]] = {"3.0.2": {"reinit_only_if_dead": True}}
 """What a release has that the first of its line, whose switches the specification has, had not."""
-UNDRIVEN: Final = ("receives", "isr_changes", "ephemeral_outlives_session")
+UNDRIVEN: Final = ("receives", "isr_changes")
 """The constants that let something happen that the harness cannot make happen."""
 
 
@@ -179,9 +180,12 @@ def edge_class(
     divergence = divergence_at(before, step, after, known)
     if divergence is not None:
         return divergence
-    session = step.parameters.get("session")
-    broker = step.parameters.get("broker", None if session is None else session.client)
-    others = tuple(value for name, value in sorted(step.parameters.items()) if name not in ("broker", "session"))
+    broker = _broker_of(before, step)
+    others = tuple(
+        value if name != "path" or value == CONTROLLER else "a registration"
+        for name, value in sorted(step.parameters.items())
+        if name not in ("broker", "session")
+    )
     if broker is None:
         return EdgeClass(step.action, others)
     me, node = before.controllers[broker], before.zk.nodes.get(CONTROLLER)
@@ -192,6 +196,14 @@ def edge_class(
         me.epoch == before.zk.nodes[CONTROLLER_EPOCH].data,
     )
     return EdgeClass(step.action, others, _position(me), _position(after.controllers[broker]), decisive)
+
+
+def _broker_of(before: ClusterAtWork, step: Step) -> int | None:
+    """Which broker a step is about: that makes it, or that had the session which ends, or left a node."""
+    its = step.parameters
+    session: Session | None = before.zk.nodes[its["path"]].owner if "path" in its else its.get("session")
+    broker: int | None = its.get("broker") if session is None else session.client
+    return broker
 
 
 def _position(me: Any) -> Position:

@@ -14,7 +14,7 @@ from spec.language import Step
 from spec.systems.controller import ClusterAtWork
 from statemachines.agenda import Do
 from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller, LiveBroker, registration
-from statemachines.releases import line_of
+from statemachines.releases import Release, line_of
 
 __all__ = ["DIVERGENCES", "Divergence", "divergence_at", "divergences_of"]
 
@@ -45,6 +45,7 @@ class Divergence(NamedTuple):
         at: whether a step is one of them.
         silent: it follows from the source, and cannot be driven from outside.
         only: the line of the releases that do so, if they do not all.
+        since: the first line that does so, if not all do.
     """
 
     id: str
@@ -53,6 +54,12 @@ class Divergence(NamedTuple):
     at: Callable[[BrokerStep], bool]
     silent: bool = False
     only: str = ""
+    since: str = ""
+
+    def concerns(self, release: str) -> bool:
+        """Whether this release does so."""
+        line = Release(line_of(release))
+        return self.only in ("", str(line)) and (not self.since or line >= Release(self.since))
 
 
 def _start_in_ended_session(step: BrokerStep) -> bool:
@@ -138,6 +145,7 @@ DIVERGENCES: Final = (
         "a registration that is gone when it is looked at is a NullPointerException",
         "KafkaZkClient.scala 2221",
         _looks_for_a_registration_that_is_gone,
+        since="2.2",
     ),
     Divergence(
         "D6",
@@ -165,7 +173,7 @@ DIVERGENCES: Final = (
 
 def divergences_of(release: str) -> tuple[Divergence, ...]:
     """The divergences of a release."""
-    return tuple(each for each in DIVERGENCES if each.only in ("", line_of(release)))
+    return tuple(each for each in DIVERGENCES if each.concerns(release))
 
 
 def divergence_at(

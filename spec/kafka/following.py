@@ -17,7 +17,7 @@ from spec.systems.controller import ControllerLife
 __all__ = ["Deviation", "Following", "PathTask", "deviation_in"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PathTask(Task):
     """A path of the specification, and what is to be seen after each of its steps."""
 
@@ -100,4 +100,12 @@ class Following:
             there.load(target)
             steps.append(self.mapping.command(before, self.model.actions[action].step(instance), after))
             specified.append(self.mapping.observation(after))
-        return PathTask(self.mapping.system.brokers, steps, (states[0], choices), specified, of)
+        system = self.mapping.system
+        return PathTask(
+            brokers=system.brokers,
+            steps=steps,
+            outliving=system.ephemeral_outlives_session,
+            path=(states[0], choices),
+            specified=specified,
+            of=of,
+        )

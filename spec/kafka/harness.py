@@ -50,10 +50,12 @@ class Task:
     Args:
         brokers: how many there are.
         steps: what happens, each by its name in the specification (`action`) with its parameters.
+        outliving: ZooKeeper's servers have a fault: what an ended session owned stays until `delete_at_last`.
     """
 
     brokers: int
     steps: Sequence[Mapping[str, Any]]
+    outliving: bool = False
 
 
 T = TypeVar("T", bound=Task)
@@ -165,7 +167,8 @@ class Harness:
     def _send(self, task: Task) -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps({"brokers": task.brokers, "steps": list(task.steps)}) + "\n")
+            told = {"brokers": task.brokers, "outliving": task.outliving, "steps": list(task.steps)}
+            self._process.stdin.write(json.dumps(told) + "\n")
             self._process.stdin.flush()
         except OSError:
             raise self._gone() from None
@@ -186,6 +189,7 @@ class Harness:
         except Empty:
             raise self._failed(f"has not answered for {PATIENCE:.0f} s") from None
         if not line:
+            self._lines.put(line)  # the end is the end for all that asks later
             raise self._gone()
         return line
 

@@ -181,6 +181,58 @@ def test_k1_happens(kafka: Harness) -> None:
     assert end["watching_controller"] == ["session-0.0"]
 
 
+OUTLIVING: dict[str, Any] = {"brokers": 1, "ephemeral_outlives_session": True, "sessions_per_broker": 2}
+"""What a session owned may go later than it ends. [ZOOKEEPER-2985]"""
+
+
+def test_ephemerals_that_outlive_their_session(kafka: Harness) -> None:
+    """A broker finds what an older session of its own left, and deletes it; or it is gone by then (D4)."""
+    result = compared(kafka, states=300, **OUTLIVING, disconnections=False, failures=False, lost_replies=False)
+    assert result.conforms, result
+    assert result.classes >= 100
+    assert "D4" in result.known
+
+
+def outliving(name: str, **switches: Any) -> tuple[Following, Path]:
+    """The shortest trace of an anomaly of these servers, with one broker, and who follows it."""
+    row = anomaly_named(name)
+    constants = {**row.constants, **OUTLIVING, **switches, row.switch: row.off}
+    model = Model(ControllerLife(**constants))
+    path = shortest(model, row.property)
+    assert len(path[1]) == row.length - 1
+    return Following(model), path
+
+
+def test_b22_happens(kafka: Harness) -> None:
+    """A broker finds /controller naming itself, left by an older session, and runs no failover."""
+    following, path = outliving("B22")
+    assert following.follow(kafka, path) is None
+    end = kafka.run(following.task_along(path)).seen[-1]
+    assert end["controller"] == {"broker": 0, "owner": "session-0.0"}
+    assert end["sessions"] == ["session-0.1"]
+    [broker] = end["brokers"]
+    assert (broker["doing"], broker["active"], broker["started"], broker["epoch"]) == ("Idle", True, False, 0)
+
+
+def test_b23_does_not_happen(kafka: Harness) -> None:
+    """Since 2.2 a broker deletes the registration that an older session of its own left."""
+    following, path = outliving("B23")
+    deviation = following.follow(kafka, path)
+    assert str(deviation) == "brokers.0.doing is DeleteRegistration, and by the specification Idle"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", ["1.1.1", "2.1.1"])
+def test_b23_happens(release: str) -> None:
+    """Before, it fails to register, and is not registered from then on."""
+    following, path = outliving("B23", **ControllerLife.releases[line_of(release)])
+    with running(release) as kafka:
+        assert following.follow(kafka, path) is None
+        end = kafka.run(following.task_along(path)).seen[-1]
+        assert end["registrations"] == {}
+        assert end["brokers"][0]["doing"] == "Idle"
+
+
 def test_what_cannot_be_driven_is_refused(kafka: Harness) -> None:
     """One line says which constants."""
     with pytest.raises(UsageError, match=r"^receives, isr_changes: the harness cannot drive that; ask --without it$"):
@@ -206,3 +258,6 @@ def test_other_releases(release: str) -> None:
         assert result.conforms, result
         assert result.classes >= 500
         assert ("D9" in result.known) == (release == "2.1.1")
+        left = compared(kafka, states=1_000, **{**switches, **OUTLIVING})
+        assert left.conforms, left
+        assert ("D4" in left.known) == (switches["ephemeral_owner_check"])

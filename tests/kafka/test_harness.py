@@ -9,11 +9,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from spec.kafka.harness import Harness, Task, release_run
+from spec.kafka.harness import PATIENCE, Harness, Task, release_run
 from spec.language.errors import EnvironmentFailed, UsageError
 from tests.kafka.conftest import RELEASE
 
@@ -73,6 +74,21 @@ def test_a_java_that_is_killed(kafka: Harness) -> None:
 
         with pytest.raises(EnvironmentFailed, match=r"Kafka 3\.9\.1 has ended with -9; nothing was kept$"):
             list(doomed.runs(tasks()))
+
+
+def test_a_java_that_is_killed_with_much_to_do(kafka: Harness) -> None:
+    """What else it has been asked is not waited for."""
+    with Harness(RELEASE) as doomed:
+
+        def tasks() -> Iterator[Task]:
+            os.kill(doomed.pid, signal.SIGSTOP)
+            yield from [Task(1, UP)] * 5
+            os.kill(doomed.pid, signal.SIGKILL)
+
+        began = monotonic()
+        with pytest.raises(EnvironmentFailed, match="has ended with -9"):
+            list(doomed.runs(tasks()))
+        assert monotonic() - began < PATIENCE / 2
 
 
 def test_a_java_that_is_told_nonsense(kafka: Harness) -> None:

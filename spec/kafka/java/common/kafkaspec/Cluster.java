@@ -15,6 +15,7 @@ import java.util.stream.Stream;
 import kafka.server.KafkaConfig;
 import org.apache.zookeeper.ZooDefs.OpCode;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.proto.DeleteRequest;
 import org.apache.zookeeper.server.SynchronousConnection;
 import org.apache.zookeeper.server.SynchronousServer;
@@ -48,8 +49,13 @@ final class Cluster {
         ZooKeeper.ownedBy(connectString -> brokers.get(Integer.parseInt(connectString)));
     }
 
-    /** A run begins: the cluster is set up, and no broker has run. */
-    void begin(int count) {
+    /**
+     * A run begins: the cluster is set up, and no broker has run.
+     *
+     * @param count how many brokers there are
+     * @param outliving the servers have a fault: ephemerals outlive their session
+     */
+    void begin(int count, boolean outliving) {
         everyBroker.forEach(Broker::forget);
         while (everyBroker.size() < count) {
             everyBroker.add(new Broker(everyBroker.size(), this, release));
@@ -59,11 +65,11 @@ final class Cluster {
         names.clear();
         sent.clear();
         silent = 0;
-        setUp();
+        setUp(outliving);
     }
 
-    private void setUp() {
-        server = new SynchronousServer();
+    private void setUp(boolean outliving) {
+        server = new SynchronousServer(outliving);
         operator = server.connect(OPERATORS_SESSION_TIMEOUT);
         partition = new Partition(server);
         Znodes.create(server);
@@ -82,8 +88,9 @@ final class Cluster {
         silent = 0;
         String action = Json.field(step, "action").asText();
         switch (action) {
-            case "operator_deletes_controller" -> deleteController();
+            case "operator_deletes_controller" -> delete(Znodes.CONTROLLER);
             case "expire" -> expire(step);
+            case "delete_at_last" -> deleteAtLast(Json.field(step, "path").asText());
             default -> perform(action, brokerOf(step), step);
         }
         brokers.forEach(Broker::noteRegistration);
@@ -160,9 +167,17 @@ final class Cluster {
         }
     }
 
-    private void deleteController() {
-        if (!server.serve(operator, OpCode.delete, new DeleteRequest(Znodes.CONTROLLER, -1)).isOk()) {
-            throw new Refusal("there is no /controller");
+    private void deleteAtLast(String path) {
+        Stat stat = server.stat(path);
+        if (stat == null || server.isAlive(stat.getEphemeralOwner())) {
+            throw new Refusal(path + " was not left by a session that has ended");
+        }
+        delete(path);
+    }
+
+    private void delete(String path) {
+        if (!server.serve(operator, OpCode.delete, new DeleteRequest(path, -1)).isOk()) {
+            throw new Refusal("there is no " + path);
         }
     }
 

@@ -16,8 +16,9 @@ import org.apache.zookeeper.Version;
 
 /**
  * Lines of JSON in, lines of JSON out: of each run of the specification, what Kafka shows after each of its steps.
- * In: {"brokers": 2, "steps": [{"action": "start", "broker": 0}, ...]}. Out: {"seen": [...], "error": null}, where
- * `seen` has what `Observation` makes, and a step that fails is the last. The first line out says what runs here.
+ * In: {"brokers": 2, "outliving": false, "steps": [{"action": "start", "broker": 0}, ...]}.
+ * Out: {"seen": [...], "error": null}, where `seen` has what `Observation` makes, and a step that fails is the last.
+ * The first line out says what runs here.
  */
 public final class Main {
     static final int MALFORMED = 2;
@@ -68,7 +69,7 @@ public final class Main {
         seen = Json.array();
         at = "the beginning of a run";
         watchdog.begins();
-        cluster.begin(Json.field(run, "brokers").asInt());
+        cluster.begin(Json.field(run, "brokers").asInt(), Json.field(run, "outliving").asBoolean());
         String error = null;
         for (JsonNode step : Json.field(run, "steps")) {
             at = step.toString();

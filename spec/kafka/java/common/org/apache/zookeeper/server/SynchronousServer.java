@@ -7,6 +7,7 @@ import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
 import org.apache.jute.BinaryOutputArchive;
 import org.apache.jute.Record;
@@ -42,50 +43,66 @@ public final class SynchronousServer extends ZooKeeperServer {
         }
     }
 
-    /** Puts the ephemerals of a session that ends into the order that is asked for; ZooKeeper's is that of a set. */
-    private final class Ordering implements RequestProcessor {
+    /** Says which ephemerals go with a session, and in which order; ZooKeeper's is that of a set. */
+    private final class Deletions implements RequestProcessor {
         private final RequestProcessor next;
 
-        Ordering(RequestProcessor next) {
+        Deletions(RequestProcessor next) {
             this.next = next;
         }
 
         @Override
         public void processRequest(Request request) throws RequestProcessorException {
             if (request.type == OpCode.closeSession && request.getTxn() instanceof CloseSessionTxn end) {
-                TreeSet<String> others = new TreeSet<>(end.getPaths2Delete());
-                List<String> last = deletionOrder.stream().filter(others::remove).toList();
-                List<String> paths = new ArrayList<>(others);
-                paths.addAll(last);
-                end.setPaths2Delete(paths);
+                if (outliving) {
+                    ephemerals.remove(request.sessionId);
+                    end.setPaths2Delete(List.of());
+                } else {
+                    end.setPaths2Delete(ordered(end.getPaths2Delete()));
+                }
             }
             next.processRequest(request);
+        }
+
+        private List<String> ordered(List<String> paths) {
+            TreeSet<String> others = new TreeSet<>(paths);
+            List<String> last = deletionOrder.stream().filter(others::remove).toList();
+            List<String> ordered = new ArrayList<>(others);
+            ordered.addAll(last);
+            return ordered;
         }
 
         @Override
         public void shutdown() { }
     }
 
+    private final boolean outliving;
+    private final Map<Long, ?> ephemerals;
     private final IWatchManager dataWatches;
     private final IWatchManager childWatches;
     private Preparation preparation;
     private List<String> deletionOrder = List.of();
     private int requests;
 
-    public SynchronousServer() {
+    /**
+     * @param outliving a fault: the end of a session deletes none of its ephemerals [ZOOKEEPER-2985]
+     */
+    public SynchronousServer(boolean outliving) {
+        this.outliving = outliving;
         setZKDatabase(new ZKDatabase(null));
         setMinSessionTimeout(SHORTEST_SESSION);
         setMaxSessionTimeout(LONGEST_SESSION);
         createSessionTracker();
         setupRequestProcessors();
         setState(State.RUNNING);
-        dataWatches = watches("dataWatches");
-        childWatches = watches("childWatches");
+        ephemerals = ofTree("ephemerals");
+        dataWatches = ofTree("dataWatches");
+        childWatches = ofTree("childWatches");
     }
 
     @Override
     protected void setupRequestProcessors() {
-        preparation = new Preparation(this, new Ordering(new FinalRequestProcessor(this)));
+        preparation = new Preparation(this, new Deletions(new FinalRequestProcessor(this)));
     }
 
     @Override
@@ -124,7 +141,7 @@ public final class SynchronousServer extends ZooKeeperServer {
     }
 
     /**
-     * A session ends, and its ephemerals go.
+     * A session ends, and its ephemerals go, unless they outlive it.
      *
      * @param order those that go last, in their order; what is not named goes before, by path
      */
@@ -201,13 +218,15 @@ public final class SynchronousServer extends ZooKeeperServer {
         return paths != null && paths.contains(path);
     }
 
-    private IWatchManager watches(String table) {
+    /** A field of the tree by its name; that it has the type which is expected is for the caller to know. */
+    @SuppressWarnings("unchecked")
+    private <T> T ofTree(String name) {
         try {
-            Field field = DataTree.class.getDeclaredField(table);
+            Field field = DataTree.class.getDeclaredField(name);
             field.setAccessible(true);
-            return (IWatchManager) field.get(tree());
+            return (T) field.get(tree());
         } catch (ReflectiveOperationException changed) {
-            throw new IllegalStateException("this ZooKeeper keeps its watches elsewhere", changed);
+            throw new IllegalStateException("the tree of this ZooKeeper has no field " + name, changed);
         }
     }
 
