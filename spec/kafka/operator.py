@@ -29,7 +29,7 @@ from spec.kafka.wire import (
 from spec.language.errors import EnvironmentFailed
 from statemachines.zookeeper import Code
 
-__all__ = ["ZnodeSeen", "ZooKeeperOperator", "watchers"]
+__all__ = ["ZnodeSeen", "ZooKeeperOperator", "end_session", "watchers"]
 
 SILENCE = 600_000
 """Milliseconds for which its session may be silent: longer than it is ever needed."""
@@ -102,6 +102,25 @@ class ZooKeeperOperator:
         if content is None:
             raise EnvironmentFailed("ZooKeeper has ended the operator's connection", "nothing was kept")
         return content
+
+
+async def end_session(server: Address, greeting: Greeting) -> None:
+    """End a session, as the server does when it was silent for too long. On return all that it owned is gone.
+
+    Raises:
+        EnvironmentFailed: the server has no such session, or does not answer.
+    """
+    reader, writer = await asyncio.open_connection(*server)
+    try:
+        writer.write(framed(asked_open(SILENCE, greeting)))
+        answer = await next_frame(reader)
+        if answer is None or granted(answer).session != greeting.session:
+            raise EnvironmentFailed(f"ZooKeeper has no session {greeting}", "nothing was kept")
+        writer.write(framed(integer(1) + integer(Opcode.closeSession)))
+        while await next_frame(reader) is not None:
+            pass
+    finally:
+        writer.close()
 
 
 async def watchers(server: Address, path: str) -> set[int]:

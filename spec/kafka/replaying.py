@@ -19,7 +19,7 @@ from spec.checking.notebook import Shown
 from spec.checking.replay import Replay
 from spec.checking.trace import TraceStep
 from spec.kafka.brokers import BrokerProcess, LogLine, Processes, ZooKeeperProcess
-from spec.kafka.operator import ZooKeeperOperator, watchers
+from spec.kafka.operator import ZooKeeperOperator, end_session, watchers
 from spec.kafka.proxy import HeldRequest, Proxy
 from spec.kafka.script import OWN, SILENT, Script, actions_of, is_half_a_step, own_steps
 from spec.kafka.wire import Notification, RequestFrame
@@ -168,14 +168,14 @@ class Replaying:
         self._proxies: dict[BrokerId, Proxy] = {}
         self._brokers: dict[BrokerId, BrokerProcess] = {}
         self._heads: dict[BrokerId, asyncio.Task[HeldRequest]] = {}
-        self._ends: set[asyncio.Task[EnvironmentFailed]] = set()
+        self._ends: dict[BrokerId | None, asyncio.Task[EnvironmentFailed]] = {}  # None is ZooKeeper's
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             self._processes = await stack.enter_async_context(Processes(self.script.release))
             stack.push_async_callback(self._await_nothing)
             self._zookeeper: ZooKeeperProcess = await self._processes.zookeeper()
-            self._ends.add(asyncio.create_task(self._zookeeper.ended()))
+            self._ends[None] = asyncio.create_task(self._zookeeper.ended())
             self._operator = await stack.enter_async_context(ZooKeeperOperator(self._zookeeper.address))
             for broker in self._controllers:
                 proxy = Proxy(self._zookeeper.address, self._holds, self._telling(broker, "hears"))
@@ -291,7 +291,7 @@ class Replaying:
         try:
             reply = await self._within(held.release(), f"broker {broker} is not answered: {held}")
         except ConnectionError as ended:
-            await asyncio.wait(self._ends, timeout=LAST_GASP, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(self._ends.values(), timeout=LAST_GASP, return_when=asyncio.FIRST_COMPLETED)
             self._raise_ended()
             raise EnvironmentFailed(f"broker {broker}: {ended}", "nothing was kept") from None
         if reply.error:
@@ -326,12 +326,28 @@ class Replaying:
         broker = step.parameters["broker"]
         process = await self._processes.broker(broker, self._proxies[broker].address, self._logging(broker))
         self._brokers[broker] = process
-        self._ends.add(asyncio.create_task(process.ended()))
+        if broker not in self._heads:
+            self._hold_next(broker)
+        self._ends[broker] = asyncio.create_task(process.ended())
         self.tell(f"        broker {broker} is process {process.pid}")
 
     async def _operator_deletes_controller(self, step: Step) -> None:
         gone = await self._operator.delete(CONTROLLER)
         self.tell(f"        the operator deletes {CONTROLLER}: {'OK' if gone else 'NONODE'}")
+
+    async def _crash(self, step: Step) -> None:
+        broker = step.parameters["broker"]
+        self._ends.pop(broker).cancel()
+        self._heads.pop(broker).cancel()
+        process = self._brokers.pop(broker)
+        await process.stop()
+        self.tell(f"        broker {broker}, process {process.pid}, is killed")
+
+    async def _expire(self, step: Step) -> None:
+        session = step.parameters["session"]
+        greeting = self._proxies[session.client].greeting
+        await end_session(self._zookeeper.address, greeting)
+        self.tell(f"        ZooKeeper ends session {greeting} of broker {session.client}")
 
     # What is to be seen.
 
@@ -348,7 +364,7 @@ class Replaying:
     async def _nothing_happens(self, seconds: float) -> None:
         """Wait so long for a request that would be a step."""
         heads = self._heads.values()
-        await asyncio.wait({*heads, *self._ends}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({*heads, *self._ends.values()}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         self._raise_ended()
         for broker, head in self._heads.items():
             if head.done():
@@ -412,7 +428,9 @@ class Replaying:
         """
         task = asyncio.ensure_future(wanted)
         try:
-            await asyncio.wait([task, *self._ends], timeout=self.patience, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                [task, *self._ends.values()], timeout=self.patience, return_when=asyncio.FIRST_COMPLETED
+            )
             self._raise_ended()
             if not task.done():
                 raise Departure(f"{otherwise}, for {self.patience:g} s")
@@ -422,13 +440,13 @@ class Replaying:
 
     def _raise_ended(self) -> None:
         """Raise what there is to say of a process that has ended."""
-        for end in self._ends:
+        for end in self._ends.values():
             if end.done():
                 raise end.result()
 
     async def _await_nothing(self) -> None:
         """What is still waited for is waited for no longer."""
-        waiting = [*self._heads.values(), *self._ends]
+        waiting = [*self._heads.values(), *self._ends.values()]
         for each in waiting:
             each.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
@@ -452,6 +470,8 @@ class Replaying:
 
 INTERFERENCE: Final[Mapping[str, Callable[[Replaying, Step], Awaitable[None]]]] = {
     "start": Replaying._start,
+    "crash": Replaying._crash,
+    "zk.expire": Replaying._expire,
     "operator_deletes_controller": Replaying._operator_deletes_controller,
 }
 """What happens to brokers -> what does it."""

@@ -27,12 +27,12 @@ from spec.loading import system_named, under
 from spec.releases import release_named
 from spec.systems.controller_election import ControllerElection
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, Threads
-from statemachines.releases import line_of
+from statemachines.releases import Release, line_of
 
 __all__ = ["REPLAYED", "SILENT", "Script", "actions_of", "is_half_a_step", "own_steps", "script_of"]
 
-REPLAYED: Final = ("K1",)
-"""The anomalies whose steps have a mapping to frames."""
+REPLAYED: Final[Mapping[str, Release]] = {"K1": Release("1.0"), "K1a": Release("2.1")}
+"""The anomalies whose steps have a mapping to frames, and since which release they have one."""
 
 REGISTRATION: Final = f"{BROKER_IDS}/<id>"
 ACTIONS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
@@ -150,16 +150,19 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
         ask: the function that explores, called as `spec.checking.check` is.
 
     Raises:
-        UsageError: there is no such anomaly, it has no mapping to frames, or the release is not run here.
+        UsageError: there is no such anomaly, it has no mapping to frames or none for this release, or the release is
+            not run here.
     """
     anomaly = anomaly_named(name)
     if name not in REPLAYED:
-        raise UsageError(f"{name} has no mapping to frames; {', '.join(REPLAYED)} has")
+        raise UsageError(f"{name} has no mapping to frames; {', '.join(REPLAYED)} have")
     lines = {line_of(each): each for each in releases()}
     system = system_named(anomaly.system)
     line = release_named(release, system.releases)
     if line not in lines:
         raise UsageError(f"Kafka {release} is not run here; {', '.join(lines.values())} are")
+    if Release(line) < REPLAYED[name]:
+        raise UsageError(f"{name} has a mapping to frames since Kafka {REPLAYED[name]}")
     specification = under(system, line, anomaly.constants)
     found = ask(specification, properties=[anomaly.property], release=line)
     prelude, interference = tuple[Step, ...](), _interference(found)

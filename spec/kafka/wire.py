@@ -127,10 +127,14 @@ class Greeting(NamedTuple):
         return f"{self.session:#x}"
 
 
-def asked_open(timeout: int) -> bytes:
-    """The first frame of a client: it asks for a session that may be silent for so many milliseconds."""
-    version, seen, session, password = integer(0), integer(0, 8), integer(0, 8), buffer(bytes(16))
-    return version + seen + integer(timeout) + session + password + b"\0"
+NEW_SESSION: Final = Greeting(0, bytes(16))
+"""What a client says that has none."""
+
+
+def asked_open(timeout: int, greeting: Greeting = NEW_SESSION) -> bytes:
+    """The first frame of a client: it asks for a session, new or its own, that may be silent so many milliseconds."""
+    version, seen = integer(0), integer(0, 8)
+    return version + seen + integer(timeout) + integer(greeting.session, 8) + buffer(greeting.password) + b"\0"
 
 
 def granted(content: bytes) -> Greeting:

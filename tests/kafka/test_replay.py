@@ -103,6 +103,19 @@ def test_k1_does_not_happen(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("release", ["2.1.1", NEWEST])
+def test_k1_with_two_brokers(release: str, tmp_path: Path) -> None:
+    """One loses the race to one whose session ends; it says itself what it expects, and it does not come."""
+    run = asked("K1a", "--on", release, "--afterwards", "1", TMPDIR=str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "ZooKeeper answers BADVERSION" in run.stdout
+    assert "just resigned, this will result in another round of election" in run.stdout
+    assert rows(run.stdout)["/controller"] == ("absent", "absent")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("release", [each for each in releases() if each not in (NEWEST, WITHOUT_K1)])
 def test_k1_on_other_releases(release: str) -> None:
     """It happens since 1.1, whose handler of a creation puts a ControllerChange where a Reelect was."""
@@ -222,14 +235,15 @@ def rows(told: str) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["B1", "--on", NEWEST], "Error: B1 has no mapping to frames; K1 has"),
+        (["B1", "--on", NEWEST], "Error: B1 has no mapping to frames; K1, K1a have"),
+        (["K1a", "--on", "2.0"], "Error: K1a has a mapping to frames since Kafka 2.1"),
         (["B99", "--on", NEWEST], "Error: no anomaly is called B99; there are "),
         (["K1", "--on", "0.11"], "Error: Kafka 0.11 is not run here; 1.0.2, "),
         (["K1", "--on", "4.0"], "Error: no release is called 4.0; there are "),
         (["K1"], "Error: Missing option '--on'"),
         (["K1", "--on", NEWEST, "--afterwards", "-1"], "Error: Invalid value for '--afterwards'"),
     ],
-    ids=["no mapping", "no anomaly", "no jars", "no release", "no option", "negative"],
+    ids=["no mapping", "no steps", "no anomaly", "no jars", "no release", "no option", "negative"],
 )
 def test_what_is_not_to_be_had(arguments: list[str], said: str) -> None:
     """One line, and 2."""
