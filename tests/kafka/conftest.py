@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from spec.kafka.harness import Harness
+from spec.kafka.pure import PureCalls
 from spec.language.errors import UsageError
 
 RELEASE = "3.9.1"
@@ -29,3 +30,21 @@ def kafka() -> Iterator[Harness]:
     """Those of the newest release."""
     with running(RELEASE) as harness:
         yield harness
+
+
+@contextmanager
+def calling(release: str) -> Iterator[PureCalls]:
+    """Functions of a release; the test is skipped where they cannot be had."""
+    with ExitStack() as stack:
+        try:
+            calls = stack.enter_context(PureCalls(release))
+        except UsageError as missing:
+            pytest.skip(str(missing))
+        yield calls
+
+
+@pytest.fixture(scope="session")
+def pure() -> Iterator[PureCalls]:
+    """Those of the newest release."""
+    with calling(RELEASE) as calls:
+        yield calls

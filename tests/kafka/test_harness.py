@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from spec.kafka.harness import PATIENCE, Harness, Task, release_run
+from spec.kafka.harness import Harness, Task, release_run
+from spec.kafka.process import PATIENCE
 from spec.language.errors import EnvironmentFailed, UsageError
 from tests.kafka.conftest import RELEASE
 

@@ -7,11 +7,11 @@ import kafka.server.KafkaConfig;
  * What a broker is configured with: nearly nothing, all else is Kafka's default.
  * The connect string is the broker's id, by which a ZooKeeper handle finds whose it is.
  */
-final class Configuration {
+public final class Configuration {
     private Configuration() { }
 
     /** Takes Kafka milliseconds. Without rebalancing, which would run in a thread of its own. */
-    static KafkaConfig of(int broker) {
+    public static KafkaConfig of(int broker) {
         Properties properties = new Properties();
         properties.put("broker.id", String.valueOf(broker));
         properties.put("zookeeper.connect", String.valueOf(broker));

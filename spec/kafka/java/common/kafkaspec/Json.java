@@ -12,12 +12,12 @@ import java.io.UncheckedIOException;
  * JSON by the Jackson that Kafka brings, without checked exceptions.
  * What cannot be read is Malformed.
  */
-final class Json {
+public final class Json {
     /** Text that is no JSON, or not what it should be. */
-    static final class Malformed extends RuntimeException {
+    public static final class Malformed extends RuntimeException {
         private static final long serialVersionUID = 1;
 
-        Malformed(String message) {
+        public Malformed(String message) {
             super(message);
         }
     }
@@ -26,15 +26,15 @@ final class Json {
 
     private Json() { }
 
-    static ObjectNode object() {
+    public static ObjectNode object() {
         return MAPPER.createObjectNode();
     }
 
-    static ArrayNode array() {
+    public static ArrayNode array() {
         return MAPPER.createArrayNode();
     }
 
-    static JsonNode read(byte[] json) {
+    public static JsonNode read(byte[] json) {
         try {
             return MAPPER.readTree(json);
         } catch (JsonProcessingException malformed) {
@@ -45,7 +45,7 @@ final class Json {
     }
 
     /** A field that has to be there. */
-    static JsonNode field(JsonNode node, String name) {
+    public static JsonNode field(JsonNode node, String name) {
         JsonNode field = node.get(name);
         if (field == null) {
             throw new Malformed("no " + name + " in " + node);
@@ -53,7 +53,7 @@ final class Json {
         return field;
     }
 
-    static byte[] bytes(JsonNode node) {
+    public static byte[] bytes(JsonNode node) {
         try {
             return MAPPER.writeValueAsBytes(node);
         } catch (JsonProcessingException impossible) {

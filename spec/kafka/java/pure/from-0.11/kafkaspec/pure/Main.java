@@ -1,0 +1,83 @@
+package kafkaspec.pure;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import kafkaspec.Json;
+import org.apache.kafka.common.utils.AppInfoParser;
+
+/**
+ * Lines of JSON in, lines of JSON out: what functions of Kafka make of many cases.
+ * In: {"call": "Elections", "cases": [...]}, where the call is a class beside this one. Out: {"answers": [...]}, one for
+ * each case. The first line out says what runs here.
+ */
+public final class Main {
+    private static final int MALFORMED = 2;
+
+    private final Map<String, Call> calls = new HashMap<>();
+    private final PrintStream out;
+
+    private Main(PrintStream out) {
+        this.out = out;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
+        System.setOut(System.err);  // what a library prints is no answer
+        try {
+            new Main(out).answerAll(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)));
+        } catch (Json.Malformed malformed) {
+            System.err.println(("malformed: " + malformed.getMessage()).replaceAll("\\s+", " "));
+            System.exit(MALFORMED);
+        }
+    }
+
+    private void answerAll(BufferedReader in) throws Exception {
+        print(Json.object()
+            .put("ready", AppInfoParser.getVersion())
+            .put("java", System.getProperty("java.version")));
+        for (String line; (line = in.readLine()) != null; ) {
+            print(answer(Json.read(line.getBytes(StandardCharsets.UTF_8))));
+        }
+    }
+
+    private ObjectNode answer(JsonNode question) throws Exception {
+        Call call = call(Json.field(question, "call").asText());
+        ObjectNode answer = Json.object();
+        ArrayNode answers = answer.putArray("answers");
+        for (JsonNode given : Json.field(question, "cases")) {
+            answers.add(call.answer(given));
+        }
+        return answer;
+    }
+
+    private Call call(String name) throws ReflectiveOperationException {
+        Call call = calls.get(name);
+        if (call == null) {
+            call = make(name);
+            calls.put(name, call);
+        }
+        return call;
+    }
+
+    private static Call make(String name) throws ReflectiveOperationException {
+        try {
+            return (Call) Class.forName(Main.class.getPackageName() + "." + name).getDeclaredConstructor().newInstance();
+        } catch (ClassNotFoundException unknown) {
+            throw new Json.Malformed("no call " + name);
+        }
+    }
+
+    private void print(ObjectNode line) {
+        out.println(new String(Json.bytes(line), StandardCharsets.UTF_8));
+        out.flush();
+    }
+}

@@ -1,0 +1,146 @@
+package kafkaspec.pure;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.NullNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import kafka.api.LeaderAndIsr;
+import kafka.cluster.Broker;
+import kafka.cluster.EndPoint;
+import kafka.controller.ControllerContext;
+import kafka.controller.Election$;
+import kafka.controller.ElectionResult;
+import kafka.controller.ReplicaAssignment;
+import kafka.controller.StateChangeLogger;
+import kafka.controller.ZkPartitionStateMachine;
+import kafka.server.KafkaConfig;
+import kafkaspec.Configuration;
+import kafkaspec.Json;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import scala.Option;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.collection.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * What `kafka.controller.Election` decides for one partition, given what a ControllerContext knows.
+ * A case: strategy, replicas, isr, `live` and `shutting_down` of brokers, `failed` of those whose log directory for the
+ * partition has failed, `unclean` for an administrator who permits it. Its answer: leader, isr, recipients and, where
+ * Kafka marks it, unclean; or null without a leader.
+ */
+final class Elections implements Call {
+    private static final TopicPartition PARTITION = new TopicPartition("t", 0);
+    private static final int NO_LEADER = -1;
+
+    private final ControllerContext context = new ControllerContext();
+    private final ZkPartitionStateMachine machine;
+    private final Method collectUncleanLeaderElectionState;
+    private final Map<Integer, Broker> brokers = new HashMap<>();
+    private JsonNode lastReplicas;
+    private JsonNode lastBrokers;
+
+    Elections() throws ReflectiveOperationException {
+        KafkaConfig config = Configuration.of(0);
+        StateChangeLogger logger = new StateChangeLogger(config.brokerId(), true, Option.empty());
+        machine = new ZkPartitionStateMachine(config, logger, context, null, null);  // whose ZooKeeper is not asked
+        collectUncleanLeaderElectionState = ZkPartitionStateMachine.class.getDeclaredMethod(
+            "collectUncleanLeaderElectionState", Seq.class, boolean.class);
+        collectUncleanLeaderElectionState.setAccessible(true);
+    }
+
+    @Override
+    public JsonNode answer(JsonNode given) throws ReflectiveOperationException {
+        assign(Json.field(given, "replicas"));
+        know(given);
+        LeaderAndIsr before = PartitionBefore.of(NO_LEADER, ids(Json.field(given, "isr")));
+        boolean unclean = Json.field(given, "unclean").asBoolean();
+        ElectionResult result = elect(Json.field(given, "strategy").asText(), before, unclean).head();
+        if (result.leaderAndIsr().isEmpty()) {
+            return NullNode.getInstance();
+        }
+        LeaderAndIsr after = result.leaderAndIsr().get();
+        ObjectNode answer = Json.object().put("leader", after.leader());
+        put(answer.putArray("isr"), after.isr());
+        put(answer.putArray("recipients"), result.liveReplicas());
+        return answer.put("unclean", PartitionBefore.mayLackRecords(after));
+    }
+
+    private Seq<ElectionResult> elect(String strategy, LeaderAndIsr before, boolean unclean)
+            throws ReflectiveOperationException {
+        Seq<Tuple2<TopicPartition, LeaderAndIsr>> partition = only(new Tuple2<>(PARTITION, before));
+        return switch (strategy) {
+            case "offline" -> PartitionBefore.leaderForOffline(context, withPermission(before, unclean));
+            case "reassign" -> Election$.MODULE$.leaderForReassign(context, partition);
+            case "preferred" -> Election$.MODULE$.leaderForPreferredReplica(context, partition);
+            case "controlled-shutdown" -> Election$.MODULE$.leaderForControlledShutdown(context, partition);
+            default -> throw new Json.Malformed("no strategy " + strategy);
+        };
+    }
+
+    /** An administrator's permission counts as far as Kafka's state machine lets it; a topic that has none needs no asking. */
+    @SuppressWarnings("unchecked")
+    private Seq<Tuple3<TopicPartition, Option<LeaderAndIsr>, Object>> withPermission(
+            LeaderAndIsr before, boolean unclean) throws ReflectiveOperationException {
+        if (!unclean) {
+            return only(new Tuple3<>(PARTITION, Option.apply(before), (Object) false));
+        }
+        return (Seq<Tuple3<TopicPartition, Option<LeaderAndIsr>, Object>>)
+            collectUncleanLeaderElectionState.invoke(machine, only(new Tuple2<>(PARTITION, before)), true);
+    }
+
+    private void assign(JsonNode replicas) {
+        if (!replicas.equals(lastReplicas)) {
+            context.updatePartitionFullReplicaAssignment(
+                PARTITION, new ReplicaAssignment(ids(replicas), ids(Json.array()), ids(Json.array())));
+            lastReplicas = replicas;
+        }
+    }
+
+    private void know(JsonNode given) {
+        JsonNode known = Json.array()
+            .add(Json.field(given, "live")).add(Json.field(given, "shutting_down")).add(Json.field(given, "failed"));
+        if (!known.equals(lastBrokers)) {
+            scala.collection.mutable.Map<Broker, Object> live = new scala.collection.mutable.HashMap<>();
+            known.get(0).forEach(id -> live.put(broker(id.asInt()), 1L));
+            context.setLiveBrokers(live);
+            context.shuttingDownBrokerIds().clear();
+            known.get(1).forEach(id -> context.shuttingDownBrokerIds().add(id.asInt()));
+            context.replicasOnOfflineDirs().clear();
+            known.get(2).forEach(id -> context.replicasOnOfflineDirs().put(id.asInt(), thePartition()));
+            lastBrokers = known;
+        }
+    }
+
+    private static scala.collection.Set<TopicPartition> thePartition() {
+        scala.collection.mutable.Set<TopicPartition> partitions = new scala.collection.mutable.HashSet<>();
+        partitions.add(PARTITION);
+        return partitions;
+    }
+
+    private Broker broker(int id) {
+        EndPoint endPoint = new EndPoint("localhost", 9092, new ListenerName("PLAINTEXT"), SecurityProtocol.PLAINTEXT);
+        return brokers.computeIfAbsent(id, each -> Broker.apply(each, only(endPoint), Option.empty()));
+    }
+
+    private static <T> scala.collection.immutable.List<T> only(T element) {
+        return CollectionConverters.asScala(List.of(element)).toList();
+    }
+
+    private static scala.collection.immutable.List<Object> ids(JsonNode brokers) {
+        List<Object> ids = new ArrayList<>();
+        brokers.forEach(broker -> ids.add(broker.asInt()));
+        return CollectionConverters.asScala(ids).toList();
+    }
+
+    private static void put(ArrayNode array, Seq<Object> ids) {
+        CollectionConverters.asJava(ids).forEach(id -> array.add((Integer) id));
+    }
+}

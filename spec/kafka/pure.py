@@ -1,0 +1,72 @@
+"""What a release's classes compute by themselves: elections, transition tables, leader-epoch caches.
+
+    with PureCalls("3.9.1") as kafka:
+        case = {"strategy": "offline", "replicas": [1, 2], "isr": [2], "live": [2], "shutting_down": [], "failed": [],
+                "unclean": False}
+        kafka.of("Elections", [case])      # yields the case with {"leader": 2, "isr": [2], "recipients": [2], ...}
+
+Each call is a class of `java/pure/`, which says what a case of it is and what an answer. The folders there are named
+for the first release that they are meant for; of files with one name, a release has that of the newest folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from spec.kafka.process import AskedJava
+from statemachines.releases import Release
+
+__all__ = ["PureCalls"]
+
+SOURCES: Final = Path(__file__).parent / "java"
+SHARED: Final = tuple(SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Json"))
+"""What this Java has in common with the one that runs controllers."""
+A_LINE: Final = 500
+"""How many cases a line has."""
+
+Case: TypeAlias = Mapping[str, Any]
+
+
+class PureCalls(AskedJava):
+    """Functions of a release of Kafka, from `__enter__` to `__exit__`.
+
+    Args:
+        release: one whose jars are written down, such as 3.9.1.
+
+    Raises (when it is entered):
+        UsageError: there is no Java, no compiler, or a jar cannot be had.
+        EnvironmentFailed: Java died, or what is compiled cannot be kept.
+    """
+
+    def __init__(self, release: str) -> None:
+        super().__init__(release, "pure", [*SHARED, *_sources(release)], "kafkaspec.pure.Main")
+
+    def of(self, call: str, cases: Iterable[Case]) -> Iterator[tuple[Case, Any]]:
+        """What Kafka makes of each case, in their order.
+
+        Raises:
+            EnvironmentFailed: Java died, does not answer, or this release has no such call.
+        """
+        for line, told in self.answers(_lines(cases), lambda line: {"call": call, "cases": line}):
+            yield from zip(line, told["answers"], strict=True)
+
+
+def _lines(cases: Iterable[Case]) -> Iterator[list[Case]]:
+    remaining = iter(cases)
+    while line := list(islice(remaining, A_LINE)):
+        yield line
+
+
+def _sources(release: str) -> list[Path]:
+    """The files of a release: of each name the one that is meant for it."""
+    roots = {Release(root.name.removeprefix("from-")): root for root in (SOURCES / "pure").glob("from-*")}
+    files = {
+        source.relative_to(roots[since]): source
+        for since in sorted(roots)
+        if since <= Release(release)
+        for source in roots[since].rglob("*.java")
+    }
+    return sorted(files.values())

@@ -1,0 +1,136 @@
+"""The strategies beside `kafka.controller.Election`: every election among a few brokers, and some among more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from election import NO_LEADER, STRATEGIES, ElectionResult
+from spec.kafka.pure import PureCalls
+from tests.election.cases import Case, cases_of, orderings
+from tests.election.mutants import MUTANTS, Mutant
+from tests.kafka.conftest import calling
+
+OTHERS = ("2.8.2", "3.0.2", "3.5.2")
+"""The other releases with jars in which elections are a function: since 2.4."""
+
+
+class Question(NamedTuple):
+    """An election of a strategy."""
+
+    strategy: str
+    case: Case
+
+    def asked(self) -> dict[str, Any]:
+        """As Kafka is asked."""
+        replicas, isr, live, shutting_down, unclean = self.case
+        return {
+            "strategy": self.strategy,
+            "replicas": replicas,
+            "isr": isr,
+            "live": sorted(live),
+            "shutting_down": sorted(shutting_down),
+            "failed": [],
+            "unclean": unclean,
+        }
+
+
+class Difference(NamedTuple):
+    """An election that Kafka decides in another way."""
+
+    question: Question
+    kafka: Mapping[str, Any] | None
+    ours: ElectionResult
+
+
+def told(result: ElectionResult, kafka: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A result as Kafka tells it; whether it is unclean, only where Kafka says so."""
+    if result == NO_LEADER:
+        return None
+    marked = kafka is not None and kafka["unclean"] is not None
+    return {
+        "leader": result.leader,
+        "isr": list(result.isr or ()),
+        "recipients": list(result.recipients),
+        "unclean": result.unclean if marked else None,
+    }
+
+
+def right(case: Case, result: ElectionResult) -> ElectionResult:
+    """No mistake."""
+    return result
+
+
+def differences(
+    pure: PureCalls, questions: Iterable[Question], altered: Callable[[Case, ElectionResult], ElectionResult] = right
+) -> Iterator[Difference]:
+    """The elections of these in which a release and our strategies differ, or our strategies with a mistake."""
+    questions = list(questions)
+    answers = pure.of("Elections", (question.asked() for question in questions))
+    for question, (_, kafka) in zip(questions, answers, strict=True):
+        result = altered(question.case, question.case.elect(STRATEGIES[question.strategy]))
+        if told(result, kafka) != kafka:
+            yield Difference(question, kafka, result)
+
+
+def among(brokers: int, strategies: Iterable[str] = STRATEGIES) -> Iterator[Question]:
+    """Every election among so many brokers, whatever their numbers."""
+    for replicas in orderings(tuple(range(brokers))):
+        for case in cases_of(replicas, brokers):
+            for strategy in strategies:
+                yield Question(strategy, case)
+
+
+def test_every_election_among_three_brokers(pure: PureCalls) -> None:
+    """Kafka decides it so."""
+    questions = list(among(3))
+    assert len(questions) == 16 * 16 * 3**3 * 2 * 4
+    assert list(differences(pure, questions)) == []
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake)
+def test_a_strategy_that_is_wrong(pure: PureCalls, mutant: Mutant) -> None:
+    """Kafka contradicts it."""
+    questions = list(among(3, [mutant.strategy]))[::7]
+    assert any(differences(pure, questions, mutant.elect))
+
+
+@st.composite
+def larger(draw: st.DrawFn) -> Question:
+    """An election among up to seven brokers."""
+    brokers = st.sets(st.integers(0, 6))
+    orders = st.lists(st.integers(0, 6), unique=True).map(tuple)
+    live = frozenset(draw(brokers))
+    shutting_down = live & draw(brokers)
+    case = Case(draw(orders), draw(orders), live, shutting_down, draw(st.booleans()))
+    return Question(draw(st.sampled_from(sorted(STRATEGIES))), case)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(larger(), min_size=1, max_size=100))
+def test_elections_among_more_brokers(pure: PureCalls, questions: list[Question]) -> None:
+    """Kafka decides them so."""
+    assert list(differences(pure, questions)) == []
+
+
+@pytest.mark.long
+def test_every_election_among_four_brokers(pure: PureCalls) -> None:
+    """Kafka decides it so."""
+    number = 0
+    for replicas in orderings(tuple(range(4))):
+        questions = [Question(strategy, case) for case in cases_of(replicas, 4) for strategy in STRATEGIES]
+        assert list(differences(pure, questions)) == []
+        number += len(questions)
+    assert number == 2_737_800
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", OTHERS)
+def test_every_election_in_other_releases(release: str) -> None:
+    """Among three brokers they decide it so; since 3.2 Kafka says as well whether it is unclean."""
+    with calling(release) as others:
+        assert list(differences(others, among(3))) == []

@@ -1,0 +1,50 @@
+"""The Java of pure calls: it says what runs, refuses what it does not know, and has what its release needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.kafka.pure import PureCalls
+from spec.language.errors import EnvironmentFailed
+from tests.kafka.conftest import RELEASE
+
+NOBODY = {
+    "strategy": "offline",
+    "replicas": [0],
+    "isr": [0],
+    "live": [],
+    "shutting_down": [],
+    "failed": [],
+    "unclean": False,
+}
+
+
+def test_it_says_what_runs(pure: PureCalls) -> None:
+    """Kafka, and Java."""
+    assert pure.about["ready"] == RELEASE
+    assert set(pure.about) == {"ready", "java"}
+
+
+def test_many_cases_keep_their_order(pure: PureCalls) -> None:
+    """Each comes back beside its answer, however many lines they are."""
+    cases = [{**NOBODY, "live": [0] * (number % 3)} for number in range(2_000)]
+    answered = list(pure.of("Elections", iter(cases)))
+    assert [case for case, _ in answered] == cases
+    assert [answer is None for _, answer in answered] == [number % 3 == 0 for number in range(2_000)]
+
+
+@pytest.mark.parametrize(
+    ("call", "case", "why"),
+    [
+        ("Prophecies", {}, "no call Prophecies"),
+        ("Elections", {}, "no replicas in"),
+        ("Elections", {**NOBODY, "strategy": "coin"}, "no strategy coin"),
+    ],
+)
+def test_what_it_does_not_know(pure: PureCalls, call: str, case: dict[str, object], why: str) -> None:
+    """It ends, and its last words are told."""
+    with (
+        PureCalls(RELEASE) as doomed,
+        pytest.raises(EnvironmentFailed, match=rf"ended with 2 \(malformed: {why}"),
+    ):
+        list(doomed.of(call, [case]))
