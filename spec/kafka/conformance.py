@@ -149,7 +149,7 @@ DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "receives"
 """The constants that are others than those of the system, unless it is said otherwise."""
 BUG_FIXES: Final[Mapping[str, Mapping[str, Any]]] = {"3.0.2": {"reinit_only_if_dead": True}}
 """What a release has that the first of its line, whose switches the specification has, had not."""
-UNDRIVEN: Final = ("receives", "isr_changes")
+UNDRIVEN: Final = ("isr_changes",)
 """The constants that let something happen that the harness cannot make happen."""
 
 
@@ -194,6 +194,7 @@ def edge_class(
         tuple(queued.event for queued in me.queue[:1]),
         None if node is None else (node.data == broker, node.owner == me.session),
         me.epoch == before.zk.nodes[CONTROLLER_EPOCH].data,
+        me.epoch in before.receiver.requests,  # if so, whether another one is sent is not to be seen
     )
     return EdgeClass(step.action, others, _position(me), _position(after.controllers[broker]), decisive)
 
@@ -229,7 +230,7 @@ class _Conforming:
         self.following = Following(self.model)
         self.coverage = EdgeCoverage(
             self.model,
-            partial(edge_class, known=divergences_of(self.kafka.release)),
+            partial(edge_class, known=divergences_of(self.kafka.release, self.system)),
             max_states=self.max_states,
             per_class=self.per_class,
             ends=lambda of: isinstance(of, Divergence),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from spec.language import Step
-from spec.systems.controller import ClusterAtWork
+from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.agenda import Do
 from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller, LiveBroker, registration
 from statemachines.releases import Release, line_of
@@ -46,6 +46,7 @@ class Divergence(NamedTuple):
         silent: it follows from the source, and cannot be driven from outside.
         only: the line of the releases that do so, if they do not all.
         since: the first line that does so, if not all do.
+        seen_with: the constant without which it is not to be seen, if there is one.
     """
 
     id: str
@@ -55,11 +56,13 @@ class Divergence(NamedTuple):
     silent: bool = False
     only: str = ""
     since: str = ""
+    seen_with: str = ""
 
-    def concerns(self, release: str) -> bool:
-        """Whether this release does so."""
+    def concerns(self, release: str, system: ControllerLife) -> bool:
+        """Whether this release does so, and this system shows it."""
         line = Release(line_of(release))
-        return self.only in ("", str(line)) and (not self.since or line >= Release(self.since))
+        does_so = self.only in ("", str(line)) and (not self.since or line >= Release(self.since))
+        return does_so and (not self.seen_with or getattr(system, self.seen_with))
 
 
 def _start_in_ended_session(step: BrokerStep) -> bool:
@@ -97,6 +100,12 @@ def _finds_a_bounced_broker(step: BrokerStep) -> bool:
     )
     bounced = any(name in new and new[name] != epoch for name, epoch in old.items())
     return bounced or bool(new.keys() - old.keys() and old.keys() - new.keys())
+
+
+def _tells_of_a_new_broker(step: BrokerStep) -> bool:
+    if step.action != "read_brokers" or step.me.in_elect or step.me.epoch in step.before.receiver.requests:
+        return False
+    return bool(step.after.live - step.me.live)
 
 
 def _live(broker: LiveBroker | str) -> LiveBroker:
@@ -167,13 +176,20 @@ DIVERGENCES: Final = (
         _waits_for_a_lost_multi,
         only="2.1",
     ),
+    Divergence(
+        "D10",
+        "brokers are told of a new broker at once, before an election, not only when a leader was elected",
+        "KafkaController.scala 579, 583",
+        _tells_of_a_new_broker,
+        seen_with="receives",
+    ),
 )
 """In the order in which they are asked: a step is of the first that fits."""
 
 
-def divergences_of(release: str) -> tuple[Divergence, ...]:
-    """The divergences of a release."""
-    return tuple(each for each in DIVERGENCES if each.concerns(release))
+def divergences_of(release: str, system: ControllerLife) -> tuple[Divergence, ...]:
+    """The divergences of a release from a system."""
+    return tuple(each for each in DIVERGENCES if each.concerns(release, system))
 
 
 def divergence_at(

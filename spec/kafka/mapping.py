@@ -43,7 +43,7 @@ class ControllerMapping:
 
     def command(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> dict[str, Any]:
         """A step, as the harness is told it."""
-        told = {"action": step.action.removeprefix("zk."), **step.parameters}
+        told = {"action": step.action.rpartition(".")[2], **step.parameters}
         match step.action:
             case "connect":  # which session it opens is for the servers to say
                 told["session"] = str(after.controllers[step.parameters["broker"]].session)
@@ -61,7 +61,7 @@ class ControllerMapping:
         state, epoch = nodes[PARTITION_STATE], nodes[CONTROLLER_EPOCH]
         controller = nodes.get(CONTROLLER)
         registrations = {str(broker): nodes.get(registration(broker)) for broker in s.controllers}
-        return {
+        seen = {
             "controller": None if controller is None else {"broker": controller.data, "owner": str(controller.owner)},
             "controller_epoch": {"epoch": epoch.data, "version": epoch.version},
             "partition_state": {"controller_epoch": state.data.controller_epoch, "version": state.version},
@@ -81,6 +81,9 @@ class ControllerMapping:
             },
             "brokers": [self._broker(s, broker, me) for broker, me in s.controllers.items()],
         }
+        if self.system.receives:
+            seen["requests"] = sorted(s.receiver.requests)
+        return seen
 
     def registers_late(self, next_request: Do | None) -> bool:
         """Whether Kafka's handlers are not registered yet, and here they are: D8, until 2.0."""

@@ -233,9 +233,45 @@ def test_b23_happens(release: str) -> None:
         assert end["brokers"][0]["doing"] == "Idle"
 
 
+REQUESTS: dict[str, Any] = {
+    **dict.fromkeys(("crashes", "operator", "expiries", "lost_replies", "disconnections", "failures"), False),
+    "receives": True,
+    "elections": 1,
+    "registrations": 1,
+}
+"""What controllers send, and little else."""
+
+
+def test_what_controllers_send(kafka: Harness) -> None:
+    """The epochs under which they send, until it arrives; and that they tell of a new broker at once (D10)."""
+    result = compared(kafka, states=2_500, **REQUESTS)
+    assert result.conforms, result
+    assert result.known.keys() == {"D10"}
+
+
+class Silent(KafkaController):
+    """What it has elected it tells no broker."""
+
+    def update_leader_and_isr(self, me: Controller) -> Answer:
+        return KafkaController.update_leader_and_isr(self, me)._replace(sends=False)
+
+
+class SilentControllers(ControllerLife):
+    """Controllers that keep for themselves whom they elected."""
+
+    kafka_controller = Silent
+
+
+def test_a_controller_that_sends_too_little(kafka: Harness) -> None:
+    """Kafka contradicts it, if what was sent before has arrived."""
+    result = compared(kafka, SilentControllers, 200, **{**REQUESTS, "brokers": 1})
+    assert result.exit_code == 12
+    assert "requests is [1], and by the specification []" in str(result)
+
+
 def test_what_cannot_be_driven_is_refused(kafka: Harness) -> None:
     """One line says which constants."""
-    with pytest.raises(UsageError, match=r"^receives, isr_changes: the harness cannot drive that; ask --without it$"):
+    with pytest.raises(UsageError, match=r"^isr_changes: the harness cannot drive that; ask --without it$"):
         conform(ControllerLife(isr_changes=True), kafka)
 
 

@@ -36,6 +36,7 @@ final class Cluster {
     private final Map<String, Long> sessions = new TreeMap<>();
     private final Map<Long, String> names = new HashMap<>();
     private final SortedSet<String> sent = new TreeSet<>();
+    private final SortedSet<Integer> underWay = new TreeSet<>();
     private SynchronousServer server;
     private SynchronousConnection operator;
     private Partition partition;
@@ -64,6 +65,7 @@ final class Cluster {
         sessions.clear();
         names.clear();
         sent.clear();
+        underWay.clear();
         silent = 0;
         setUp(outliving);
     }
@@ -91,6 +93,7 @@ final class Cluster {
             case "operator_deletes_controller" -> delete(Znodes.CONTROLLER);
             case "expire" -> expire(step);
             case "delete_at_last" -> deleteAtLast(Json.field(step, "path").asText());
+            case "deliver_request" -> deliverRequest(Json.field(step, "epoch").asInt());
             default -> perform(action, brokerOf(step), step);
         }
         brokers.forEach(Broker::noteRegistration);
@@ -167,6 +170,13 @@ final class Cluster {
         }
     }
 
+    /** A request arrives at a broker that is not run here: what it makes of it is not asked. */
+    private void deliverRequest(int epoch) {
+        if (!underWay.remove(epoch)) {
+            throw new Refusal("no controller sent a request under epoch " + epoch);
+        }
+    }
+
     private void deleteAtLast(String path) {
         Stat stat = server.stat(path);
         if (stat == null || server.isAlive(stat.getEphemeralOwner())) {
@@ -195,6 +205,7 @@ final class Cluster {
 
     void sent(int broker, String request) {
         sent.add(broker + " " + request);
+        underWay.add(Integer.valueOf(request.substring(request.lastIndexOf(' ') + 1)));
     }
 
     void passedSilently() {
@@ -228,6 +239,11 @@ final class Cluster {
     /** What a session's client is: the broker whose handle is in it, or null. */
     Broker clientOf(long session) {
         return brokers.stream().filter(broker -> broker.isIn(session)).findFirst().orElse(null);
+    }
+
+    /** The controller epochs of the requests that have been sent, and have not arrived. */
+    SortedSet<Integer> underWay() {
+        return underWay;
     }
 
     ObjectNode observe() {

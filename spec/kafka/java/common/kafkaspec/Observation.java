@@ -37,6 +37,7 @@ final class Observation {
         ArrayNode brokers = seen.putArray("brokers");
         cluster.brokers().forEach(broker -> putBroker(broker, brokers.addObject()));
         sent.forEach(seen.putArray("sent")::add);
+        cluster.underWay().forEach(seen.putArray("requests")::add);
         seen.put("silent", silent);
         return seen;
     }
