@@ -18,18 +18,20 @@ Brokers have written this, byte for byte, since 0.11 [LeaderEpochCheckpointFile 
 The one exception: Java takes the digits of other scripts, too. No broker writes them, and here they are refused.
 
 A broker does not open a log whose file says anything else, or since 2.7 something negative; since 1.0 it takes the
-whole log directory offline for it [KIP-112], although since 3.1 a bad number in an entry escapes that handling
-[CheckpointFile.java, 3.1]. Here, that is MalformedCheckpoint.
+whole log directory offline for it [KIP-112]. Since 3.1 two things escape that handling, a bad number in an entry and
+a count for which there can be no list: -1 is an IllegalArgumentException, 2147483647 may be an OutOfMemoryError
+[CheckpointFile.java, 3.1]. Here, all of that is MalformedCheckpoint.
 """
 
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from statemachines.leader_epochs import EpochEntry, LeaderEpochs
 
-__all__ = ["NAME", "MalformedCheckpoint", "parse", "read", "render", "write"]
+__all__ = ["NAME", "MalformedCheckpoint", "parse", "parse_as_it_stands", "read", "render", "write"]
 
 NAME: Final = "leader-epoch-checkpoint"
 """What the file is called in the directory of a partition."""
@@ -37,6 +39,8 @@ NAME: Final = "leader-epoch-checkpoint"
 VERSION: Final = 0
 
 INT_MAX: Final = 2**31 - 1
+INT_MIN: Final = -(2**31)
+LONG_MIN: Final = -(2**63)
 LONG_MAX: Final = 2**63 - 1
 
 LINE_END: Final = re.compile(r"\r\n|\r|\n")
@@ -65,14 +69,31 @@ class MalformedCheckpoint(ValueError):
 
 
 def parse(text: str, name: str = NAME) -> LeaderEpochs:
-    """The cache that a broker has after it has loaded this text; `name` is for the error.
+    """The cache that a broker since 2.7 has after it has loaded this text; `name` is for the error.
 
-    Since 2.7 the entries pass through `LeaderEpochs.assign`, line by line, so that a later line overrules the
-    earlier ones that contradict it. Up to 2.6 they were taken as they stood, negative ones as well
-    [LeaderEpochFileCache.scala, 2.6 and 2.7]. What brokers write gives the same either way.
+    The entries pass through `LeaderEpochs.assign`, line by line, so that a later line overrules the earlier ones that
+    contradict it [LeaderEpochFileCache.scala, 2.7]. So does, in a file that a broker before 2.0.1 wrote, the later of
+    two epochs with one start offset.
 
     Raises MalformedCheckpoint.
     """
+    epochs = LeaderEpochs()
+    for epoch, start_offset in _entries(text, name):
+        epochs = epochs.assign(epoch, start_offset)
+    return epochs
+
+
+def parse_as_it_stands(text: str, name: str = NAME) -> LeaderEpochs:
+    """The cache that a broker up to 2.6 has: the entries as they stand, negative ones as well.
+
+    [LeaderEpochFileCache.scala, 0.11.0.0 to 2.6]
+
+    Raises MalformedCheckpoint.
+    """
+    return LeaderEpochs(_entries(text, name, negative=True))
+
+
+def _entries(text: str, name: str, *, negative: bool = False) -> tuple[EpochEntry, ...]:
     lines = LINE_END.split(text)
     if not lines[-1]:
         del lines[-1]  # what follows the last line end is a line only if something stands there
@@ -80,38 +101,45 @@ def parse(text: str, name: str = NAME) -> LeaderEpochs:
     if lines and _number(lines[0]) != VERSION:
         raise MalformedCheckpoint(name, 1, lines[0], f"the version, {VERSION}")
     if len(lines) < 2:
-        return LeaderEpochs()
+        return ()
 
     count = _number(lines[1])
     if count is None or not 0 <= count <= INT_MAX:
         raise MalformedCheckpoint(name, 2, lines[1], f"the number of entries, from 0 to {INT_MAX}")
-    epochs = LeaderEpochs()
+    least_epoch, least_offset = (INT_MIN, LONG_MIN) if negative else (0, 0)
+    entries = []
     for number, line in enumerate(lines[2:], start=3):
         entry = _entry(line)
-        if entry is None:
-            allowed = f"a leader epoch from 0 to {INT_MAX}, white space, and an offset from 0 to {LONG_MAX}"
+        if entry is None or entry.epoch < least_epoch or entry.start_offset < least_offset:
+            allowed = (
+                f"a leader epoch from {least_epoch} to {INT_MAX}, white space, "
+                f"and an offset from {least_offset} to {LONG_MAX}"
+            )
             raise MalformedCheckpoint(name, number, line, allowed)
-        epochs = epochs.assign(entry.epoch, entry.start_offset)
-    if count != len(lines) - 2:
-        raise MalformedCheckpoint(name, 2, lines[1], f"{len(lines) - 2}, because so many entries follow")
-    return epochs
+        entries.append(entry)
+    if count != len(entries):
+        raise MalformedCheckpoint(name, 2, lines[1], f"{len(entries)}, because so many entries follow")
+    return tuple(entries)
 
 
 def render(epochs: LeaderEpochs) -> str:
     """The text that a broker writes for this cache.
 
-    Raises ValueError if it would not be read back as the same cache: where Java has types that keep numbers in
-    their bounds, and a cache that keeps its entries in order, Python has this question.
+    Raises ValueError for what is no cache of any release: where Java has types that keep numbers in their bounds, and
+    a cache that keeps its entries in order, Python has this question.
     """
     entries = [f"{entry.epoch} {entry.start_offset}" for entry in epochs.entries]
     text = "".join(f"{line}\n" for line in (VERSION, len(entries), *entries))
-    if parse(text) != epochs:
-        raise ValueError(f"not a leader-epoch cache: in {epochs.entries} epochs and start offsets do not increase")
+    for before, after in pairwise(_entries(text, NAME)):
+        if before.epoch >= after.epoch or before.start_offset > after.start_offset:
+            raise ValueError(
+                f"not a leader-epoch cache: in {epochs.entries} epochs do not increase, or start offsets decrease"
+            )
     return text
 
 
 def read(path: Path) -> LeaderEpochs:
-    """The cache that is kept in the file `path`.
+    """The cache that is kept in the file `path`, as `parse` has it.
 
     A broker that misses the file makes an empty one [CheckpointFile, 0.11.0.0 to 3.9]. So a missing file is an
     empty cache, in a directory that exists; but to read is not to write, and none is made.
@@ -162,6 +190,8 @@ def _entry(line: str) -> EpochEntry | None:
     if fields is None:
         return None
     epoch, start_offset = _number(fields[1]), _number(fields[2])
-    if epoch is None or not 0 <= epoch <= INT_MAX or start_offset is None or not 0 <= start_offset <= LONG_MAX:
+    if epoch is None or not INT_MIN <= epoch <= INT_MAX:
+        return None
+    if start_offset is None or not LONG_MIN <= start_offset <= LONG_MAX:
         return None
     return EpochEntry(epoch, start_offset)

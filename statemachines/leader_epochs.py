@@ -2,19 +2,24 @@
 
 Every record carries the epoch of the leader that wrote it, and along a log these epochs never decrease. So a
 log is known, as far as epochs go, by the offsets where they change. The cache holds those: one entry for each
-epoch, with the offset of the epoch's first record, epochs and start offsets both strictly increasing. An epoch
-ends where the next one starts, the latest at the log end offset.
+epoch, with the offset of the epoch's first record, epochs and start offsets both strictly increasing. (Until 2.0.0
+start offsets only never decrease: see below.) An epoch ends where the next one starts, the latest at the log end
+offset.
 
 What it is for: two logs agree up to the end of the last epoch that they share. A follower asks its leader where
 an epoch of its own ended, and cuts its log there (KIP-101). The rules changed twice, and each change is a method:
 
-=============  ==============================  ==========================================  ======================
-releases       `assign`                        end of an epoch                             because of
-=============  ==============================  ==========================================  ======================
-0.11 to 1.1    `assign_kip_101`                `end_offset_for_kip_101`: an offset         KIP-101
-2.0.0          `assign_kip_101`                `end_offset_for_kip_279`: with its epoch    KIP-279, KAFKA-6361
-2.0.1 to 3.9   `assign`                        `end_offset_for`: also below the first one  KAFKA-7415
-=============  ==============================  ==========================================  ======================
+============  ================  ==========================================  =============================  ==========
+releases      `assign`          end of an epoch                             cut from the start             because of
+============  ================  ==========================================  =============================  ==========
+0.11 to 1.1   `assign_kip_101`  `end_offset_for_kip_101`: an offset         `truncate_from_start_kip_101`  KIP-101
+2.0.0         `assign_kip_101`  `end_offset_for_kip_279`: with its epoch    `truncate_from_start_kip_101`  KIP-279
+2.0.1 to 3.9  `assign`          `end_offset_for`: also below the first one  `truncate_from_start`          KAFKA-7415
+============  ================  ==========================================  =============================  ==========
+
+Until 2.0.0 an epoch may be noted of which nothing is ever written, and the next one at the same offset: up to 1.1 a
+new leader assigns its epoch for a retry of an idempotent producer before it finds that this is a duplicate, and
+appends nothing [Log.append, 1.1.1, 720-741]. Both entries stay, and such a cache is written to disk.
 
 Since 2.0.1 a broker also assigns its epoch, at its log end offset, when it becomes leader, before it has written
 anything [Partition.makeLeader, 2.0.1; KAFKA-7415]. Such an entry has no record yet. It must go when the broker
@@ -131,7 +136,8 @@ class LeaderEpochs(NamedTuple):
         """Note that `epoch` has a record at `start_offset`, as before 2.0.1 [assign, 0.11.0.0].
 
         Here the cache is believed: a newcomer that contradicts it leaves a warning in the broker's log and
-        nothing else. As long as the epochs of a log do not decrease, both rules come to the same.
+        nothing else. Two epochs may start at one offset. As long as the epochs of a log do not decrease, and each
+        has a record, both rules come to the same.
 
         Raises ValueError if either is negative (in Kafka, a failed assertion for the epoch).
         """
@@ -191,8 +197,7 @@ class LeaderEpochs(NamedTuple):
         """What stays when the log is made to start at `start_offset`.
 
         The epoch in force there now begins there, also if all of its records are gone; those before it are
-        forgotten. Nothing changes if all entries start later [truncateFromStart, 2.0.1; clearAndFlushEarliest,
-        0.11.0.0].
+        forgotten. Nothing changes if all entries start later [truncateFromStart, 2.0.1].
 
         >>> LeaderEpochs.of([0, 1, 1, 2]).truncate_from_start(2).entries
         (EpochEntry(epoch=1, start_offset=2), EpochEntry(epoch=2, start_offset=3))
@@ -202,6 +207,26 @@ class LeaderEpochs(NamedTuple):
             return self
         later = tuple(entry for entry in self.entries if entry.start_offset > start_offset)
         return LeaderEpochs((EpochEntry(epoch, start_offset),) + later)
+
+    def truncate_from_start_kip_101(self, start_offset: Offset) -> "LeaderEpochs":
+        """What stays when the log is made to start at `start_offset`, as before 2.0.1.
+
+        [clearAndFlushEarliest, 0.11.0.0; truncateFromStart, 2.0.0]
+
+        Entries that start right there stay as they are, all of them: of several epochs with one start offset the
+        later rule would keep the last.
+
+        >>> cache = LeaderEpochs.of([0, 1]).assign_kip_101(epoch=2, start_offset=1)
+        >>> cache.truncate_from_start_kip_101(1).entries
+        (EpochEntry(epoch=1, start_offset=1), EpochEntry(epoch=2, start_offset=1))
+        """
+        gone = tuple(entry for entry in self.entries if entry.start_offset < start_offset)
+        kept = tuple(entry for entry in self.entries if entry.start_offset >= start_offset)
+        if not gone:
+            return self
+        if kept and kept[0].start_offset == start_offset:
+            return LeaderEpochs(kept)
+        return LeaderEpochs((EpochEntry(gone[-1].epoch, start_offset),) + kept)
 
 
 def _refuse_negative(epoch: LeaderEpoch, start_offset: Offset) -> None:

@@ -62,7 +62,7 @@ class AskedJava:
             path = os.pathsep.join(map(str, [classes, *jars]))
             self._process = stack.enter_context(
                 subprocess.Popen(
-                    [java_found.command, *OPTIONS, "-cp", path, self._main],
+                    [java_found.command, *OPTIONS, f"-Djava.io.tmpdir={folder}", "-cp", path, self._main],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self._said,

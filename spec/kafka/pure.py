@@ -11,10 +11,10 @@ for the first release that they are meant for; of files with one name, a release
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeVar
 
 from spec.kafka.process import AskedJava
 from statemachines.releases import Release
@@ -27,7 +27,7 @@ SHARED: Final = tuple(SOURCES / "common" / "kafkaspec" / f"{name}.java" for name
 A_LINE: Final = 500
 """How many cases a line has."""
 
-Case: TypeAlias = Mapping[str, Any]
+Case = TypeVar("Case")
 
 
 class PureCalls(AskedJava):

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statemachines.leader_epoch_checkpoint import NAME, MalformedCheckpoint, parse, read, render, write
+from statemachines.leader_epoch_checkpoint import (
+    NAME,
+    MalformedCheckpoint,
+    parse,
+    parse_as_it_stands,
+    read,
+    render,
+    write,
+)
 from statemachines.leader_epochs import EpochEntry, LeaderEpochs
 
 EPOCH = "a leader epoch from 0 to 2147483647, white space, and an offset from 0 to 9223372036854775807"
@@ -46,13 +54,20 @@ class TestRender:
             ([(2**31, 0)], "line 3: found '2147483648 0', allowed is a leader epoch"),
             ([(0, 2**63)], "line 3: found '0 9223372036854775808', allowed is a leader epoch"),
             ([(0, 0), (-1, 5)], "line 4: found '-1 5', allowed is a leader epoch"),
-            ([(0, 5), (1, 5)], "epochs and start offsets do not increase"),
-            ([(1, 0), (1, 5)], "epochs and start offsets do not increase"),
+            ([(0, 5), (1, 4)], "epochs do not increase, or start offsets decrease"),
+            ([(1, 0), (1, 5)], "epochs do not increase, or start offsets decrease"),
         ],
     )
-    def test_what_would_not_come_back_is_not_written(self, entries: list[tuple[int, int]], reason: str) -> None:
+    def test_what_is_no_cache_is_not_written(self, entries: list[tuple[int, int]], reason: str) -> None:
         with pytest.raises(ValueError, match=reason):
             render(cache(*entries))
+
+    def test_two_epochs_with_one_start_offset_are_written(self) -> None:
+        """As brokers do until 2.0.0; those since 2.7 read the later one alone."""
+        written = cache((0, 0), (1, 1), (2, 1))
+        assert render(written) == "0\n3\n0 0\n1 1\n2 1\n"
+        assert parse_as_it_stands(render(written)) == written
+        assert parse(render(written)) == cache((0, 0), (2, 1))
 
 
 class TestParse:
@@ -86,6 +101,12 @@ class TestParse:
     def test_a_later_line_overrules_the_earlier_ones(self) -> None:
         """The entries go through `assign` [2.7 and later]."""
         assert parse("0\n4\n0 0\n3 42\n2 40\n2 50\n") == cache((0, 0), (2, 40))
+
+    def test_up_to_2_6_lines_are_taken_as_they_stand(self) -> None:
+        """Whatever their order, and negative ones as well; but within the bounds of Java's numbers."""
+        assert parse_as_it_stands("0\n3\n3 42\n2 40\n-1 -9\n") == cache((3, 42), (2, 40), (-1, -9))
+        with pytest.raises(MalformedCheckpoint, match="allowed is a leader epoch from -2147483648 to 2147483647, "):
+            parse_as_it_stands("0\n1\n-2147483649 0\n")
 
     @pytest.mark.parametrize(
         ("text", "line", "found", "allowed"),

@@ -327,6 +327,21 @@ class TestTruncation:
     ) -> None:
         assert self.START.truncate_from_start(start_offset) == cache(*entries)
 
+    def test_from_the_start_keeps_all_that_begin_there_before_2_0_1(self) -> None:
+        """Of two epochs with one start offset the later rule keeps the last; and only a cut drops one."""
+        double = cache((0, 0), (1, 1), (2, 1), (3, 4))
+        assert double.truncate_from_start_kip_101(1) == cache((1, 1), (2, 1), (3, 4))
+        assert double.truncate_from_start(1) == cache((2, 1), (3, 4))
+        assert double.truncate_from_start_kip_101(2) == cache((2, 2), (3, 4))
+        assert cache((0, 0), (1, 0)).truncate_from_start_kip_101(0) == cache((0, 0), (1, 0))
+
+    @given(hostile, offsets)
+    def test_from_the_start_both_rules_agree_where_start_offsets_increase(
+        self, entries: list[tuple[int, int]], start_offset: int
+    ) -> None:
+        epochs = assigned(entries)
+        assert epochs.truncate_from_start_kip_101(start_offset) == epochs.truncate_from_start(start_offset)
+
     @given(offsets)
     def test_of_an_empty_cache_is_nothing(self, offset: int) -> None:
         assert (

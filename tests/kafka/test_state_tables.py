@@ -1,0 +1,48 @@
+"""The transition tables beside the valid previous states of Kafka's states, release by release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spec.kafka.jars import releases
+from spec.kafka.pure import PureCalls
+from statemachines.partition import PARTITION
+from statemachines.releases import Release
+from statemachines.replica import REPLICA
+from statemachines.table import Table
+from tests.kafka.conftest import RELEASE, calling
+
+
+def told(table: Table[Any]) -> dict[str, dict[str, Any]]:
+    """A table as Kafka tells it: of each state its code, and from which states it may be reached."""
+    return {
+        state.name: {
+            "code": state.value,
+            "previous": {row.source.name for row in table.in_force if row.target is state},
+        }
+        for state in table.states
+    }
+
+
+def of_kafka(pure: PureCalls, machine: str) -> dict[str, dict[str, Any]]:
+    """The same of a release."""
+    [(_, states)] = pure.of("StateTables", [machine])
+    return {name: {**state, "previous": set(state["previous"])} for name, state in states.items()}
+
+
+def test_the_newest(pure: PureCalls) -> None:
+    """Both tables, row by row; and the replica's as it was up to 2.2 is another."""
+    assert of_kafka(pure, "partition") == told(PARTITION.at(RELEASE))
+    assert of_kafka(pure, "replica") == told(REPLICA.at(RELEASE))
+    assert of_kafka(pure, "replica") != told(REPLICA.at("2.2"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", releases())
+def test_each_release(release: str) -> None:
+    """Both tables, row by row."""
+    with calling(release) as calls:
+        assert of_kafka(calls, "partition") == told(PARTITION.at(str(Release(release))))
+        assert of_kafka(calls, "replica") == told(REPLICA.at(str(Release(release))))
