@@ -23,7 +23,8 @@ All strategies take the same arguments and give the same kind of result:
 - `replicas` and `isr` have an order and name each broker once; the ISR may hold brokers outside the AR;
 - `live` holds the brokers that are up, those that are shutting down included. It is said of one partition: a
   broker whose log directory for that partition has failed is not live for it;
-- `shutting_down` holds those of the live brokers that have asked for a controlled shutdown;
+- `shutting_down` holds the brokers that have asked for a controlled shutdown. It is said of brokers, so that one
+  with a failed log directory may be in it;
 - `unclean` permits a leader from outside the ISR, at the price of committed records.
 
 A broker id is an integer from 0 on. Arguments that break these rules raise `InvalidBrokers`; nothing is ever

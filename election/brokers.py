@@ -29,23 +29,17 @@ def in_order(name: str, brokers: Sequence[int]) -> tuple[int, ...]:
 
 
 def up_and_leaving(live: Collection[int], shutting_down: Collection[int]) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the brokers that are up and, among them, those that are shutting down.
+    """Return the brokers that are up for a partition, and those that are shutting down, up for it or not.
 
-    Raises InvalidBrokers for what is no broker id, and for a broker that is shutting down without being up.
+    A broker that is shutting down and whose log directory has failed is the one that is not.
+    Raises InvalidBrokers for what is no broker id.
 
-    >>> up_and_leaving(live=[1, 2], shutting_down=[2])
-    (frozenset({1, 2}), frozenset({2}))
-    >>> up_and_leaving(live=[1, 2], shutting_down=[3])
-    Traceback (most recent call last):
-    election.brokers.InvalidBrokers: shutting_down: broker 3 is not live, allowed are the live brokers [1, 2]
+    >>> up_and_leaving(live=[1, 2], shutting_down=[2, 3])
+    (frozenset({1, 2}), frozenset({2, 3}))
     """
     _check_ids("live", live)
     _check_ids("shutting_down", shutting_down)
-    up, leaving = frozenset(live), frozenset(shutting_down)
-    if not leaving <= up:
-        down = min(leaving - up)
-        raise InvalidBrokers(f"shutting_down: broker {down} is not live, allowed are the live brokers {sorted(up)}")
-    return up, leaving
+    return frozenset(live), frozenset(shutting_down)
 
 
 def _check_ids(name: str, brokers: Iterable[object]) -> None:

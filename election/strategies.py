@@ -35,7 +35,7 @@ class Strategy(Protocol):
     """How to elect a leader: one signature for all, so that a caller may choose a strategy by its name.
 
     `replicas` are the assigned replicas, for *reassign* those that the partition moves to. `live` holds the
-    brokers that are up, `shutting_down` those of them that are about to leave. `unclean` is a permission and
+    brokers that are up, `shutting_down` those that are about to leave. `unclean` is a permission and
     not a wish: only *offline* makes use of it, and only when nothing else is left.
 
     Returns NO_LEADER when no replica qualifies; raises InvalidBrokers when the arguments are malformed.
@@ -168,10 +168,14 @@ def leader_for_controlled_shutdown(
     """Elect in place of a leader that is shutting down [Election.scala, 3.9; KAFKA-3670].
 
     Whoever is shutting down leaves the ISR at once but is still told: it is up, and has to learn that it
-    leads no more [KAFKA-7482]. A dead member of the ISR stays until the controller hears of its death.
+    leads no more [KAFKA-7482]. A dead member of the ISR stays until the controller hears of its death. One that is
+    shutting down leaves the ISR also if its log directory has failed, for which it is not live here.
 
     >>> leader_for_controlled_shutdown(replicas=(1, 2, 3), isr=(1, 2, 3), live={1, 3}, shutting_down={1})
     ElectionResult(leader=3, isr=(2, 3), recipients=(1, 3), unclean=False)
+
+    >>> leader_for_controlled_shutdown(replicas=(0,), isr=(0, 1), live={0}, shutting_down={1})
+    ElectionResult(leader=0, isr=(0,), recipients=(0,), unclean=False)
 
     If all that could lead are shutting down there is no leader: the partition keeps its old one, and the
     broker that asked for leave is told that it still leads [KafkaController.scala, 3.9].

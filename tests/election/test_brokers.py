@@ -22,7 +22,6 @@ MALFORMED: list[tuple[str, Any, str]] = [
     ("live", [[1], 2], "live: [1] is no broker id, allowed are the integers from 0 on"),
     ("isr", {2, 1}, "isr: {1, 2} is a set, allowed is a sequence: the order decides"),
     ("replicas", frozenset({1}), "replicas: frozenset({1}) is a set, allowed is a sequence: the order decides"),
-    ("shutting_down", {4, 3}, "shutting_down: broker 3 is not live, allowed are the live brokers [1, 2]"),
 ]
 
 

@@ -135,8 +135,8 @@ def test_malformed_partitions_are_refused(broker: int, partition: Partition, mes
 
 def test_malformed_brokers_are_refused() -> None:
     """The brokers are looked at also when no partition is."""
-    with pytest.raises(InvalidBrokers, match="shutting_down: broker 3 is not live"):
-        rebalance_candidates(1, {}, {1, 2}, shutting_down={3})
+    with pytest.raises(InvalidBrokers, match="shutting_down: -3 is no broker id"):
+        rebalance_candidates(1, {}, {1, 2}, shutting_down={-3})
 
 
 def test_partitions_stay_as_they_were() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from election import NO_LEADER, STRATEGIES, ElectionResult
+from election import NO_LEADER, STRATEGIES, ElectionResult, leader_for_controlled_shutdown
 from spec.kafka.pure import PureCalls
 from tests.election.cases import Case, cases_of, orderings
 from tests.election.mutants import MUTANTS, Mutant
@@ -24,6 +25,8 @@ class Question(NamedTuple):
 
     strategy: str
     case: Case
+    failed: frozenset[int] = frozenset()
+    """Brokers that are up, but whose log directory for the partition has failed: they are not live in the case."""
 
     def asked(self) -> dict[str, Any]:
         """As Kafka is asked."""
@@ -32,9 +35,9 @@ class Question(NamedTuple):
             "strategy": self.strategy,
             "replicas": replicas,
             "isr": isr,
-            "live": sorted(live),
+            "live": sorted(live | self.failed),
             "shutting_down": sorted(shutting_down),
-            "failed": [],
+            "failed": sorted(self.failed),
             "unclean": unclean,
         }
 
@@ -85,11 +88,42 @@ def among(brokers: int, strategies: Iterable[str] = STRATEGIES) -> Iterator[Ques
                 yield Question(strategy, case)
 
 
+def with_failed_directories(brokers: int) -> Iterator[Question]:
+    """Every election among so many brokers, any of which may have a failed log directory."""
+    ids = range(brokers)
+    orders = list(orderings(tuple(ids)))
+    clusters = list(product(["dead", "live", "shutting down", "failed", "failed, shutting down"], repeat=brokers))
+    for replicas, isr, cluster, unclean, strategy in product(orders, orders, clusters, (False, True), STRATEGIES):
+        live = frozenset(broker for broker in ids if cluster[broker] in ("live", "shutting down"))
+        shutting_down = frozenset(broker for broker in ids if "shutting down" in cluster[broker])
+        failed = frozenset(broker for broker in ids if "failed" in cluster[broker])
+        yield Question(strategy, Case(replicas, isr, live, shutting_down, unclean), failed)
+
+
 def test_every_election_among_three_brokers(pure: PureCalls) -> None:
     """Kafka decides it so."""
     questions = list(among(3))
     assert len(questions) == 16 * 16 * 3**3 * 2 * 4
     assert list(differences(pure, questions)) == []
+
+
+def test_failed_log_directories(pure: PureCalls) -> None:
+    """Among two brokers: they are not live for the partition, and may be shutting down all the same."""
+    assert list(differences(pure, with_failed_directories(2))) == []
+
+
+def test_shutting_down_is_said_of_brokers(pure: PureCalls) -> None:
+    """A strategy that leaves those with failed directories in the ISR is contradicted."""
+
+    def keeping(case: Case, result: ElectionResult) -> ElectionResult:
+        return case._replace(shutting_down=case.shutting_down & case.live).elect(leader_for_controlled_shutdown)
+
+    questions = [each for each in with_failed_directories(2) if each.strategy == "controlled-shutdown"]
+    first = Question("controlled-shutdown", Case((0,), (0, 1), frozenset({0}), frozenset({1}), False), frozenset({1}))
+    contradicted = {each.question: each for each in differences(pure, questions, keeping)}
+    _, kafka, ours = contradicted[first]
+    assert kafka is not None
+    assert (kafka["isr"], ours.isr) == ([0], (0, 1))
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake)
@@ -129,8 +163,15 @@ def test_every_election_among_four_brokers(pure: PureCalls) -> None:
 
 
 @pytest.mark.long
+def test_every_failed_log_directory(pure: PureCalls) -> None:
+    """Among three brokers."""
+    assert list(differences(pure, with_failed_directories(3))) == []
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("release", OTHERS)
 def test_every_election_in_other_releases(release: str) -> None:
     """Among three brokers they decide it so; since 3.2 Kafka says as well whether it is unclean."""
     with calling(release) as others:
         assert list(differences(others, among(3))) == []
+        assert list(differences(others, with_failed_directories(2))) == []
