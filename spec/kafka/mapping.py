@@ -61,7 +61,7 @@ class ControllerMapping:
         state, epoch = nodes[PARTITION_STATE], nodes[CONTROLLER_EPOCH]
         controller = nodes.get(CONTROLLER)
         registrations = {str(broker): nodes.get(registration(broker)) for broker in s.controllers}
-        seen = {
+        seen: dict[str, Any] = {
             "controller": None if controller is None else {"broker": controller.data, "owner": str(controller.owner)},
             "controller_epoch": {"epoch": epoch.data, "version": epoch.version},
             "partition_state": {"controller_epoch": state.data.controller_epoch, "version": state.version},
