@@ -25,7 +25,6 @@ from spec.kafka.divergences import DIVERGENCES, Divergence, divergence_at, diver
 from spec.kafka.following import Deviation, Following, PathTask, deviation_in
 from spec.kafka.harness import Harness, Response
 from spec.language import Step
-from spec.language.errors import UsageError
 from spec.parts.zookeeper import Session
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH
@@ -129,19 +128,15 @@ def conform(
     """Tell real KafkaControllers the paths of a specification, and compare.
 
     Args:
-        system: the specification, under constants that the harness can drive.
+        system: the specification.
         kafka: the release, running.
         max_states: how many states are explored.
         per_class: how many edges of each class are told.
         on_progress: told now and then how far it is.
 
     Raises:
-        UsageError: the constants ask for what the harness cannot drive.
         EnvironmentFailed: Java died.
     """
-    refused = [name for name in UNDRIVEN if getattr(system, name)]
-    if refused:
-        raise UsageError(f"{', '.join(refused)}: the harness cannot drive that; ask --without it")
     return _Conforming(system, kafka, max_states, per_class, on_progress).result()
 
 
@@ -149,8 +144,6 @@ DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "receives"
 """The constants that are others than those of the system, unless it is said otherwise."""
 BUG_FIXES: Final[Mapping[str, Mapping[str, Any]]] = {"3.0.2": {"reinit_only_if_dead": True}}
 """What a release has that the first of its line, whose switches the specification has, had not."""
-UNDRIVEN: Final = ("isr_changes",)
-"""The constants that let something happen that the harness cannot make happen."""
 
 
 class Position(NamedTuple):

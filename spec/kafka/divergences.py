@@ -14,6 +14,7 @@ from spec.language import Step
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.agenda import Do
 from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller, LiveBroker, registration
+from statemachines.controller_event import ControllerEvent
 from statemachines.releases import Release, line_of
 
 __all__ = ["DIVERGENCES", "Divergence", "divergence_at", "divergences_of"]
@@ -102,6 +103,44 @@ def _finds_a_bounced_broker(step: BrokerStep) -> bool:
     return bounced or bool(new.keys() - old.keys() and old.keys() - new.keys())
 
 
+def _ends_with_isr_changes(step: BrokerStep) -> bool:
+    return step.action == "read_states" and not step.me.in_elect and step.has_session
+
+
+def _ends_with_isr_changes_deposed(step: BrokerStep) -> bool:
+    deposed = step.me.epoch_zk_version != step.before.zk.nodes[CONTROLLER_EPOCH].version
+    return _ends_with_isr_changes(step) and deposed
+
+
+def _handles_isr_changes(step: BrokerStep) -> bool:
+    handled = step.me.queue[:1] if step.action == "handle_event" else ()
+    return [each.event for each in handled] == [ControllerEvent.IsrChangeNotification]
+
+
+def _drops_isr_changes(step: BrokerStep) -> bool:
+    return _handles_isr_changes(step) and not step.me.active and step.me.listens and step.has_session
+
+
+def _reads_isr_changes_in_an_ended_session(step: BrokerStep) -> bool:
+    return _handles_isr_changes(step) and step.me.active and not step.has_session
+
+
+def _hears_of_brokers(step: BrokerStep) -> bool:
+    before, after = (
+        sum(each.event is ControllerEvent.BrokerChange for each in knows.queue) for knows in (step.me, step.after)
+    )
+    return after > before
+
+
+def _is_told_before_it_listens(step: BrokerStep) -> bool:
+    told = step.action == "announce_isr" or _hears_of_brokers(step)
+    return told and Do.IncrementEpoch in step.me.doing
+
+
+def _is_elected_with_an_event_coming(step: BrokerStep) -> bool:
+    return _hears_of_brokers(step) and not step.me.listens
+
+
 def _tells_of_a_new_broker(step: BrokerStep) -> bool:
     if step.action != "read_brokers" or step.me.in_elect or step.me.epoch in step.before.receiver.requests:
         return False
@@ -148,6 +187,7 @@ DIVERGENCES: Final = (
         "learns that it is one, and resigns",
         "KafkaController.scala 946, 1223",
         _ends_a_failover_deposed,
+        since="2.1",
     ),
     Divergence(
         "D4",
@@ -182,6 +222,44 @@ DIVERGENCES: Final = (
         "KafkaController.scala 579, 583",
         _tells_of_a_new_broker,
         seen_with="receives",
+    ),
+    Divergence(
+        "D8",
+        "handlers are registered after the increment of the epoch, and until then nobody is told anything",
+        "2.0.1, KafkaController.scala onControllerFailover",
+        _is_told_before_it_listens,
+    ),
+    Divergence(
+        "D15",
+        "a BrokerChange that comes with the answer by which a broker becomes controller finds no handler",
+        "KafkaController.scala 291",
+        _is_elected_with_an_event_coming,
+    ),
+    Divergence(
+        "D11",
+        "an IsrChangeNotification ends with a fenced deletion of what was told, by which a deposed controller learns "
+        "that it is one, and resigns",
+        "KafkaController.scala 2174",
+        _ends_with_isr_changes_deposed,
+        since="2.1",
+    ),
+    Divergence(
+        "D12",
+        "the deletion of what was told is told, too: another IsrChangeNotification, which finds nothing",
+        "KafkaController.scala 2155, 2174",
+        _ends_with_isr_changes,
+    ),
+    Divergence(
+        "D13",
+        "a broker that is not controller drops an IsrChangeNotification without a look, and is told of no other",
+        "KafkaController.scala 2154",
+        _drops_isr_changes,
+    ),
+    Divergence(
+        "D14",
+        "what was told is read before the states are, by a request that finds the session ended",
+        "KafkaController.scala 2155",
+        _reads_isr_changes_in_an_ended_session,
     ),
 )
 """In the order in which they are asked: a step is of the first that fits."""

@@ -26,6 +26,7 @@ from statemachines.controller import (
     LiveBroker,
     registration,
 )
+from statemachines.controller_event import ControllerEvent
 from statemachines.kafka_controller import WRITES
 from statemachines.zookeeper import Check, Create, Delete, Operation, SetData
 
@@ -89,6 +90,12 @@ class ControllerMapping:
         """Whether Kafka's handlers are not registered yet, and here they are: D8, until 2.0."""
         return self.system.design.epoch_update is not Election.multi and next_request in INCREMENT
 
+    def hears_of_isr(self, s: ClusterAtWork, me: Controller) -> bool:
+        """Whether a leader's notification could reach a broker now: the premise of `announce_isr`."""
+        told = any(each.event is ControllerEvent.IsrChangeNotification for each in me.queue)
+        connected = me.session in s.zk.sessions and me.session not in s.zk.away
+        return self.system.isr_changes and me.listens and connected and not told
+
     def _broker(self, s: ClusterAtWork, broker: int, me: Controller) -> dict[str, Any]:
         next_request = me.doing[0] if me.doing and me.doing[0] not in (Do.Started, Do.Serve) else None
         seen: dict[str, Any] = {"doing": next_request.name if next_request else "Idle"}
@@ -102,6 +109,8 @@ class ControllerMapping:
             seen["broker_epoch"] = me.broker_epoch
         if not self.registers_late(next_request):
             seen["listens"] = me.listens
+            if self.hears_of_isr(s, me):
+                seen["watches_isr"] = True
         return seen | {
             "active": me.active,
             "queue": [queued.event.name for queued in me.queue],

@@ -18,7 +18,6 @@ from spec.kafka.divergences import Divergence
 from spec.kafka.following import Following
 from spec.kafka.harness import Harness, Observation
 from spec.kafka.mapping import ControllerMapping
-from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import Controller
 from statemachines.kafka_controller import Answer, KafkaController
@@ -269,10 +268,20 @@ def test_a_controller_that_sends_too_little(kafka: Harness) -> None:
     assert "requests is [1], and by the specification []" in str(result)
 
 
-def test_what_cannot_be_driven_is_refused(kafka: Harness) -> None:
-    """One line says which constants."""
-    with pytest.raises(UsageError, match=r"^isr_changes: the harness cannot drive that; ask --without it$"):
-        conform(ControllerLife(isr_changes=True), kafka)
+ISR_CHANGES: dict[str, Any] = {
+    **dict.fromkeys(("crashes", "lost_replies", "disconnections"), False),
+    "brokers": 1,
+    "elections": 1,
+    "isr_changes": True,
+}
+"""What leaders tell the controller, and not much else."""
+
+
+def test_isr_changes(kafka: Harness) -> None:
+    """A controller reads what a leader tells it of; what it deletes is told, too (D12), and others drop it (D13)."""
+    result = compared(kafka, states=300, **ISR_CHANGES)
+    assert result.conforms, result
+    assert result.known.keys() >= {"D12", "D13", "D14"}
 
 
 @pytest.mark.long
@@ -304,6 +313,22 @@ def test_a_bounced_broker_leaves_first(kafka: Harness) -> None:
 
 
 @pytest.mark.long
+def test_two_brokers_are_told_of_isr_changes(kafka: Harness) -> None:
+    """A deposed controller learns of it by the fence (D11); one that is elected again misses an event (D15)."""
+    constants = {
+        **ISR_CHANGES,
+        "brokers": 2,
+        "elections": 2,
+        "expiries": False,
+        "failures": False,
+        "registrations": 1,
+    }
+    result = compared(kafka, states=120_000, **constants, updates=1)
+    assert result.conforms, result
+    assert set(result.known) == {"D3", "D5", "D11", "D12", "D15"}
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("release", ["1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.8.2", "3.0.2", "3.5.2"])
 def test_other_releases(release: str) -> None:
     """Each as its own row of switches says."""
@@ -315,4 +340,7 @@ def test_other_releases(release: str) -> None:
         assert ("D9" in result.known) == (release == "2.1.1")
         left = compared(kafka, states=1_000, **{**switches, **OUTLIVING})
         assert left.conforms, left
-        assert ("D4" in left.known) == (switches["ephemeral_owner_check"])
+        assert ("D4" in left.known) == switches["ephemeral_owner_check"]
+        told = compared(kafka, states=1_000, **{**switches, **ISR_CHANGES, "receives": True})
+        assert told.conforms, told
+        assert {"D12", "D14"} <= set(told.known)

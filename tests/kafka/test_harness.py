@@ -55,6 +55,18 @@ def test_a_step_that_is_not_the_next(kafka: Harness) -> None:
     assert len(answer.seen) == len(UP) + 1
 
 
+def test_a_leader_that_tells_who_does_not_watch(kafka: Harness) -> None:
+    """A broker that is not controller is not told of an ISR."""
+    answer = kafka.run(Task(1, [*UP, {"action": "announce_isr", "broker": 0}]))
+    assert answer.error == "the broker does not watch the children of /isr_change_notification"
+
+
+def test_a_request_that_was_not_sent(kafka: Harness) -> None:
+    """It does not arrive."""
+    answer = kafka.run(Task(1, [*UP, {"action": "deliver_request", "epoch": 1}]))
+    assert answer.error == "no controller sent a request under epoch 1"
+
+
 def test_many_tasks_keep_their_order(kafka: Harness) -> None:
     """Java is given some of them before it has answered."""
     tasks = [Task(1, UP[: 1 + number % 3]) for number in range(50)]

@@ -34,6 +34,7 @@ final class Broker implements ZooKeeper.Owner {
     private static final String EXPIRE = "Expire";
     private static final String REGISTER = "RegisterBrokerAndReelect";
     private static final String BROKER_CHANGE = "BrokerChange";
+    private static final String ISR_CHANGE = "IsrChangeNotification";
 
     private final int id;
     private final Cluster cluster;
@@ -100,6 +101,11 @@ final class Broker implements ZooKeeper.Owner {
 
     private long session() {
         return handle.connection().getSessionId();
+    }
+
+    /** Whether its client watches the children of a path, by what the servers know. */
+    boolean watchesChildren(String path) {
+        return handle != null && handle.connection() != null && server().watchesChildren(session(), path);
     }
 
     /** How many registrations of this broker there were, up to the one of this zxid; 0 if that is none of its. */
@@ -230,6 +236,20 @@ final class Broker implements ZooKeeper.Owner {
         handle.loseConnection();
     }
 
+    /** Its client is told at once that the children of a path have changed. */
+    void hears(String path) {
+        if (!handle.deliverChildrenOf(path)) {
+            throw new Refusal("the broker does not watch the children of " + path);
+        }
+    }
+
+    /** Its client is not told that the children of a path have changed, and watches them still. */
+    void watchesOn(String path) {
+        if (handle != null && handle.connection() != null) {
+            handle.watchChildrenOn(path);
+        }
+    }
+
     void reconnect() {
         if (handle == null || !handle.isAway()) {
             throw new Refusal("the broker's client has a connection");
@@ -355,6 +375,9 @@ final class Broker implements ZooKeeper.Owner {
         String step = cluster.steps().of(request, id, lastStep);
         if (step == null) {
             cluster.passedSilently();
+            if (request.path().equals(Notifications.PATH)) {
+                cluster.layOutNotifications(ISR_CHANGE.equals(handling));
+            }
             return Verdict.SERVE;
         }
         lastStep = step;

@@ -40,6 +40,7 @@ final class Cluster {
     private SynchronousServer server;
     private SynchronousConnection operator;
     private Partition partition;
+    private Notifications notifications;
     private boolean leaderIsAlive;
     private int silent;
 
@@ -74,6 +75,7 @@ final class Cluster {
         server = new SynchronousServer(outliving);
         operator = server.connect(OPERATORS_SESSION_TIMEOUT);
         partition = new Partition(server);
+        notifications = new Notifications(server, brokers);
         Znodes.create(server);
         partition.create();
         release.znodes(configuration).forEach(server::create);
@@ -109,6 +111,7 @@ final class Cluster {
             case "fail" -> broker.fail();
             case "lose_connection" -> broker.loseConnection(Json.field(step, "heard").asBoolean());
             case "reconnect" -> broker.reconnect();
+            case "announce_isr" -> notifications.tell(broker);
             case "fail_authentication" -> broker.failAuthentication();
             default -> request(broker, nameOf(action), step);
         }
@@ -199,6 +202,11 @@ final class Cluster {
             case "ReadPartitionState" -> partition.isLedBy(broker, false);
             default -> { }
         }
+    }
+
+    /** The same, of what leaders tell: whether it is what the broker was told of that it is about to read. */
+    void layOutNotifications(boolean wasTold) {
+        notifications.layOut(wasTold);
     }
 
     // What brokers tell.

@@ -151,6 +151,7 @@ final class Observation {
         ArrayNode queue = its.putArray("queue");
         process.queue().stream().filter(EVENTS::contains).forEach(queue::add);
         its.put("listens", process.listens());
+        its.put("watches_isr", broker.watchesChildren(Notifications.PATH));
         its.put("started", process.isStarted());
         ArrayNode live = its.putArray("live");
         process.liveBrokers().forEach((id, zxid) -> live.addArray().add(id).add(number(id, zxid)));

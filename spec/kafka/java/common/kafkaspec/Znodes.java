@@ -17,7 +17,7 @@ public final class Znodes {
 
     private static final List<String> EMPTY = List.of(
         "/brokers", BROKER_IDS, "/brokers/topics", "/admin", "/admin/delete_topics", "/config", "/config/topics",
-        "/log_dir_event_notification", "/isr_change_notification");
+        "/log_dir_event_notification", Notifications.PATH);
 
     private Znodes() { }
 

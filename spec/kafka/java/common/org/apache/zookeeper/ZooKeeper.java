@@ -200,6 +200,25 @@ public class ZooKeeper implements AutoCloseable {
         }
     }
 
+    /** Of the events that are on their way, those about a path's children arrive before all others; if there are any. */
+    public boolean deliverChildrenOf(String path) {
+        List<WatchedEvent> events = connection.events().stream().filter(event -> isOfChildren(event, path)).toList();
+        connection.events().removeAll(events);
+        events.stream().filter(this::disarms).forEach(watcher::process);
+        return !events.isEmpty();
+    }
+
+    /** An event about a path's children that is on its way has not happened: its watch is armed as before. */
+    public void watchChildrenOn(String path) {
+        if (connection.events().removeIf(event -> isOfChildren(event, path))) {
+            server.serve(connection, OpCode.getChildren2, new GetChildren2Request(path, true));
+        }
+    }
+
+    private static boolean isOfChildren(WatchedEvent event, String path) {
+        return event.getType() == Watcher.Event.EventType.NodeChildrenChanged && event.getPath().equals(path);
+    }
+
     /** The connection is lost, and with it what was on its way. */
     public void loseConnection() {
         connection.close();

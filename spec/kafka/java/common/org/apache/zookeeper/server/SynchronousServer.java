@@ -199,6 +199,15 @@ public final class SynchronousServer extends ZooKeeperServer {
         }
     }
 
+    /** Takes a node away, by no session's request. */
+    public void remove(String path) {
+        try {
+            tree().deleteNode(path, 0);
+        } catch (KeeperException refused) {
+            throw new IllegalArgumentException(path, refused);
+        }
+    }
+
     /** Replaces a node's data, unseen: neither version nor zxid change, no watch fires. */
     public void overwrite(String path, byte[] data) {
         tree().getNode(path).data = data;
