@@ -22,7 +22,9 @@ from statemachines.releases import Release
 __all__ = ["PureCalls"]
 
 SOURCES: Final = Path(__file__).parent / "java"
-SHARED: Final = tuple(SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Json"))
+SHARED: Final = tuple(
+    SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Fields", "Json")
+)
 """What this Java has in common with the one that runs controllers."""
 A_LINE: Final = 500
 """How many cases a line has."""

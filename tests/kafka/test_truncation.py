@@ -1,0 +1,81 @@
+"""The truncation of KIP-279 beside AbstractFetcherThread.getOffsetTruncationState."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations_with_replacement, product
+from typing import Any, NamedTuple, TypeAlias
+
+import pytest
+
+from spec.kafka.pure import PureCalls
+from statemachines.leader_epochs import EpochEndOffset
+from statemachines.replica_log import Record, ReplicaLog
+from statemachines.truncation import Truncation, kip_279
+
+Rule: TypeAlias = Callable[[ReplicaLog, EpochEndOffset, int | None], Truncation]
+
+
+class Answered(NamedTuple):
+    """A follower whose leader has answered."""
+
+    log: tuple[int, ...]
+    """The leader epochs of its records."""
+
+    fetch_offset: int
+    answer: EpochEndOffset
+
+    def asked(self) -> dict[str, Any]:
+        """As Kafka is asked."""
+        return {"log": self.log, "fetch_offset": self.fetch_offset, **self.answer._asdict()}
+
+    def truncated(self, rule: Rule = kip_279) -> Truncation:
+        """As we have it."""
+        follower = ReplicaLog(tuple(Record(offset, epoch) for offset, epoch in enumerate(self.log)))
+        return rule(follower, self.answer, self.fetch_offset)
+
+
+def cases(most_records: int) -> Iterator[Answered]:
+    """Every follower with so many records in four epochs, wherever it stands, and every answer."""
+    for length in range(most_records + 1):
+        for log in combinations_with_replacement(range(4), length):
+            for fetch_offset, epoch, end_offset in product(range(length + 1), range(-1, 5), range(-1, length + 2)):
+                yield Answered(log, fetch_offset, EpochEndOffset(epoch, end_offset))
+
+
+Truncations: TypeAlias = list[tuple[Answered, Truncation]]
+
+
+@pytest.fixture(scope="module")
+def truncations(pure: PureCalls) -> Truncations:
+    """What Kafka makes of logs of up to three records."""
+    asked = list(cases(3))
+    told = pure.of("Truncations", (each.asked() for each in asked))
+    return [(each, Truncation(**truncation)) for each, (_, truncation) in zip(asked, told, strict=True)]
+
+
+def test_every_truncation(truncations: Truncations) -> None:
+    """It is to the same offset, and done or not."""
+    assert len(truncations) > 3_000
+    assert [(each, kafka) for each, kafka in truncations if each.truncated() != kafka] == []
+
+
+def without_asking_again(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None) -> Truncation:
+    """One round."""
+    return kip_279(follower, answer, fetch_offset)._replace(done=True)
+
+
+def by_the_offset_alone(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None) -> Truncation:
+    """As KIP-101 has it."""
+    return kip_279(follower, answer._replace(epoch=-1), fetch_offset)
+
+
+def without_where_it_stands(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None) -> Truncation:
+    """From the high watermark, though it has been truncated."""
+    return kip_279(follower, answer, None)
+
+
+@pytest.mark.parametrize("wrong", [without_asking_again, by_the_offset_alone, without_where_it_stands])
+def test_a_rule_that_is_wrong(truncations: Truncations, wrong: Rule) -> None:
+    """Kafka contradicts it."""
+    assert any(each.truncated(wrong) != kafka for each, kafka in truncations)
