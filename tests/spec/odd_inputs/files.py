@@ -90,7 +90,7 @@ FILES: list[File] = [
     File("an instance", 2, "no specification Lease", LEASE.encode() + b"\nLease = Lease()\n"),
     File("a number", 2, "no specification Lease", b"Lease = 3\n"),
     File("the base itself", 2, "no specification Lease", b"from spec.language import Specification as Lease\n"),
-    File("another class", 2, "it has Other", LEASE.replace("class Lease", "class Other").encode()),
+    File("another class", 2, "it has Other", LEASE.replace("class Lease(", "class Other(").encode()),
     File("an import in a circle", 2, "", b"from odd import Lease\n"),
     File("a relative import", 2, "ImportError", b"from . import lease\n"),
     File("a star import of nothing", 2, "ModuleNotFoundError", b"from nosuchmodule import *\n"),
@@ -114,7 +114,7 @@ FILES: list[File] = [
         "it exits in a variable",
         2,
         "SystemExit",
-        LEASE.replace("return integers(", "raise SystemExit(0)\n        (").encode(),
+        LEASE.replace("integers(0, self.most + 1)", "exec('raise SystemExit(0)')").encode(),
     ),
     File("it closes stdout", 0, "", b"import sys\nsys.stdout = None\n" + LEASE.encode()),
 ]
