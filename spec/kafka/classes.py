@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -43,10 +42,11 @@ def compiled(what: str, sources: Sequence[Path], release: str, jars: Sequence[Pa
 
 
 def _compile(what: str, sources: Sequence[Path], jars: Sequence[Path], with_java: Java, classes: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=classes.parent) as unfinished:
+    with tempfile.TemporaryDirectory(dir=classes.parent) as place:
+        unfinished = Path(place) / classes.name
         run = subprocess.run(
             [
-                *(with_java.compiler, "-nowarn", "-encoding", "UTF-8", "-d", unfinished),
+                *(with_java.compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(unfinished)),
                 *("-cp", os.pathsep.join(map(str, jars))),
                 *map(str, sources),
             ],
@@ -56,5 +56,5 @@ def _compile(what: str, sources: Sequence[Path], jars: Sequence[Path], with_java
         )
         if run.returncode:
             wrong = run.stderr.strip().splitlines()[0]
-            raise EnvironmentFailed(f"the {what} does not compile: {wrong}", "nothing was kept")
-        shutil.copytree(unfinished, classes)
+            raise EnvironmentFailed(f"the Java of {what} does not compile: {wrong}", "nothing was kept")
+        unfinished.rename(classes)  # whole, or not at all
