@@ -205,7 +205,7 @@ DIVERGENCES: Final = (
     Divergence(
         "D5",
         "a BrokerChange that comes with the answer is queued before the controller resigns",
-        "KafkaController.scala 1453",
+        "KafkaController.scala 533, 2678",
         _resigns_with_an_event_coming,
     ),
     Divergence(
