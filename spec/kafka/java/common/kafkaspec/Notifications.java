@@ -5,8 +5,8 @@ import org.apache.zookeeper.server.SynchronousServer;
 
 /**
  * What leaders tell of their ISR, below /isr_change_notification.
- * The specification has no such nodes, only that a controller is told of one, each controller at a time of its own. So
- * one is there when a controller reads it that was told, and none when another reads; and watches fire one by one.
+ * The specification has no such nodes, only that a controller is told of one, each controller at a time of its own.
+ * So one is there when a controller reads it that was told, and none when another reads; and watches fire one by one.
  */
 final class Notifications {
     static final String PATH = "/isr_change_notification";

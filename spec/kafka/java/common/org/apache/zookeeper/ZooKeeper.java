@@ -200,7 +200,9 @@ public class ZooKeeper implements AutoCloseable {
         }
     }
 
-    /** Of the events that are on their way, those about a path's children arrive before all others; if there are any. */
+    /**
+     * Of the events that are on their way, those about a path's children arrive before all others; if there are any.
+     */
     public boolean deliverChildrenOf(String path) {
         List<WatchedEvent> events = connection.events().stream().filter(event -> isOfChildren(event, path)).toList();
         connection.events().removeAll(events);

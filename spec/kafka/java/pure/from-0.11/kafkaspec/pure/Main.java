@@ -16,8 +16,8 @@ import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * Lines of JSON in, lines of JSON out: what functions of Kafka make of many cases.
- * In: {"call": "Elections", "cases": [...]}, where the call is a class beside this one. Out: {"answers": [...]}, one for
- * each case. The first line out says what runs here.
+ * In: {"call": "Elections", "cases": [...]}, where the call is a class beside this one. Out: {"answers": [...]}, one
+ * for each case. The first line out says what runs here.
  */
 public final class Main {
     private static final int MALFORMED = 2;
@@ -70,7 +70,8 @@ public final class Main {
 
     private static Call make(String name) throws ReflectiveOperationException {
         try {
-            return (Call) Class.forName(Main.class.getPackageName() + "." + name).getDeclaredConstructor().newInstance();
+            Class<?> call = Class.forName(Main.class.getPackageName() + "." + name);
+            return (Call) call.getDeclaredConstructor().newInstance();
         } catch (ClassNotFoundException unknown) {
             throw new Json.Malformed("no call " + name);
         }

@@ -11,9 +11,9 @@ import kafkaspec.Json;
 
 /**
  * A LeaderEpochFileCache with its file: what operations leave in both, and where epochs end.
- * A case: `file`, what the file has before the cache is made, or null without one; `operations`, of which each is a name
- * with its numbers; `log_end_offset`; `asked`, epochs. Its answer: entries, ends, the file; or the error with which the
- * file was refused.
+ * A case: `file`, what the file has before the cache is made, or null without one; `operations`, of which each is a
+ * name with its numbers; `log_end_offset`; `asked`, epochs. Its answer: entries, ends, the file; or the error with
+ * which the file was refused.
  */
 final class LeaderEpochCaches implements Call {
     private final Path file;

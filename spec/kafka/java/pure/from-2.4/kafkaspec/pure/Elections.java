@@ -32,9 +32,9 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * What `kafka.controller.Election` decides for one partition, given what a ControllerContext knows.
- * A case: strategy, replicas, isr, `live` and `shutting_down` of brokers, `failed` of those whose log directory for the
- * partition has failed, `unclean` for an administrator who permits it. Its answer: leader, isr, recipients and, where
- * Kafka marks it, unclean; or null without a leader.
+ * A case: strategy, replicas, isr, `live` and `shutting_down` of brokers, `failed` of those whose log directory for
+ * the partition has failed, `unclean` for an administrator who permits it. Its answer: leader, isr, recipients and,
+ * where Kafka marks it, unclean; or null without a leader.
  */
 final class Elections implements Call {
     private static final TopicPartition PARTITION = new TopicPartition("t", 0);
@@ -85,7 +85,10 @@ final class Elections implements Call {
         };
     }
 
-    /** An administrator's permission counts as far as Kafka's state machine lets it; a topic that has none needs no asking. */
+    /**
+     * An administrator's permission counts as far as Kafka's state machine lets it; a topic that has none needs no
+     * asking.
+     */
     @SuppressWarnings("unchecked")
     private Seq<Tuple3<TopicPartition, Option<LeaderAndIsr>, Object>> withPermission(
             LeaderAndIsr before, boolean unclean) throws ReflectiveOperationException {
@@ -126,7 +129,8 @@ final class Elections implements Call {
     }
 
     private Broker broker(int id) {
-        EndPoint endPoint = new EndPoint("localhost", 9092, new ListenerName("PLAINTEXT"), SecurityProtocol.PLAINTEXT);
+        ListenerName listener = new ListenerName("PLAINTEXT");
+        EndPoint endPoint = new EndPoint("localhost", 9092, listener, SecurityProtocol.PLAINTEXT);
         return brokers.computeIfAbsent(id, each -> Broker.apply(each, only(endPoint), Option.empty()));
     }
 

@@ -27,8 +27,8 @@ import scala.Option;
 
 /**
  * To where a follower truncates when its leader has answered: `AbstractFetcherThread.getOffsetTruncationState`.
- * A case: the follower's `log`, which is the epochs of its records, and the `fetch_offset` that it stands at; the leader's
- * answer, `epoch` and `end_offset`. Its answer: offset, and whether the truncation is then done.
+ * A case: the follower's `log`, which is the epochs of its records, and the `fetch_offset` that it stands at; the
+ * leader's answer, `epoch` and `end_offset`. Its answer: offset, and whether the truncation is then done.
  */
 final class Truncations implements Call {
     private static final TopicPartition PARTITION = new TopicPartition("t", 0);
@@ -50,7 +50,8 @@ final class Truncations implements Call {
             .setPartition(PARTITION.partition())
             .setLeaderEpoch(Json.field(given, "epoch").asInt())
             .setEndOffset(Json.field(given, "end_offset").asLong());
-        OffsetTruncationState state = (OffsetTruncationState) getOffsetTruncationState.invoke(follower, PARTITION, told);
+        OffsetTruncationState state =
+            (OffsetTruncationState) getOffsetTruncationState.invoke(follower, PARTITION, told);
         return Json.object().put("offset", state.offset()).put("done", state.truncationCompleted());
     }
 
@@ -62,7 +63,9 @@ final class Truncations implements Call {
         private long logEndOffset;
 
         Follower() throws IOException {
-            super("follower", "follower", anyLeader(), new FailedPartitions(), null, 0, false, new BrokerTopicStats(false));
+            super(
+                "follower", "follower", anyLeader(), new FailedPartitions(), null, 0, false,
+                new BrokerTopicStats(false));
         }
 
         private static LeaderEndPoint anyLeader() {
@@ -101,7 +104,9 @@ final class Truncations implements Call {
             ArrayNode end = Json.array();
             epochs.putEnd(end, epoch);
             long offset = end.get(1).asLong();
-            return offset == NO_OFFSET ? Option.empty() : Option.apply(new OffsetAndEpoch(offset, end.get(0).asInt()));
+            return offset == NO_OFFSET
+                ? Option.empty()
+                : Option.apply(new OffsetAndEpoch(offset, end.get(0).asInt()));
         }
 
         @Override
