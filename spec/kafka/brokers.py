@@ -29,11 +29,11 @@ from spec.kafka.classes import compiled
 from spec.kafka.jars import class_path, locked
 from spec.kafka.java import java
 from spec.kafka.proxy import Address
+from spec.kafka.sources import SOURCES
 from spec.language.errors import EnvironmentFailed
 
 __all__ = ["BrokerProcess", "KeptProcess", "LogLine", "Processes", "ZooKeeperProcess"]
 
-SOURCES: Final = Path(__file__).parent / "java" / "replay"
 OPTIONS: Final = (
     *("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
     "-Dzookeeper.4lw.commands.whitelist=*",
@@ -187,7 +187,7 @@ class Processes:
     async def __aenter__(self) -> Self:
         with_java = java()
         jars = [jar for jar in class_path(self.release) if not jar.name.startswith(UNUSED_BINDING)]
-        classes = compiled("replay", sorted(SOURCES.rglob("*.java")), self.release, jars, with_java)
+        classes = compiled("replay", sorted((SOURCES / "replay").rglob("*.java")), self.release, jars, with_java)
         path = os.pathsep.join(map(str, [classes, *jars]))
         self.java_version = with_java.version
         self._command = [with_java.command, *OPTIONS, *SIMPLE, "-cp", path]

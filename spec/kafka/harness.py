@@ -5,7 +5,8 @@
         answer.seen[0]["brokers"][0]["doing"]     # "Connect"
 
 The Java ends with this process, whatever happens (`process.py`). Its sources are in `java/`, a folder for what is
-common and one for each line of releases; they are compiled when they are first needed, and kept in the user's cache.
+common and one for each family of releases; they are compiled when they are first needed, and kept in the user's
+cache.
 """
 
 from __future__ import annotations
@@ -17,12 +18,21 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from spec.kafka.jars import releases
 from spec.kafka.process import AskedJava
+from spec.kafka.sources import SOURCES, sources_for
 from spec.language.errors import UsageError
-from statemachines.releases import Release, line_of
+from statemachines.releases import UnknownRelease, line_of
 
-__all__ = ["Response", "Harness", "Observation", "Task", "release_run"]
+__all__ = ["FAMILIES", "Response", "Harness", "Observation", "Task", "release_run"]
 
-SOURCES: Final = Path(__file__).parent / "java"
+FAMILIES: Final[Mapping[str, Sequence[str]]] = {
+    "until-2.2": ("1.1", "2.0", "2.1", "2.2"),
+    "since-2.8": ("2.8", "3.0", "3.5", "3.9"),
+}
+"""The lines of releases that are run, by the folder of `java/` that has what a family of them needs.
+
+`sources_for` says which files of that folder a release has. A line stands here once its controllers have been seen to
+follow the specification; that the sources of an older line may do for another one makes none.
+"""
 
 Observation: TypeAlias = Mapping[str, Any]
 """What is to be seen between two steps: of ZooKeeper, and of each broker."""
@@ -60,16 +70,15 @@ class Response:
 
 
 def release_run(name: str) -> str:
-    """The release that is run for a name: for `3.9` the one of that line that has an adapter in `java/`.
+    """The release that is run for a name: for `3.9` the one of that line whose jars are written down.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, for its line is in none of `FAMILIES`.
     """
-    lines = {line_of(release): release for release in releases()}
-    driven = {line: release for line, release in lines.items() if (SOURCES / line).exists()}
+    driven = {line_of(release): release for release in releases() if _family(release)}
     try:
         return driven[line_of(name)]
-    except (KeyError, ValueError):
+    except (KeyError, UnknownRelease):
         raise UsageError(f"Kafka {name} is not run here; {', '.join(driven.values())} are") from None
 
 
@@ -77,16 +86,15 @@ class Harness(AskedJava):
     """KafkaControllers of a release, from `__enter__` to `__exit__`, whatever happens in between.
 
     Args:
-        release: one whose jars are written down, such as 3.9.1.
+        release: one that is run, such as 3.9.1 (`release_run`).
 
-    Raises (when it is entered):
-        UsageError: there is no Java, no compiler, or a jar cannot be had.
+    Raises (when it is entered; the first also when it is made):
+        UsageError: the release is not run; there is no Java, no compiler, or a jar cannot be had.
         EnvironmentFailed: Java died, or what is compiled cannot be kept.
     """
 
     def __init__(self, release: str) -> None:
-        sources = sorted(source for root in _source_roots(release) for source in root.rglob("*.java"))
-        super().__init__(release, "harness", sources, "kafkaspec.Main")
+        super().__init__(release, "harness", _sources(release), "kafkaspec.Main")
 
     def run(self, task: Task) -> Response:
         """What comes of a task.
@@ -110,9 +118,15 @@ def _written(task: Task) -> dict[str, Any]:
     return {"brokers": task.brokers, "outliving": task.outliving, "steps": list(task.steps)}
 
 
-def _source_roots(release: str) -> list[Path]:
-    """The folders of a release: what is common to all, to its line and those near it, and what is its own."""
-    line = Release(release)
-    near = [root for root in SOURCES.glob("from-*") if Release(root.name.removeprefix("from-")) <= line]
-    newest = max(near, key=lambda root: Release(root.name.removeprefix("from-")))
-    return [SOURCES / "common", newest, SOURCES / str(line)]
+def _family(release: str) -> str | None:
+    """The folder of its family, or None if it is not run."""
+    line = line_of(release)
+    return next((folder for folder, lines in FAMILIES.items() if line in lines), None)
+
+
+def _sources(release: str) -> list[Path]:
+    """The files of a release: those of all, and those of its family that are meant for it."""
+    family = _family(release)
+    if family is None:
+        raise UsageError(f"Kafka {release} is not run here")
+    return sorted([*(SOURCES / "common").rglob("*.java"), *sources_for(release, SOURCES / family)])

@@ -5,23 +5,20 @@
                 "unclean": False}
         kafka.of("Elections", [case])      # yields the case with {"leader": 2, "isr": [2], "recipients": [2], ...}
 
-Each call is a class of `java/pure/`, which says what a case of it is and what an answer. The folders there are named
-for the first release that they are meant for; of files with one name, a release has that of the newest folder.
+Each call is a class of `java/pure/`, which says what a case of it is and what an answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from spec.kafka.process import AskedJava
-from statemachines.releases import Release
+from spec.kafka.sources import SOURCES, sources_for
 
 __all__ = ["PureCalls"]
 
-SOURCES: Final = Path(__file__).parent / "java"
 SHARED: Final = tuple(
     SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Fields", "Json")
 )
@@ -44,7 +41,7 @@ class PureCalls(AskedJava):
     """
 
     def __init__(self, release: str) -> None:
-        super().__init__(release, "pure", [*SHARED, *_sources(release)], "kafkaspec.pure.Main")
+        super().__init__(release, "pure", [*SHARED, *sources_for(release, SOURCES / "pure")], "kafkaspec.pure.Main")
 
     def of(self, call: str, cases: Iterable[Case]) -> Iterator[tuple[Case, Any]]:
         """What Kafka makes of each case, in their order.
@@ -60,15 +57,3 @@ def _lines(cases: Iterable[Case]) -> Iterator[list[Case]]:
     remaining = iter(cases)
     while line := list(islice(remaining, A_LINE)):
         yield line
-
-
-def _sources(release: str) -> list[Path]:
-    """The files of a release: of each name the one that is meant for it."""
-    roots = {Release(root.name.removeprefix("from-")): root for root in (SOURCES / "pure").glob("from-*")}
-    files = {
-        source.relative_to(roots[since]): source
-        for since in sorted(roots)
-        if since <= Release(release)
-        for source in roots[since].rglob("*.java")
-    }
-    return sorted(files.values())

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from spec.kafka.harness import Harness, Task, release_run
+from spec.kafka.harness import FAMILIES, Harness, Task, release_run
 from spec.kafka.process import PATIENCE
 from spec.language.errors import EnvironmentFailed, UsageError
+from statemachines.releases import line_of
 from tests.kafka.conftest import RELEASE
 
 REPOSITORY = Path(__file__).parents[2]
@@ -144,7 +145,19 @@ def test_the_release_of_a_line() -> None:
     assert release_run("3.9") == release_run("3.9.0") == release_run("3.9.1") == RELEASE
 
 
-@pytest.mark.parametrize("name", ["0.10.1", "4.0", "x"])
+@pytest.mark.parametrize("line", [line for lines in FAMILIES.values() for line in lines])
+def test_each_line_that_is_run_has_its_jars(line: str) -> None:
+    """They are written down."""
+    assert line_of(release_run(line)) == line
+
+
+def test_a_harness_of_a_release_that_is_not_run() -> None:
+    """It is not made: the jars of 1.0.2 are written down, but its ZooKeeper client is another one."""
+    with pytest.raises(UsageError, match=r"^Kafka 1\.0\.2 is not run here"):
+        Harness("1.0.2")
+
+
+@pytest.mark.parametrize("name", ["0.10.1", "1.0.2", "2.4", "4.0", "x"])
 def test_a_release_that_is_not_run(name: str) -> None:
     """Those that are, are named."""
     with pytest.raises(UsageError, match=f"^Kafka {name} is not run here; .*3.9.1 are$"):

@@ -165,6 +165,10 @@ public abstract class KafkaProcess {
         return controller.kafkaScheduler().isStarted();
     }
 
+    protected final KafkaConfig config() {
+        return config;
+    }
+
     protected final KafkaController controller() {
         return controller;
     }

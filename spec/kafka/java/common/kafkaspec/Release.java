@@ -7,8 +7,9 @@ import kafka.server.KafkaConfig;
 
 /**
  * What differs from release to release of Kafka.
- * A release is compiled from three folders: `common`; the newest `from-X` whose X is not newer than the release, with
- * what a family of releases has in common, and with `kafkaspec.release.Adapter`, which implements this; and its own.
+ * A release is compiled from `common` and from the folder of its family, where `kafkaspec.release.Adapter` implements
+ * this. There the folders `from-X` have what differs within the family: of files with one name, a release has that of
+ * the newest folder that is not newer than the release.
  */
 public interface Release {
     /** The nodes that a broker of this release needs to find besides those of `Znodes`, with their data. */

@@ -1,0 +1,84 @@
+package kafkaspec.release;
+
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import kafka.controller.ControllerChannelManager;
+import kafka.controller.KafkaController;
+import kafka.controller.LeaderIsrAndControllerEpoch;
+import kafka.controller.OfflinePartition$;
+import kafka.controller.OnlinePartition$;
+import kafka.controller.QueuedEvent;
+import kafka.server.KafkaConfig;
+import kafkaspec.Fields;
+import kafkaspec.Partition;
+import org.apache.kafka.common.metrics.Metrics;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * A broker's process of Kafka 2.8 to 3.9, which know partitions, leaders and brokers by the same names.
+ * The controller and its state machines share one channel manager, which can be replaced before anything is sent.
+ */
+abstract class ControllerProcess extends ClientProcess {
+    static final Metrics METRICS = new Metrics();
+
+    private final Consumer<String> sent;
+
+    ControllerProcess(KafkaConfig config, Consumer<String> sent) {
+        super(config);
+        this.sent = sent;
+    }
+
+    /** The version of the node that a state was read from. */
+    abstract int version(LeaderIsrAndControllerEpoch state);
+
+    @Override
+    protected void captureRequests(KafkaController starting) {
+        ControllerChannelManager channels = new CapturedRequests(config(), sent);
+        starting.controllerChannelManager_$eq(channels);
+        for (Object batch : List.of(
+                Fields.get(starting, "brokerRequestBatch"),
+                Fields.get(starting.replicaStateMachine(), "controllerBrokerRequestBatch"),
+                Fields.get(starting.partitionStateMachine(), "controllerBrokerRequestBatch"))) {
+            Fields.set(batch, "controllerChannelManager", channels);
+        }
+    }
+
+    @Override
+    protected Object eventIn(Object queued) {
+        return ((QueuedEvent) queued).event();
+    }
+
+    @Override
+    protected SortedMap<Integer, Long> liveBrokers() {
+        SortedMap<Integer, Long> live = new TreeMap<>();
+        CollectionConverters.asJava(context().liveBrokerIdAndEpochs())
+            .forEach((id, zxid) -> live.put((Integer) id, (Long) zxid));
+        return live;
+    }
+
+    @Override
+    protected Integer cachedVersion() {
+        Option<LeaderIsrAndControllerEpoch> cached = context().partitionLeadershipInfo(Partition.ID);
+        return cached.isEmpty() ? null : version(cached.get());
+    }
+
+    @Override
+    protected long brokerEpoch() {
+        return controller().brokerEpoch();
+    }
+
+    @Override
+    protected void putPartitionOffline() {
+        context().putPartitionState(Partition.ID, OfflinePartition$.MODULE$);
+    }
+
+    @Override
+    protected void putPartitionOnline() {
+        if (context().partitionStates().get(Partition.ID).contains(OfflinePartition$.MODULE$)) {
+            context().putPartitionState(Partition.ID, OnlinePartition$.MODULE$);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package kafkaspec.release;
+
+import java.util.function.Consumer;
+import kafka.controller.KafkaController;
+import kafka.controller.LeaderIsrAndControllerEpoch;
+import kafka.server.BrokerFeatures;
+import kafka.server.KafkaConfig;
+import kafka.server.metadata.ZkMetadataCache;
+import kafka.zk.BrokerInfo;
+import kafka.zk.FeatureZNode;
+import kafka.zk.FeatureZNodeStatus;
+import kafka.zk.KafkaZkClient;
+import org.apache.kafka.common.utils.Time;
+import scala.Option;
+import scala.collection.immutable.Map$;
+
+/**
+ * A broker's process of Kafka 3.5 and 3.9.
+ * Its arguments are those of KafkaServer for a cluster in ZooKeeper mode, without security, that does not migrate.
+ */
+final class BrokerProcess extends ControllerProcess {
+    BrokerProcess(KafkaConfig config, Consumer<String> sent) {
+        super(config, sent);
+    }
+
+    /** The data of /feature, without which a controller of this release would set it up first. */
+    static byte[] features(KafkaConfig config) {
+        return FeatureZNode.encode(FeatureZNode.apply(
+            config.interBrokerProtocolVersion(), FeatureZNodeStatus.Enabled$.MODULE$, Map$.MODULE$.empty()));
+    }
+
+    @Override
+    protected KafkaController register(KafkaZkClient client, BrokerInfo info) {
+        BrokerFeatures features = BrokerFeatures.createEmpty();
+        ZkMetadataCache cache = cache(features);
+        cache.updateFeaturesOrThrow(Map$.MODULE$.empty(), 0);
+        long brokerEpoch = client.registerBroker(info);
+        return new KafkaController(
+            config(), client, Time.SYSTEM, METRICS, info, brokerEpoch, null, features, cache, Option.empty());
+    }
+
+    /** Nothing migrates to KRaft: so says Kafka's default for the last argument, in 3.5 a list and in 3.9 a flag. */
+    private ZkMetadataCache cache(BrokerFeatures features) {
+        return new ZkMetadataCache(
+            config().brokerId(), config().interBrokerProtocolVersion(), features,
+            ZkMetadataCache.$lessinit$greater$default$4());
+    }
+
+    @Override
+    int version(LeaderIsrAndControllerEpoch state) {
+        return state.leaderAndIsr().partitionEpoch();
+    }
+}
