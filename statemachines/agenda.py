@@ -32,6 +32,7 @@ class Do(Enum):
     ReadStates = "get the state of every partition"
     ReadPartitionState = "get the state of a partition, to elect its leader"
     UpdateLeaderAndIsr = "set the state of a partition, if it is still at the version that was read"
+    DeletePreferredElection = "delete /admin/preferred_replica_election, if /controller_epoch has not changed"
     Started = "nothing more: the failover is done"
     Serve = "nothing more: the broker is up"
     MoveController = "get /controller: triggerControllerMove begins"

@@ -154,6 +154,9 @@ class Design(NamedTuple):
     ephemeral_owner_check: Annotated[
         bool, "A broker deletes the registration that an older session of its own left (2.2, KAFKA-7165)."
     ] = False
+    registers_again: Annotated[
+        bool, "A registration that is gone when a broker looks whose it is, is created (since 2.2 an error instead)."
+    ] = False
     broker_epoch: Annotated[
         bool, "A broker is told from its predecessor by the zxid of its registration (2.2, KAFKA-7235)."
     ] = False
@@ -182,6 +185,7 @@ DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "epoch_update": Election.cas_swallowed,
         "threads": Threads.lock,
         "fence_zk": False,
+        "registers_again": True,
         "listener_guard": False,
         "skip_if_self": False,
     },
@@ -189,7 +193,7 @@ DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "0.11": {"threads": Threads.queue},
     "1.1": {"threads": Threads.barrier, "epoch_update": Election.cas_checked},
     "2.1": {"epoch_update": Election.multi, "fence_zk": True},
-    "2.2": {"ephemeral_owner_check": True, "broker_epoch": True},
+    "2.2": {"ephemeral_owner_check": True, "registers_again": False, "broker_epoch": True},
     "2.8": {"reinit_only_if_dead": False},
     "3.1": {"reinit_only_if_dead": True},
 }

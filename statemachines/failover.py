@@ -123,10 +123,12 @@ RSM_2_3 = Stage("replicaStateMachine.startup, offline ones too", "ZWS")
 # elects where there is no live leader
 PSM = Stage("partitionStateMachine.startup", "ZWS", (Do.ReadPartitionState, Do.UpdateLeaderAndIsr))
 
-# What the controller before left undone. [KafkaController.scala, 0.10.1, 2.4]
+# What the controller before left undone. [KafkaController.scala, 0.10.1, 2.1, 2.4]
 REASSIGN = Stage("maybeTriggerPartitionReassignment", "ZAWS")  # goes on with what was read
 REASSIGN_2_4 = Stage("initializePartitionReassignments", "ZAWS")  # reads the node, then goes by the assignments
 PREFER = Stage("onPreferredReplicaElection", "ZWS")  # holds them, and deletes the node in any case
+# that deletion is fenced, so a controller that was deposed in its failover learns of it here, at the latest
+PREFER_2_1 = PREFER._replace(do=(Do.DeletePreferredElection,))
 
 # What is done from time to time. [KafkaController.scala, 0.10.1, 0.11, 1.1]
 REBALANCE = Stage("autoRebalanceScheduler.startup")  # leaders are rebalanced from 5 s on, if that is enabled
@@ -203,7 +205,7 @@ FAILOVER: Final[Mapping[str, tuple[Stage, ...]]] = {
         REASSIGNED_1_1,
         DELETIONS_1_1, INIT_DELETION_MANAGER,
         METADATA, RSM, PSM,
-        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER,
+        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
         SCHEDULER, TOKENS,
     ),
     # KAFKA-7235: broker epochs; KAFKA-7537: less metadata
@@ -214,7 +216,7 @@ FAILOVER: Final[Mapping[str, tuple[Stage, ...]]] = {
         REASSIGNED_1_1,
         DELETIONS_1_1, INIT_DELETION_MANAGER,
         METADATA_2_2, RSM, PSM,
-        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER,
+        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
         SCHEDULER, TOKENS,
     ),
     # KAFKA-3143: dead replicas leave the ISR
@@ -225,7 +227,7 @@ FAILOVER: Final[Mapping[str, tuple[Stage, ...]]] = {
         REASSIGNED_1_1,
         DELETIONS_1_1, INIT_DELETION_MANAGER,
         METADATA_2_2, RSM_2_3, PSM,
-        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER,
+        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
         SCHEDULER, TOKENS,
     ),
     # KIP-455: the assignment itself tells what is being reassigned
@@ -235,7 +237,7 @@ FAILOVER: Final[Mapping[str, tuple[Stage, ...]]] = {
         BROKERS_2_2, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_2_4, CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
         DELETIONS_1_1, INIT_DELETION_MANAGER,
         METADATA_2_2, RSM_2_3, PSM,
-        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER,
+        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
         SCHEDULER, TOKENS,
     ),
     # KIP-584: finalized features
@@ -246,7 +248,7 @@ FAILOVER: Final[Mapping[str, tuple[Stage, ...]]] = {
         BROKERS_2_2, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_2_4, CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
         DELETIONS_1_1, INIT_DELETION_MANAGER,
         METADATA_2_2, RSM_2_3, PSM,
-        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER,
+        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
         SCHEDULER, TOKENS,
     ),
     # KIP-516: ids of topics
@@ -258,7 +260,7 @@ FAILOVER: Final[Mapping[str, tuple[Stage, ...]]] = {
         CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
         DELETIONS_1_1, INIT_DELETION_MANAGER,
         METADATA_2_2, RSM_2_3, PSM,
-        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER,
+        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
         SCHEDULER, TOKENS,
     ),
 }
@@ -356,7 +358,7 @@ def requests(stages: Iterable[Stage]) -> Agenda:
     """What a model makes of a list, in order.
 
     >>> list(requests(failover("3.9")))
-    [ReadBrokers, ReadStates, ReadPartitionState, UpdateLeaderAndIsr, Started]
+    [ReadBrokers, ReadStates, ReadPartitionState, UpdateLeaderAndIsr, DeletePreferredElection, Started]
     """
     return Agenda(do for stage in stages for do in stage.do)
 

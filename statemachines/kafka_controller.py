@@ -8,7 +8,9 @@ What happens where an answer does not let the row go on:
     IncrementEpoch      BADVERSION               triggerControllerMove; until 1.0 it goes on
     UpdateLeaderAndIsr  somebody else wrote      once more from ReadPartitionState
                         the fence fails          ControllerMoved: maybeResign
-    any                 SESSIONEXPIRED           it resigns, and begins anew with another session; until 1.0 the
+    DeletePreferredElection  the fence fails     ControllerMoved: maybeResign
+    any                 SESSIONEXPIRED           it resigns, and begins anew with another session, but for a process
+                                                 that registers for the first time, which ends; until 1.0 the
                                                  request is repeated in another session, and only creates fail
 
 Each read of /controller arms the watch as well: until 1.0 because there is a listener, since then because there is a
@@ -108,7 +110,8 @@ WRITES: Final[set[Do]] = set()
 def request(do: Do, writes: bool = False) -> Callable[[Request], Request]:
     """The step that makes this request.
 
-    What holds for each: no answer overtakes an event, and a session that has ended is heard of.
+    What holds for each: no answer overtakes an event, so that what comes with it meets the handlers that there were
+    before; and a session that has ended is heard of.
     """
 
     def made_by(step: Request) -> Request:
@@ -116,7 +119,7 @@ def request(do: Do, writes: bool = False) -> Callable[[Request], Request]:
         def with_session(self: "KafkaController", me: Controller) -> Answer:
             try:
                 answer = step(self, me)
-                return answer._replace(controller=self.deliver(answer.controller))
+                return answer._replace(controller=self.hear(answer.controller, listens=me.listens))
             except SessionExpired:
                 return self.session_expired(me)
 
@@ -241,6 +244,8 @@ class KafkaController:
         whether it was they. [ZKCheckedEphemeral, which stays with its session]
         """
         if self.design.threads is Threads.barrier:
+            if me.doing[0] in REGISTERS and self._starts(me):
+                return self._not_registered(me, "SESSIONEXPIRED")
             return Answer(self.expire(me), "SESSIONEXPIRED: it resigns")
         me = self.deliver(me)
         if me.doing[0] in CREATES:
@@ -252,11 +257,15 @@ class KafkaController:
     # What it is told.
 
     def deliver(self, me: Controller) -> Controller:
-        """The events in the session's inbox reach the client, which queues those that somebody listens to."""
+        """The events in the session's inbox reach the client, which queues those that there is a handler for."""
+        return self.hear(me, listens=me.listens)
+
+    def hear(self, me: Controller, listens: bool) -> Controller:
+        """The events in the session's inbox reach the client, which has, or has not, the handlers of a controller."""
         if me.session is None:
             return me
         while (event := self.zookeeper.take(me.session)) is not None:
-            if event.path == CONTROLLER or me.listens:
+            if event.path == CONTROLLER or listens:
                 me = self._post(me, Queued(TOLD[self.design.threads][event.type]))
         return me
 
@@ -345,6 +354,8 @@ class KafkaController:
                     *self._fence(me),
                     SetData(self.design.state, LeaderIsrAndControllerEpoch(me.epoch), me.state_version),
                 )
+            case Do.DeletePreferredElection:  # whose node is not modelled, and is not there
+                return tuple(self._fence(me))
             case Do.DeleteController:
                 return (*self._fence(me), Delete(CONTROLLER))
         raise ValueError(f"{me.doing[0]} writes nothing")
@@ -389,13 +400,16 @@ class KafkaController:
     def check_registration(self, me: Controller) -> Answer:
         """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
 
-        If it is gone by now, 2.2 to 3.9 fail with a NullPointerException; here they try again, as they mean to.
+        If it is gone by now, that is a NullPointerException since 2.2: what would register again stands behind a line
+        that asks for the owner of what is not there. [3.9.1: KafkaZkClient 2221]
         """
         again = Agenda((Do.RegisterBroker, *me.doing[1:]))
         try:
             _, stat = self.zookeeper.get(me.session, self.registration)
         except NoNode:
-            return Answer(me.to(*again), "NONODE: once more")
+            if self.design.registers_again:
+                return Answer(me.to(*again), "NONODE: once more")
+            return self._not_registered(me, "NONODE, a NullPointerException")
         if stat.ephemeralOwner == me.session:
             return Answer(self._registered(me, stat), "its own: registered")
         if self.design.ephemeral_owner_check and stat.ephemeralOwner == me.registration:
@@ -416,12 +430,15 @@ class KafkaController:
 
     def _not_registered(self, me: Controller, why: str) -> Answer:
         """A start fails; who has had a session before lives on, unregistered, and since 1.1 does not elect."""
-        starts = Do.Serve in me.doing or (self.design.threads is Threads.barrier and Do.MaybeResign not in me.doing)
-        if self.design.looks_again and not starts:
+        if self.design.looks_again and not self._starts(me):
             return Answer(me.to(), f"{why}: the event is dropped")
         if me.session in self.zookeeper.state.sessions:
             self.zookeeper.close(me.session)
         return Answer(Controller(), f"{why}, the start fails")
+
+    def _starts(self, me: Controller) -> bool:
+        """Whether a process that registers does so for the first time, in its main thread."""
+        return Do.Serve in me.doing or (self.design.threads is Threads.barrier and Do.MaybeResign not in me.doing)
 
     # Who is controller?
 
@@ -550,16 +567,20 @@ class KafkaController:
             return Answer(self._elected(me), "incremented: its failover runs", failover=True)
         if self.design.epoch_update is Election.cas_swallowed:
             said = "BADVERSION: logged and swallowed, its failover runs with the epoch it read"
-            return Answer(me.on(), said, failover=True)
+            return Answer(self._listening(me).on(), said, failover=True)
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
 
     def _in_office(self, me: Controller) -> Controller:
-        """The broker is controller; since 1.1 a failover that the model follows registers its handlers first."""
-        followed = Do.ReadBrokers in self.design.failover and Do.WatchBrokers not in self.design.failover
-        return me.on()._replace(active=True, listens=followed or me.listens)
+        return me.on()._replace(active=True)
 
     def _elected(self, me: Controller) -> Controller:
-        return self._in_office(me)._replace(epoch=me.epoch + 1, epoch_zk_version=me.epoch_zk_version + 1)
+        elected = self._listening(self._in_office(me))
+        return elected._replace(epoch=me.epoch + 1, epoch_zk_version=me.epoch_zk_version + 1)
+
+    def _listening(self, me: Controller) -> Controller:
+        """It has its epoch; since 1.1 a failover that the model follows registers its handlers next."""
+        followed = Do.ReadBrokers in self.design.failover and Do.WatchBrokers not in self.design.failover
+        return me._replace(listens=followed or me.listens)
 
     def _moved(self, me: Controller, code: str) -> Answer:
         """ControllerMovedException, from whoever is not controller yet."""
@@ -586,7 +607,10 @@ class KafkaController:
             live = frozenset(LiveBroker(name, stat.czxid) for name, stat in stats.items() if stat is not None)
         if live == me.live and not me.in_elect:
             return Answer(me.to(), "the same ones")
-        return Answer(me.on()._replace(live=live), "these are alive")
+        after = me.on()._replace(live=live)
+        if me.in_elect or live <= me.live:
+            return Answer(after, "these are alive")
+        return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
 
     @request(Do.ReadStates)
     def read_states(self, me: Controller) -> Answer:
@@ -627,6 +651,16 @@ class KafkaController:
             return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: somebody else wrote it")
         return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
 
+    @request(Do.DeletePreferredElection)
+    def delete_preferred_election(self, me: Controller) -> Answer:
+        """Delete what asks for preferred elections, whether it is there or not, fenced by the epoch's version.
+
+        [removePartitionsFromPreferredReplicaElection, 2.1; until 2.0 it is not fenced, and says nothing]
+        """
+        if self._refused(me) is None:
+            return Answer(self._done(me), "the failover is done")
+        return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+
     def _done(self, me: Controller) -> Controller:
         """It goes on after a partition; behind the last one of a failover there is nothing more."""
         after = me.on()._replace(state_version=0)
@@ -635,11 +669,22 @@ class KafkaController:
     # triggerControllerMove.
 
     def fail(self, me: Controller) -> Answer:
-        """Its next request, in its failover, fails for a reason of its own. [elect catches Throwable]"""
+        """A request fails for a reason of its own, its next in its failover or one fused with it: elect catches it.
+
+        Not the requests of an election of leaders, see `fail_to_elect`. [elect catches Throwable]
+        """
         if self.design.epoch_update is Election.multi:
             return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
         resigns = "" if self.design.threads is Threads.lock else "resigns and "
         return Answer(self._to_move(me), f"it {resigns}moves the controller")
+
+    def fail_to_elect(self, me: Controller) -> Answer:
+        """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
+
+        [PartitionStateMachine: triggerOnlinePartitionStateChange, 0.10; handleStateChanges, 1.1]
+        """
+        behind = me.on() if me.about_to(Do.ReadPartitionState) else me
+        return Answer(self._done(behind), "no leader is elected, and its failover goes on")
 
     @request(Do.MoveController)
     def move_controller(self, me: Controller) -> Answer:

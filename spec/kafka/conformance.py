@@ -140,7 +140,7 @@ def conform(
     return _Conforming(system, kafka, max_states, per_class, on_progress).result()
 
 
-DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "receives": False}
+DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "failed_elections": True, "receives": False}
 """The constants that are others than those of the system, unless it is said otherwise."""
 BUG_FIXES: Final[Mapping[str, Mapping[str, Any]]] = {"3.0.2": {"reinit_only_if_dead": True}}
 """What a release has that the first of its line, whose switches the specification has, had not."""
@@ -223,7 +223,7 @@ class _Conforming:
         self.following = Following(self.model)
         self.coverage = EdgeCoverage(
             self.model,
-            partial(edge_class, known=divergences_of(self.kafka.release, self.system)),
+            partial(edge_class, known=divergences_of(self.kafka.release)),
             max_states=self.max_states,
             per_class=self.per_class,
             ends=lambda of: isinstance(of, Divergence),

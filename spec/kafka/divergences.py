@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from spec.language import Step
-from spec.systems.controller import ClusterAtWork, ControllerLife
+from spec.systems.controller import ClusterAtWork
 from statemachines.agenda import Do
-from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller, LiveBroker, registration
+from statemachines.controller import CONTROLLER_EPOCH, Controller, LiveBroker
 from statemachines.controller_event import ControllerEvent
 from statemachines.releases import Release, line_of
 
@@ -47,7 +47,6 @@ class Divergence(NamedTuple):
         silent: it follows from the source, and cannot be driven from outside.
         only: the line of the releases that do so, if they do not all.
         since: the first line that does so, if not all do.
-        seen_with: the constant without which it is not to be seen, if there is one.
     """
 
     id: str
@@ -57,39 +56,15 @@ class Divergence(NamedTuple):
     silent: bool = False
     only: str = ""
     since: str = ""
-    seen_with: str = ""
 
-    def concerns(self, release: str, system: ControllerLife) -> bool:
-        """Whether this release does so, and this system shows it."""
+    def concerns(self, release: str) -> bool:
+        """Whether this release does so."""
         line = Release(line_of(release))
-        does_so = self.only in ("", str(line)) and (not self.since or line >= Release(self.since))
-        return does_so and (not self.seen_with or getattr(system, self.seen_with))
+        return self.only in ("", str(line)) and (not self.since or line >= Release(self.since))
 
 
-def _start_in_ended_session(step: BrokerStep) -> bool:
-    registers = step.action in ("register_broker", "check_registration")
-    return registers and not step.has_session and Do.MaybeResign not in step.me.doing
-
-
-def _fails_in_the_state_machine(step: BrokerStep) -> bool:
-    return step.action == "fail" and step.me.doing[0] in (Do.ReadPartitionState, Do.UpdateLeaderAndIsr)
-
-
-def _ends_a_failover_deposed(step: BrokerStep) -> bool:
-    ends = step.action in ("read_states", "read_partition_state") and step.after.started and not step.me.started
-    return ends and step.me.epoch_zk_version != step.before.zk.nodes[CONTROLLER_EPOCH].version
-
-
-def _looks_for_a_registration_that_is_gone(step: BrokerStep) -> bool:
-    gone = registration(step.broker) not in step.before.zk.nodes
-    return step.action == "check_registration" and gone and step.has_session
-
-
-def _resigns_with_an_event_coming(step: BrokerStep) -> bool:
-    listens = step.me.listens and Do.IncrementEpoch not in step.me.doing  # D8: until then Kafka does not, in 2.0
-    answered = step.action not in ("crash", "fail") and step.has_session
-    resigns = answered and listens and not step.after.listens
-    return resigns and any(event.path == BROKER_IDS for event in step.before.zk.events[step.me.session])
+def _fails_between_the_states_and_the_election(step: BrokerStep) -> bool:
+    return step.action == "fail" and step.me.about_to(Do.ReadPartitionState)
 
 
 def _finds_a_bounced_broker(step: BrokerStep) -> bool:
@@ -125,76 +100,24 @@ def _reads_isr_changes_in_an_ended_session(step: BrokerStep) -> bool:
     return _handles_isr_changes(step) and step.me.active and not step.has_session
 
 
-def _hears_of_brokers(step: BrokerStep) -> bool:
-    before, after = (
-        sum(each.event is ControllerEvent.BrokerChange for each in knows.queue) for knows in (step.me, step.after)
-    )
-    return after > before
-
-
-def _is_told_before_it_listens(step: BrokerStep) -> bool:
-    told = step.action == "announce_isr" or _hears_of_brokers(step)
-    return told and Do.IncrementEpoch in step.me.doing
-
-
-def _is_elected_with_an_event_coming(step: BrokerStep) -> bool:
-    return _hears_of_brokers(step) and not step.me.listens
-
-
-def _tells_of_a_new_broker(step: BrokerStep) -> bool:
-    if step.action != "read_brokers" or step.me.in_elect or step.me.epoch in step.before.receiver.requests:
-        return False
-    return bool(step.after.live - step.me.live)
-
-
 def _live(broker: LiveBroker | str) -> LiveBroker:
     return broker if isinstance(broker, LiveBroker) else LiveBroker(broker, 0)
-
-
-def _fails_while_away(step: BrokerStep) -> bool:
-    return step.action == "fail" and step.me.session in step.before.zk.away
 
 
 def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
     if step.action in ("update_leader_and_isr", "delete_controller"):
         return step.reply == "lost" or not step.has_session
-    return step.action == "read_partition_state" and not step.has_session
+    return step.action in ("read_partition_state", "delete_preferred_election") and not step.has_session
 
 
 DIVERGENCES: Final = (
     Divergence(
-        "D1",
-        "a start whose registration finds its session ended fails, and the process ends",
-        "KafkaServer.scala 407, 677",
-        _start_in_ended_session,
-    ),
-    Divergence(
-        "D7",
-        "a request that waits for its connection, to be made once more, does not fail",
-        "ZooKeeperClient.scala waitUntilConnected",
-        _fails_while_away,
-        silent=True,
-    ),
-    Divergence(
         "D2",
-        "the partition state machine catches what fails in it, and the failover ends as if nothing had happened",
-        "PartitionStateMachine.scala 170",
-        _fails_in_the_state_machine,
-    ),
-    Divergence(
-        "D3",
-        "a failover ends with a fenced delete of /admin/preferred_replica_election, by which a deposed controller "
-        "learns that it is one, and resigns",
-        "KafkaController.scala 946, 1223",
-        _ends_a_failover_deposed,
-        since="2.1",
-    ),
-    Divergence(
-        "D4",
-        "a registration that is gone when it is looked at is a NullPointerException",
-        "KafkaZkClient.scala 2221",
-        _looks_for_a_registration_that_is_gone,
-        since="2.2",
+        "a request fails that is fused with ReadPartitionState, such as that of topic deletions; if that one itself "
+        "fails, no leader is elected, and nothing is moved (`fail_to_elect`)",
+        "KafkaController.scala 304, PartitionStateMachine.scala 170",
+        _fails_between_the_states_and_the_election,
+        silent=True,
     ),
     Divergence(
         "D6",
@@ -203,37 +126,12 @@ DIVERGENCES: Final = (
         _finds_a_bounced_broker,
     ),
     Divergence(
-        "D5",
-        "a BrokerChange that comes with the answer is queued before the controller resigns",
-        "KafkaController.scala 533, 2678",
-        _resigns_with_an_event_coming,
-    ),
-    Divergence(
         "D9",
         "the answer to a multi whose connection or session is lost is a NullPointerException in ZooKeeper's event "
         "thread, and the controller's thread waits for ever",
         "2.1.1, ZooKeeperClient.scala 217",
         _waits_for_a_lost_multi,
         only="2.1",
-    ),
-    Divergence(
-        "D10",
-        "brokers are told of a new broker at once, before an election, not only when a leader was elected",
-        "KafkaController.scala 579, 583",
-        _tells_of_a_new_broker,
-        seen_with="receives",
-    ),
-    Divergence(
-        "D8",
-        "handlers are registered after the increment of the epoch, and until then nobody is told anything",
-        "2.0.1, KafkaController.scala onControllerFailover",
-        _is_told_before_it_listens,
-    ),
-    Divergence(
-        "D15",
-        "a BrokerChange that comes with the answer by which a broker becomes controller finds no handler",
-        "KafkaController.scala 291",
-        _is_elected_with_an_event_coming,
     ),
     Divergence(
         "D11",
@@ -265,9 +163,9 @@ DIVERGENCES: Final = (
 """In the order in which they are asked: a step is of the first that fits."""
 
 
-def divergences_of(release: str, system: ControllerLife) -> tuple[Divergence, ...]:
-    """The divergences of a release from a system."""
-    return tuple(each for each in DIVERGENCES if each.concerns(release, system))
+def divergences_of(release: str) -> tuple[Divergence, ...]:
+    """The divergences of a release."""
+    return tuple(each for each in DIVERGENCES if each.concerns(release))
 
 
 def divergence_at(

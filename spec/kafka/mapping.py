@@ -19,10 +19,8 @@ from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
-    INCREMENT,
     PARTITION_STATE,
     Controller,
-    Election,
     LiveBroker,
     registration,
 )
@@ -86,10 +84,6 @@ class ControllerMapping:
             seen["requests"] = sorted(s.receiver.requests)
         return seen
 
-    def registers_late(self, next_request: Do | None) -> bool:
-        """Whether Kafka's handlers are not registered yet, and here they are: D8, until 2.0."""
-        return self.system.design.epoch_update is not Election.multi and next_request in INCREMENT
-
     def hears_of_isr(self, s: ClusterAtWork, me: Controller) -> bool:
         """Whether a leader's notification could reach a broker now: the premise of `announce_isr`."""
         told = any(each.event is ControllerEvent.IsrChangeNotification for each in me.queue)
@@ -107,12 +101,11 @@ class ControllerMapping:
             seen |= {"epoch": me.epoch, "epoch_zk_version": me.epoch_zk_version}
         if self.system.design.broker_epoch:
             seen["broker_epoch"] = me.broker_epoch
-        if not self.registers_late(next_request):
-            seen["listens"] = me.listens
-            if self.hears_of_isr(s, me):
-                seen["watches_isr"] = True
+        if self.hears_of_isr(s, me):
+            seen["watches_isr"] = True
         return seen | {
             "active": me.active,
+            "listens": me.listens,
             "queue": [queued.event.name for queued in me.queue],
             "started": me.started,
             "live": sorted(_live(each) for each in me.live),

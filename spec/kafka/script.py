@@ -35,6 +35,7 @@ REPLAYED: Final[Mapping[str, Release]] = {"K1": Release("1.0"), "K1a": Release("
 """The anomalies whose steps have a mapping to frames, and since which release they have one."""
 
 REGISTRATION: Final = f"{BROKER_IDS}/<id>"
+PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
 ACTIONS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("create", REGISTRATION): ("register_broker",),
     ("multi", REGISTRATION): ("register_broker",),
@@ -51,6 +52,7 @@ ACTIONS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("getData", PARTITION_STATE): ("read_states", "read_partition_state"),
     ("multi", PARTITION_STATE): ("update_leader_and_isr",),
     ("setData", PARTITION_STATE): ("update_leader_and_isr",),
+    ("multi", PREFERRED_ELECTION): ("delete_preferred_election",),
 }
 """Operation and path -> the actions that it may be. Which one it is follows from what the broker is about to do.
 

@@ -40,6 +40,7 @@ from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
+    LEADER_AND_ISR,
     READS,
     Controller,
     Design,
@@ -108,6 +109,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     lost_replies: bool = constant(True, "Writes take effect whose answer is lost.")
     disconnections: bool = constant(True, "Clients lose their connection for a while.")
     failures: bool = constant(True, "A request of a failover fails for a reason of its own.")
+    failed_elections: bool = constant(False, "A request of an election of leaders fails for a reason of its own.")
     receives: bool = constant(True, "A broker gets the controllers' requests, and knows the highest epoch of them.")
     isr_changes: bool = constant(False, "The leader of a partition changes its ISR, and the controller is told.")
     ephemeral_outlives_session: bool = constant(
@@ -334,12 +336,24 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @action(when=lambda self: self.failures)
     def fail(self, s: ClusterAtWork, broker: BrokerId) -> None:
-        """A request of a failover fails, for a reason of its own."""
-        me = s.controllers[broker]
-        require(me.active and me.in_elect)
-        answer = self.controller(s, broker).fail(me)
+        """A request of a failover fails for a reason of its own, this one or one that is fused with it."""
+        require(self.can_fail(s, broker) and not s.controllers[broker].about_to(Do.UpdateLeaderAndIsr))
+        answer = self.controller(s, broker).fail(s.controllers[broker])
         say(answer.said)
         s.controllers[broker] = answer.controller
+
+    @action(when=lambda self: self.failed_elections)
+    def fail_to_elect(self, s: ClusterAtWork, broker: BrokerId) -> None:
+        """A request of a failover's election of leaders fails for a reason of its own."""
+        require(self.can_fail(s, broker) and s.controllers[broker].doing[0] in LEADER_AND_ISR)
+        answer = self.controller(s, broker).fail_to_elect(s.controllers[broker])
+        say(answer.said)
+        s.controllers[broker] = answer.controller
+
+    def can_fail(self, s: ClusterAtWork, broker: BrokerId) -> bool:
+        """Whether it is in its failover, with a session and a connection, for else that is why a request fails."""
+        me = s.controllers[broker]
+        return me.active and me.in_elect and me.session in s.zk.sessions and self.connected(s, broker)
 
     # Properties of ZooKeeper that are about its clients.
 

@@ -121,12 +121,12 @@ class ControllerElection(Specification[C]):
     arrives late.
 
     Left out, and why that is safe for what is asked here: lost replies and disconnections without expiry (they add
-    retries of requests whose effect ZooKeeper knows), and of a failover all that only reads, which is fused with
-    the step before.
+    retries of requests whose effect ZooKeeper knows), and of a failover all but the write of a state: what only
+    reads is fused with the step before, and its last deletion is fenced as that write is.
     """
 
     name = "controller-election"
-    leaves_out = "lost replies, disconnections without expiry, the reads of a failover"
+    leaves_out = "lost replies, disconnections without expiry, all of a failover but the write of a state"
 
     brokers: int = constant(3, "Brokers that compete.", at_least=1, at_most=5)
     sessions_per_broker: int = constant(

@@ -46,8 +46,8 @@ def test_it_conforms(kafka: Harness) -> None:
     assert (result.states, result.expanded) == (SMALL, SMALL)
     assert result.classes >= 250
     assert result.runs == result.classes + len(result.known)
-    assert {"D1", "D2"} <= set(result.known)
-    assert "D1" in str(result)
+    assert set(result.known) == {"D2"}
+    assert "D2" in str(result)
     assert result.to_json()["verdict"] == "conforms"
 
 
@@ -78,8 +78,8 @@ class Unarmed(ZooKeeperWithoutZxids):
 class HeardLate(KafkaController):
     """Events come after the reply to the request that was under way."""
 
-    def deliver(self, me: Controller) -> Controller:
-        return me if me.doing else super().deliver(me)
+    def hear(self, me: Controller, listens: bool) -> Controller:
+        return me if me.doing else super().hear(me, listens)
 
 
 class HandlersLate(KafkaController):
@@ -185,11 +185,11 @@ OUTLIVING: dict[str, Any] = {"brokers": 1, "ephemeral_outlives_session": True, "
 
 
 def test_ephemerals_that_outlive_their_session(kafka: Harness) -> None:
-    """A broker finds what an older session of its own left, and deletes it; or it is gone by then (D4)."""
+    """A broker finds what an older session of its own left, and deletes it; or it is gone by then."""
     result = compared(kafka, states=300, **OUTLIVING, disconnections=False, failures=False, lost_replies=False)
     assert result.conforms, result
     assert result.classes >= 100
-    assert "D4" in result.known
+    assert not result.known
 
 
 def outliving(name: str, **switches: Any) -> tuple[Following, Path]:
@@ -220,6 +220,15 @@ def test_b23_does_not_happen(kafka: Harness) -> None:
     assert str(deviation) == "brokers.0.doing is DeleteRegistration, and by the specification Idle"
 
 
+def test_b23a_happens(kafka: Harness) -> None:
+    """But if that is gone by the time it looks, it fails to register all the same."""
+    following, path = outliving("B23a")
+    assert following.follow(kafka, path) is None
+    end = kafka.run(following.task_along(path)).seen[-1]
+    assert (end["registrations"], end["sessions"]) == ({}, ["session-0.1"])
+    assert end["brokers"][0]["doing"] == "Idle"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("release", ["1.1.1", "2.1.1"])
 def test_b23_happens(release: str) -> None:
@@ -242,10 +251,10 @@ REQUESTS: dict[str, Any] = {
 
 
 def test_what_controllers_send(kafka: Harness) -> None:
-    """The epochs under which they send, until it arrives; and that they tell of a new broker at once (D10)."""
+    """The epochs under which they send, until it arrives; and that they tell of a new broker at once."""
     result = compared(kafka, states=2_500, **REQUESTS)
     assert result.conforms, result
-    assert result.known.keys() == {"D10"}
+    assert not result.known
 
 
 class Silent(KafkaController):
@@ -279,7 +288,7 @@ ISR_CHANGES: dict[str, Any] = {
 
 def test_isr_changes(kafka: Harness) -> None:
     """A controller reads what a leader tells it of; what it deletes is told, too (D12), and others drop it (D13)."""
-    result = compared(kafka, states=300, **ISR_CHANGES)
+    result = compared(kafka, states=500, **ISR_CHANGES)
     assert result.conforms, result
     assert result.known.keys() >= {"D12", "D13", "D14"}
 
@@ -290,15 +299,15 @@ def test_everything_that_can_fail(kafka: Harness) -> None:
     result = compared(kafka, states=150_000)
     assert result.conforms, result
     assert result.steps >= 20_000
-    assert set(result.known) == {"D1", "D2", "D3", "D5", "D7"}
+    assert set(result.known) == {"D2"}
 
 
 @pytest.mark.long
 def test_one_broker_that_comes_again(kafka: Harness) -> None:
-    """In a new session while its old one lives: D4 is reached."""
+    """In a new session while its old one lives."""
     result = compared(kafka, states=6_000, brokers=1, sessions_per_broker=2, elections=1, updates=1, registrations=3)
     assert result.conforms, result
-    assert "D4" in result.known
+    assert set(result.known) == {"D2"}
 
 
 def test_a_bounced_broker_leaves_first(kafka: Harness) -> None:
@@ -308,13 +317,13 @@ def test_a_bounced_broker_leaves_first(kafka: Harness) -> None:
     path = shortest(model, "a_bounced_broker")
     deviation = Following(model).follow(kafka, path)
     assert deviation is not None
-    assert deviation.length == len(path[1]) == 21
+    assert deviation.length == len(path[1]) == 22
     assert [each.where.split(".")[-1] for each in deviation.differences] == ["live"]
 
 
 @pytest.mark.long
 def test_two_brokers_are_told_of_isr_changes(kafka: Harness) -> None:
-    """A deposed controller learns of it by the fence (D11); one that is elected again misses an event (D15)."""
+    """A deposed controller learns of it by the fence (D11)."""
     constants = {
         **ISR_CHANGES,
         "brokers": 2,
@@ -325,7 +334,7 @@ def test_two_brokers_are_told_of_isr_changes(kafka: Harness) -> None:
     }
     result = compared(kafka, states=120_000, **constants, updates=1)
     assert result.conforms, result
-    assert set(result.known) == {"D3", "D5", "D11", "D12", "D15"}
+    assert set(result.known) == {"D11", "D12"}
 
 
 @pytest.mark.long
@@ -340,7 +349,6 @@ def test_other_releases(release: str) -> None:
         assert ("D9" in result.known) == (release == "2.1.1")
         left = compared(kafka, states=1_000, **{**switches, **OUTLIVING})
         assert left.conforms, left
-        assert ("D4" in left.known) == switches["ephemeral_owner_check"]
         told = compared(kafka, states=1_000, **{**switches, **ISR_CHANGES, "receives": True})
         assert told.conforms, told
         assert {"D12", "D14"} <= set(told.known)

@@ -150,6 +150,7 @@ STEPS: dict[Do, Request] = {
     Do.ReadStates: KafkaController.read_states,
     Do.ReadPartitionState: KafkaController.read_partition_state,
     Do.UpdateLeaderAndIsr: KafkaController.update_leader_and_isr,
+    Do.DeletePreferredElection: KafkaController.delete_preferred_election,
     Do.MoveController: KafkaController.move_controller,
     Do.DeleteController: KafkaController.delete_controller,
 }
@@ -558,6 +559,29 @@ def test_what_has_no_handler_is_dropped(zookeeper: ZooKeeper, release: str) -> N
     zookeeper.state.events[0] = inbox
     assert controller.deliver(at(listens=True)) == at(listens=True, **told(release, CHILDREN, DELETED, CHILDREN))
     assert controller.deliver(Controller()) == Controller()
+
+
+@since_0_11
+def test_what_comes_with_an_answer_is_queued_by_who_then_resigns(zookeeper: ZooKeeper, release: str) -> None:
+    """It meets the handlers that there were before the answer."""
+    controller = whole(zookeeper, release=release)
+    me = in_office(zookeeper, release=release)._replace(queue=(), posted=())
+    zookeeper.delete(None, CONTROLLER)
+    zookeeper.create(None, CONTROLLER, 1)
+    zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
+    assert controller.maybe_resign(me.to(Do.MaybeResign)).controller == at(**told(release, CHILDREN))
+
+
+@since_1_1
+def test_what_comes_with_its_election_is_told_to_no_handler(zookeeper: ZooKeeper, release: str) -> None:
+    """An older watch on /brokers/ids fires; the failover, which reads the brokers anyway, registers for it next."""
+    controller = whole(zookeeper, release=release)
+    elects = Do.RegisterController if release == "2.1" else Do.IncrementEpoch
+    me = until(elects, controller, at(Do.Elect))
+    zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
+    elected = next_of(controller, me).controller
+    assert elected.listens
+    assert BROKER not in elected.queue
 
 
 @every_release
@@ -1085,9 +1109,33 @@ def test_who_is_refused_its_registration_reads_whose_it_is(zookeeper: ZooKeeper,
 
 @pytest.mark.parametrize(("release", "row"), REGISTRATION)
 def test_a_registration_that_is_gone_by_now_is_tried_again(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
-    """NONODE, as Kafka means to do it."""
-    answer = whole(zookeeper, release=release).check_registration(at(Do.CheckRegistration, *row[1:]))
+    """NONODE, as Kafka means to do it, and did until 2.1."""
+    controller = whole(zookeeper, release=release, registers_again=True)
+    answer = controller.check_registration(at(Do.CheckRegistration, *row[1:]))
     assert (answer.controller, answer.said) == (at(*row), "NONODE: once more")
+
+
+def test_since_2_2_a_registration_that_is_gone_by_now_is_an_error(zookeeper: ZooKeeper) -> None:
+    """In a new session the event is dropped, and with it the election; a start fails, and ends the process."""
+    controller = whole(zookeeper)
+    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:]))
+    assert (answer.controller, answer.said) == (at(), "NONODE, a NullPointerException: the event is dropped")
+    answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
+    assert (answer.controller, answer.said) == (Controller(), "NONODE, a NullPointerException, the start fails")
+    assert 0 not in zookeeper.state.sessions
+
+
+@since_1_1
+@pytest.mark.parametrize("do", [Do.RegisterBroker, Do.CheckRegistration])
+def test_since_1_1_a_first_registration_whose_session_has_ended_ends_the_process(
+    zookeeper: ZooKeeper, release: str, do: Do
+) -> None:
+    """Its main thread registers then. Later it is the controller's thread, which goes on in the next session."""
+    controller = whole(zookeeper, release=release)
+    zookeeper.expire(0)
+    answer = next_of(controller, at(do, *STARTUP[Threads.barrier][2:]))
+    assert (answer.controller, answer.said) == (Controller(), "SESSIONEXPIRED, the start fails")
+    assert next_of(controller, at(do, *EXPIRED[2:])).controller == Controller(EXPIRED)
 
 
 def left_by(zookeeper: ZooKeeper, session: int) -> None:
@@ -1302,7 +1350,7 @@ def test_an_epoch_that_is_not_the_next_is_not_its_own(zookeeper: ZooKeeper, epoc
 
 @until_2_0
 def test_a_node_of_its_own_session_was_created_by_its_own_request(zookeeper: ZooKeeper, release: str) -> None:
-    """Until 2.0: it is controller, and its failover begins with the epoch; since 1.1 its handlers come first."""
+    """Until 2.0: it is controller, and its failover begins with the epoch, before it has any handlers."""
     controller = whole(zookeeper, release=release)
     me = until(Do.CreateController, controller, at(Do.Elect))
     assert controller.lose_reply(me)
@@ -1312,7 +1360,7 @@ def test_a_node_of_its_own_session_was_created_by_its_own_request(zookeeper: Zoo
         "NODEEXISTS: whose is it?",
     )
     answer = controller.check_controller(refused.controller)
-    assert answer.controller == at(*FAILOVER[release], active=True, listens=release in SINCE_1_1)
+    assert answer.controller == at(*FAILOVER[release], active=True)
     assert answer.controller.doing[:2] == INCREMENT
 
 
@@ -1503,9 +1551,9 @@ def test_what_elect_catches_goes_from_the_epoch_to_the_end(zookeeper: ZooKeeper,
 
 @pytest.mark.parametrize(
     ("release", "from_then_on"),
-    [(release, Do.ReadBrokers) for release in UNTIL_1_0] + [("2.0", Do.ReadEpoch), ("2.1", Do.ReadBrokers)],
+    [(release, Do.ReadBrokers) for release in (*UNTIL_1_0, "2.0", "2.1")],
 )
-def test_a_controller_listens_when_it_subscribes_and_since_1_1_at_once(
+def test_a_controller_listens_when_it_subscribes_and_since_1_1_when_it_has_its_epoch(
     zookeeper: ZooKeeper, release: str, from_then_on: Do
 ) -> None:
     """Before that it is told of no broker."""
@@ -1586,16 +1634,37 @@ def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper)
 def test_a_partition_whose_leader_is_alive_is_let_be(zookeeper: ZooKeeper) -> None:
     """Nothing is written, and with the last partition the failover is done."""
     me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
-    done = whole(zookeeper).let_be(me)
+    left = whole(zookeeper).let_be(me)
+    assert left == me.to(Do.DeletePreferredElection, Do.Started)
+    done = run(whole(zookeeper), left)
     assert (done.started, done.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
     assert done == me.to()._replace(started=True)
+
+
+def test_until_2_0_a_failover_is_done_with_its_last_partition(zookeeper: ZooKeeper) -> None:
+    """What then deletes /admin/preferred_replica_election is not fenced, and tells a controller nothing."""
+    controller = whole(zookeeper, release="2.0")
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release="2.0"))
+    assert controller.let_be(me) == me.to()._replace(started=True)
+
+
+def test_since_2_1_a_failover_ends_with_a_fenced_deletion(zookeeper: ZooKeeper) -> None:
+    """By which a controller that was deposed in its failover learns of it, and resigns."""
+    controller = whole(zookeeper)
+    me = until(Do.DeletePreferredElection, controller, in_failover(zookeeper))
+    zookeeper.set(None, CONTROLLER_EPOCH, 2)
+    answer = controller.delete_preferred_election(me)
+    assert (answer.controller, answer.said) == (me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+    zookeeper.delete(None, CONTROLLER)
+    assert not run(controller, answer.controller).has_context
 
 
 def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: ZooKeeper) -> None:
     """StateChangeFailed is caught for each partition: the failover is done."""
     me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
     zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(controller_epoch=2))
-    assert whole(zookeeper).read_partition_state(me).controller == me.to()._replace(started=True)
+    left = me.to(Do.DeletePreferredElection, Do.Started)
+    assert whole(zookeeper).read_partition_state(me).controller == left
 
 
 def test_what_is_written_is_cached_and_sent(zookeeper: ZooKeeper) -> None:
@@ -1604,7 +1673,11 @@ def test_what_is_written_is_cached_and_sent(zookeeper: ZooKeeper) -> None:
     me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
     assert (me.cached, me.started) == (0, False)
     answer = controller.update_leader_and_isr(me)
-    assert (answer.controller.cached, answer.controller.started, answer.sends) == (1, True, True)
+    assert (answer.controller.cached, answer.controller.doing[0], answer.sends) == (
+        1,
+        Do.DeletePreferredElection,
+        True,
+    )
 
 
 def test_an_election_of_leaders_elsewhere_closes_no_failover(zookeeper: ZooKeeper) -> None:
@@ -1642,10 +1715,23 @@ def test_what_was_queued_is_done_in_a_new_session_until_1_0(
 
 def test_a_failover_that_fails_moves_the_controller(zookeeper: ZooKeeper) -> None:
     """Since 2.1 it reads first whether there is one to be moved."""
-    me = until(Do.UpdateLeaderAndIsr, whole(zookeeper), in_failover(zookeeper))._replace(state_version=3)
+    me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).fail(me)
-    assert answer.controller == me.to(Do.MoveController)._replace(state_version=0)
+    assert answer.controller == me.to(Do.MoveController)
     assert answer.controller.has_context
+
+
+@every_release
+@pytest.mark.parametrize("do", LEADER_AND_ISR)
+def test_an_election_of_leaders_that_fails_moves_nobody(zookeeper: ZooKeeper, release: str, do: Do) -> None:
+    """It is logged; the failover goes on, and nothing has been written."""
+    controller = whole(zookeeper, release=release)
+    me = until(do, controller, in_failover(zookeeper, release=release))
+    answer = controller.fail_to_elect(me)
+    done = run(controller, answer.controller)
+    assert (done.active, done.started, done.state_version, done.cached) == (True, True, 0, 0)
+    assert not answer.sends
+    assert zookeeper.get(None, STATE)[1].version == 0
 
 
 @pytest.mark.parametrize("release", ["1.0", "2.0"])
@@ -1667,9 +1753,9 @@ def test_from_0_11_to_2_0_it_resigns_at_once(zookeeper: ZooKeeper, release: str)
 def test_in_0_10_it_only_deletes_the_node(zookeeper: ZooKeeper, release: str) -> None:
     """It does not take itself for controller any more, and keeps all that it knew as one."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper, release=release))._replace(state_version=3)
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
     answer = controller.fail(me)
-    assert answer.controller == me.to(Do.DeleteController)._replace(active=False, state_version=0)
+    assert answer.controller == me.to(Do.DeleteController)._replace(active=False)
     assert answer.said == "it moves the controller"
     zookeeper.delete(None, CONTROLLER)
     zookeeper.create(None, CONTROLLER, 1)
@@ -1684,7 +1770,7 @@ def test_in_0_10_whose_failover_failed_acts_on_when_another_is_elected(
 ) -> None:
     """B24's worse relative: the callback sees no leader to resign. Its successor has not written yet."""
     controller = whole(zookeeper, release=release)
-    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper, release=release))
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
     me = controller.delete_controller(controller.fail(me).controller).controller
     in_failover(zookeeper, 1, release)
     me = settle(controller, me)
@@ -2020,7 +2106,8 @@ def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epo
     zookeeper.delete(None, f"{BROKER_IDS}/1")
     zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
     answer = controller.read_brokers(before.to(*BROKER_CHANGE))
-    assert answer.said == ("these are alive" if epochs else "the same ones")
+    new = "these are alive, and one of them is new; UpdateMetadata is sent"
+    assert (answer.said, answer.sends) == ((new, True) if epochs else ("the same ones", False))
     if epochs:
         (old,), (new,) = before.live, answer.controller.live
         assert (old.name, new.name) == ("1", "1")

@@ -103,7 +103,7 @@ def test_a_context_stays_where_a_failover_fails_that_moves_nobody() -> None:
 def test_a_context_stays_where_somebody_stands_for_election_who_was_controller() -> None:
     """B24 without a failure: the node goes between maybeResign and elect, and elect only notes that there is none."""
     result = check(ControllerLife.of(failures=False), properties=["resigned_clean"])
-    assert length(result, "resigned_clean") == 23
+    assert length(result, "resigned_clean") == 24
     assert actions(result)[-3:] == ["maybe_resign", "operator_deletes_controller", "elect"]
     assert said(result, 3) == ["it is this broker", "there is none: it stands for election"]
     assert brokers(result, "maybe_resign") == brokers(result, "elect")[-1:]
@@ -138,19 +138,28 @@ def test_a_ghost_is_found_by_the_session_that_owns_the_node() -> None:
 
 def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
     """B23: nobody tries again when that node is gone."""
-    result = check(ControllerLife.of(**OUTLIVING, ephemeral_owner_check=False), properties=["registered_when_quiet"])
+    until_2_1 = ControllerLife.of(**OUTLIVING, ephemeral_owner_check=False, registers_again=True)
+    result = check(until_2_1, properties=["registered_when_quiet"])
     assert length(result, "registered_when_quiet") == 10
     assert actions(result)[-3:] == ["register_broker", "check_registration", "zk.delete_at_last"]
     assert "the event is dropped" in said(result, 2)[0]
 
 
 def test_a_broker_deletes_its_own_old_registration() -> None:
-    """KAFKA-7165: with one broker to the end, with two beyond the length without."""
-    seen = ["registered_when_quiet"]
-    alone = check(ControllerLife.of(**OUTLIVING, brokers=1), properties=seen)
+    """KAFKA-7165, if it also registers again where that is gone: with one broker to the end, with two beyond B23."""
+    seen, mended = ["registered_when_quiet"], {**OUTLIVING, "registers_again": True}
+    alone = check(ControllerLife.of(**mended, brokers=1), properties=seen)
     assert alone.verdict == "holds"
     assert {each.name for each in alone.actions if each.taken} >= {"delete_registration", "zk.delete_at_last"}
-    assert check(ControllerLife.of(**OUTLIVING), properties=seen, max_depth=16).verdict == "bounded"
+    assert check(ControllerLife.of(**mended), properties=seen, max_depth=16).verdict == "bounded"
+
+
+def test_a_broker_whose_old_registration_goes_as_it_looks_stays_unregistered() -> None:
+    """B23a: since 2.2 that is an error, and nobody tries again."""
+    result = check(ControllerLife.of(**OUTLIVING), properties=["registered_when_quiet"])
+    assert length(result, "registered_when_quiet") == 10
+    assert actions(result)[-3:] == ["register_broker", "zk.delete_at_last", "check_registration"]
+    assert said(result) == ["NONODE, a NullPointerException: the event is dropped"]
 
 
 def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
@@ -186,7 +195,7 @@ def test_without_fencing_a_zombie_writes() -> None:
 def test_without_fencing_the_new_controllers_cache_is_out_of_date() -> None:
     """B17: it had read what the zombie then wrote, and never reads it again; brokers refuse what the zombie sends."""
     result = check(ControllerLife.of(**ZOMBIE), properties=["cache_fresh"])
-    assert length(result, "cache_fresh") == 30
+    assert length(result, "cache_fresh") == 32
     first, second = brokers(result, "register_controller")
     assert first != second
     assert brokers(result, "update_leader_and_isr") == [first]
@@ -197,7 +206,7 @@ def test_without_fencing_the_new_controllers_cache_is_out_of_date() -> None:
 def test_fenced_no_zombie_writes() -> None:
     """The same system with its fence, as far as it takes without."""
     fenced, seen = ControllerLife.of(**{**ZOMBIE, "fence_zk": True}), ["fenced_writes", "cache_fresh"]
-    assert check(fenced, properties=seen, max_depth=30, symmetry=True).verdict == "bounded"
+    assert check(fenced, properties=seen, max_depth=32, symmetry=True).verdict == "bounded"
 
 
 # With everything on, all of it holds, and nothing holds because nothing happens.
@@ -206,7 +215,7 @@ def test_fenced_no_zombie_writes() -> None:
 def test_with_everything_on_one_broker_keeps_all_of_it() -> None:
     """Every action is taken and every witness met, in a system small enough to look at."""
     result = check(ControllerLife.of(brokers=1, **PROPOSED))
-    assert (result.verdict, result.distinct_states) == ("holds", 27834)
+    assert (result.verdict, result.distinct_states) == ("holds", 30821)
     assert all(each.taken for each in result.actions)
     assert {each.verdict for each in result.properties} == {"holds", "witnessed"}
 
@@ -214,23 +223,23 @@ def test_with_everything_on_one_broker_keeps_all_of_it() -> None:
 def test_with_one_election_two_brokers_keep_all_of_it() -> None:
     """With every fault but that of the servers; every action is taken."""
     result = check(ControllerLife.of(**ONCE, **PROPOSED), symmetry=True)
-    assert (result.verdict, result.distinct_states) == ("holds", 504882)
+    assert (result.verdict, result.distinct_states) == ("holds", 570337)
     assert all(each.taken for each in result.actions)
 
 
 WITNESSED = {
     "elected": 12,
-    "elected_twice": 23,
+    "elected_twice": 24,
     "reelected_after_a_crash": 17,
     "a_zombie": 16,
     "a_zombie_with_a_session": 16,
-    "all_is_quiet": 14,
+    "all_is_quiet": 15,
     "a_zombie_tries_to_write": 20,
-    "a_stale_request_is_refused": 21,
-    "a_broker_change": 16,
-    "a_controller_change": 11,
+    "a_stale_request_is_refused": 22,
+    "a_broker_change": 17,
+    "a_controller_change": 12,
     "a_reelect": 15,
-    "an_expiry_is_heard_of": 12,
+    "an_expiry_is_heard_of": 13,
     "dies_before_it_knows_the_brokers": 9,
     "dies_before_it_knows_the_states": 10,
     "dies_before_it_elects": 11,
@@ -273,10 +282,10 @@ def test_a_witness_that_cannot_be_met_is_absent(constants: dict[str, Any], absen
 def test_with_everything_on_all_of_it_holds() -> None:
     """The constants as they are, but for the observer: no bound but theirs, every action taken, every witness met."""
     result = check(ControllerLife.of(**PROPOSED, receives=False), symmetry=True)
-    assert (result.verdict, result.distinct_states) == ("holds", 30087694)
+    assert (result.verdict, result.distinct_states) == ("holds", 34030588)
     assert all(each.taken for each in result.actions)
     seen = {name: states for name, states in WITNESSED.items() if name != "a_stale_request_is_refused"}
-    assert witnesses(result) == {**seen, "all_is_quiet": 13}
+    assert witnesses(result) == {**seen, "all_is_quiet": 14}
 
 
 @pytest.mark.parametrize(
@@ -355,11 +364,12 @@ class AnswersOvertake(ControllerLife):
     """What a watch has to tell may arrive after the answer to a later request."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def deliver(self, me: Controller) -> Controller:
+        def hear(self, me: Controller, listens: bool) -> Controller:
             return me
 
     def hears(self, s: ClusterAtWork, broker: int) -> Controller:
-        return KafkaController.deliver(self.controller(s, broker), s.controllers[broker])
+        me = s.controllers[broker]
+        return KafkaController.hear(self.controller(s, broker), me, me.listens)
 
 
 class NeverResigns(ControllerLife):
@@ -564,27 +574,27 @@ MUTANTS: list[tuple[Specification, str, int]] = [
     (ChecksPass(**TOGETHER), "fenced_writes", 20),
     (KeepsWhatWasDone(**ALONE), "zk.multi_atomic", 11),
     (AnswersOvertake(**ALONE), "watch_before_data", 8),
-    (NeverResigns(**{**TOGETHER, "elect_if_none": False}), "active_has_node", 15),
-    (TakesAnyRequest(**TOGETHER), "receiver.broker_sees_monotone", 21),
+    (NeverResigns(**{**TOGETHER, "elect_if_none": False}), "active_has_node", 16),
+    (TakesAnyRequest(**TOGETHER), "receiver.broker_sees_monotone", 22),
     (TakesOverAnyState(**TOGETHER, fence_zk=False), "state_writer_monotone", 24),
-    (CachesNothingOfItsOwn(**ALONE), "cache_fresh", 16),
+    (CachesNothingOfItsOwn(**ALONE), "cache_fresh", 17),
     (CachesTooEarly(**ALONE), "cache_not_ahead", 11),
-    (WatchesOnce(**ALONE), "no_lost_wakeup", 13),
-    (ChildrenUnwatched(**ALONE), "no_lost_wakeup", 10),
-    (ComesBackDeaf(**ALONE), "no_lost_wakeup", 16),
+    (WatchesOnce(**ALONE), "no_lost_wakeup", 14),
+    (ChildrenUnwatched(**ALONE), "no_lost_wakeup", 11),
+    (ComesBackDeaf(**ALONE), "no_lost_wakeup", 17),
     (NumbersAgain(**ALONE, registrations=2), "czxid_monotone", 8),
-    (TellsBrokersByName(**{**PROPOSED, **QUIETLY}, registrations=2), "live_set", 25),
-    (KeepsItsContext(**ALONE), "resigned_clean", 14),
-    (HandlesAnyway(**TOGETHER), "resigned_clean", 23),
+    (TellsBrokersByName(**{**PROPOSED, **QUIETLY}, registrations=2), "live_set", 26),
+    (KeepsItsContext(**ALONE), "resigned_clean", 15),
+    (HandlesAnyway(**TOGETHER), "resigned_clean", 24),
     (FailsQuietly(**ALONE), "controller_started", 9),
     (DoesNotLookAgain(**ALONE), "controller_started", 12),
     (ForgetsTheVersion(**ALONE), "controller_started", 14),
-    (RegistersOnce(**ALONE), "registered_when_quiet", 18),
-    (ReadsBrokersOnce(**TOGETHER), "live_set", 21),
+    (RegistersOnce(**ALONE), "registered_when_quiet", 20),
+    (ReadsBrokersOnce(**TOGETHER), "live_set", 22),
     (ControllerLife(**{**ALONE, "elect_if_none": False}), "somebody_is_controller", 14),
     (ControllerLife(**ALONE, threads="queue"), "writes_in_its_session", 13),
-    (ControllerLife(**ALONE, threads="queue"), "handles_in_its_session", 17),
-    (HandlesAnyway(**TOGETHER), "resigned_is_deaf", 22),
+    (ControllerLife(**ALONE, threads="queue"), "handles_in_its_session", 18),
+    (HandlesAnyway(**TOGETHER), "resigned_is_deaf", 23),
 ]
 
 
@@ -618,6 +628,7 @@ def test_every_release_is_mapped() -> None:
         "epoch_update": "multi",
         "fence_zk": True,
         "ephemeral_owner_check": True,
+        "registers_again": False,
         "broker_epoch": True,
         "reinit_only_if_dead": True,
         "ghost_check": False,

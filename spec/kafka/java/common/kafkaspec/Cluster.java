@@ -108,7 +108,7 @@ final class Cluster {
             case "crash" -> broker.crash();
             case "learn_of_expiry" -> broker.learnOfExpiry();
             case "handle_event" -> broker.handleEvent();
-            case "fail" -> broker.fail();
+            case "fail", "fail_to_elect" -> broker.fail();
             case "lose_connection" -> broker.loseConnection(Json.field(step, "heard").asBoolean());
             case "reconnect" -> broker.reconnect();
             case "announce_isr" -> notifications.tell(broker);

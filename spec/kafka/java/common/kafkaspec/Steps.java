@@ -54,7 +54,8 @@ public final class Steps {
         new Row("getData", Partition.STATE, "updateLeaderAndIsrCache", "ReadStates"),
         new Row("getData", Partition.STATE, "doElectLeaderForPartitions", "ReadPartitionState"),
         new Row("multi", Partition.STATE, "doElectLeaderForPartitions", "UpdateLeaderAndIsr"),
-        new Row("multi", Partition.STATE, ANY, UNKNOWN));
+        new Row("multi", Partition.STATE, ANY, UNKNOWN),
+        new Row("multi", "/admin/preferred_replica_election", ANY, "DeletePreferredElection"));
 
     private static final StackWalker STACK = StackWalker.getInstance();
 
