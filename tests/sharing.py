@@ -1,7 +1,8 @@
 """How pytest-xdist shares the tests out: file by file, what takes longest first, and one worker for each server.
 
 A file stays whole, as its fixtures are made once and what one test has compiled or explored serves the next. Files
-that need the same server are one scope: a Spark session or a ZooKeeper takes seconds to start, in each worker anew.
+that need the same server are one scope: a Spark session, a ZooKeeper or a Java with Kafka's classes takes seconds to
+start, in each worker anew.
 Pinned instances go one by one: there are many, and some take minutes in `make long`.
 """
 
@@ -20,6 +21,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/reliability/test_reliability.py::test_a_run_is_broken_off",
     ),
     "ZooKeeper": ("tests/zookeeper/",),
+    "Kafka": ("tests/kafka/",),
     "controller's moves": (
         "tests/spec/test_diagrams.py",
         "tests/spec/test_life.py",
@@ -34,6 +36,7 @@ ONE_BY_ONE = ("tests/spec/test_instances.py",)
 LONGEST = (
     *TOGETHER["Spark"],
     *TOGETHER["ZooKeeper"],
+    *TOGETHER["Kafka"],
     "tests/spec/test_instances.py",
     "tests/reliability/",
     "tests/spec/test_world.py",

@@ -25,8 +25,8 @@ from tests.reliability.outage import SUBJECT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DRIVER_LEVEL = {False: 120_000, True: 20_000}
-"""Larger levels are jobs, six of them: of states, and of orbits."""
+DRIVER_LEVEL = {False: 145_000, True: 24_400}
+"""Larger levels are jobs, three of them: of states, and of orbits."""
 PATIENCE = 120
 """Seconds in which Spark has a worker."""
 
