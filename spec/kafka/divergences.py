@@ -107,6 +107,8 @@ def _live(broker: LiveBroker | str) -> LiveBroker:
 def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
     if step.action in ("update_leader_and_isr", "delete_controller"):
         return step.reply == "lost" or not step.has_session
+    if step.action == "read_states":  # of ISR changes, which are then deleted, whatever became of the read
+        return not step.me.in_elect and not step.has_session
     return step.action in ("read_partition_state", "delete_preferred_election") and not step.has_session
 
 
