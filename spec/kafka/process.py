@@ -21,7 +21,10 @@ from spec.language.errors import EnvironmentFailed
 
 __all__ = ["AskedJava"]
 
-OPTIONS: Final = ("-Xmx700m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off")
+OPTIONS: Final = (
+    *("-Xmx700m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+)
 AHEAD: Final = 8
 """How many questions Java is given before it has answered the first of them."""
 PATIENCE: Final = 60.0
