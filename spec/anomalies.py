@@ -8,7 +8,7 @@ outcome.as_recorded, outcome.results["off"].counterexample
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from typing import Any, Final, Literal
@@ -43,6 +43,8 @@ class Anomaly:
     length: int
     fixed_in: str | None = None
     size: str
+    seen_on_controllers: Sequence[str] = ()
+    seen_on_brokers: Sequence[str] = ()
 
     def setting(self, side: Side) -> str:
         """What makes a side, as `fence_zk = false`."""

@@ -84,3 +84,7 @@ def _anomaly(row: Anomaly, names: int, tickets: int) -> Iterator[str]:
     yield f"  {row.sentence}"
     fix = "the proposed fix, " if row.fixed_in is None else ""
     yield f"  {row.system}: {row.property} breaks with {row.setting('off')}, holds with {fix}{row.setting('on')}"
+    if row.seen_on_controllers:
+        yield f"  seen on the real KafkaController of {', '.join(row.seen_on_controllers)}"
+    if row.seen_on_brokers:
+        yield f"  seen on real brokers of {', '.join(row.seen_on_brokers)}"

@@ -265,6 +265,8 @@ def test_json_is_as_promised() -> None:
         "length": 4,
         "fixed_in": "2.0",
         "size": "small",
+        "seen_on_controllers": [],
+        "seen_on_brokers": [],
     }
     assert found["as_recorded"] is True
     assert found["off"]["counterexample"]["length"] == 4

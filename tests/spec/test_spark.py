@@ -157,7 +157,7 @@ def by_jobs(session: SparkSession) -> Explore:
 
 
 BY_JOBS: list[tuple[str, dict[str, Any]]] = [
-    ("several broken", {"keep_going": True, "max_depth": 6}),
+    ("several broken", {"keep_going": True, "max_depth": 5}),
     ("a domain left", {"max_states": 40}),
 ]
 """Findings of every kind, and both bounds: a level costs a second here. `make long-spark` asks about every toy."""
@@ -198,7 +198,7 @@ def test_a_failed_evaluation_in_a_worker_is_one_line(toy: Specification, by_jobs
 @pytest.mark.spark
 def test_what_a_worker_prints_is_printed_by_the_driver(by_jobs: Explore, capsys: pytest.CaptureFixture[str]) -> None:
     """As if it had been evaluated there."""
-    explored(by_jobs(), Talking(driver=os.getpid()))
+    explored(by_jobs(), Talking(top=3, driver=os.getpid()), max_depth=3)
     assert set(capsys.readouterr().out.splitlines()) == {"in a worker"}
 
 
@@ -212,11 +212,11 @@ def test_an_evaluation_that_takes_long_in_a_worker_is_told_of_by_the_driver(by_j
             told.append(statistics.evaluating)
             flag.touch()
 
-    toy = Waiting(driver=os.getpid(), flag=str(flag))
+    toy = Waiting(top=3, driver=os.getpid(), flag=str(flag))
     impatient = Timer(60, flag.touch)
     impatient.start()
     try:
-        check(toy, engine=by_jobs(run), on_progress=on_progress)
+        check(toy, engine=by_jobs(run), max_depth=3, on_progress=on_progress)
     finally:
         impatient.cancel()
     assert re.fullmatch(r"\d+ s: wait\(\) in the state number = 2", told[0])
@@ -360,7 +360,8 @@ def test_a_persons_own_file_goes_along_to_the_workers(
     monkeypatch.setitem(sys.modules, "mine_of_somebody", module)
     made.loader.exec_module(module)
     toy = module.Mine()
-    assert explored(by_jobs(), toy, keep_going=True) == explored(ReferenceEngine(), toy, keep_going=True)
+    bounds: dict[str, Any] = {"keep_going": True, "max_depth": 4}
+    assert explored(by_jobs(), toy, **bounds) == explored(ReferenceEngine(), toy, **bounds)
 
 
 @pytest.mark.spark

@@ -1,0 +1,43 @@
+"""The shortest way into an anomaly, as a release's own specification has it, for real KafkaControllers to follow.
+
+What was seen is written down in the atlas (`seen_on_controllers` in `anomalies.toml`), and seen again in the tests.
+"""
+
+from __future__ import annotations
+
+from spec.anomalies import Anomaly
+from spec.checking.check import silent
+from spec.checking.exploration import Options
+from spec.checking.local import LocalEngine
+from spec.checking.model import Model
+from spec.checking.paths import Path
+from spec.kafka.conformance import BUG_FIXES
+from spec.language.errors import UsageError
+from spec.loading import system_named, under
+from spec.systems.controller import ControllerLife
+from statemachines.releases import line_of
+
+__all__ = ["way_into"]
+
+
+def way_into(anomaly: Anomaly, release: str) -> tuple[Model, Path] | None:
+    """The shortest path that breaks an anomaly's property in a release; None if it holds there, or has what mends it.
+
+    Args:
+        anomaly: its row in the atlas. Constants that it has on both sides count here, too.
+        release: one that is run, such as 3.9.1.
+
+    Raises:
+        UsageError: the anomaly is of a system that is not run beside Kafka's classes.
+    """
+    system = system_named(anomaly.system)
+    if not issubclass(system, ControllerLife):
+        raise UsageError(f"{anomaly.id} is of {anomaly.system}; only controller is run beside Kafka's classes")
+    specification = under(system, line_of(release), {**anomaly.constants, **BUG_FIXES.get(release, {})})
+    if specification.valuation[anomaly.switch] != anomaly.specification("off").valuation[anomaly.switch]:
+        return None
+    model = Model(specification)
+    [number] = model.numbers([anomaly.property])
+    options = Options((*model.numbers(["type_ok"]), number))
+    discovery = LocalEngine().explore(model, options, silent).discoveries.get(number)
+    return None if discovery is None else (model, discovery.path)

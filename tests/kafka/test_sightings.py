@@ -1,0 +1,55 @@
+"""Real KafkaControllers take the way into each anomaly that the atlas says was seen on them, and into no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.anomalies import Anomaly, anomalies, anomaly_named
+from spec.kafka.following import Following
+from spec.kafka.harness import FAMILIES, Harness, release_run
+from spec.kafka.script import REPLAYED
+from spec.kafka.sightings import way_into
+from spec.language.errors import UsageError
+from tests.kafka.conftest import RELEASE, running
+
+ROWS = [row for row in anomalies() if row.system == "controller"]
+SEEN = [row for row in ROWS if RELEASE in row.seen_on_controllers]
+RUN = [release_run(line) for lines in FAMILIES.values() for line in lines]
+
+
+def is_taken(kafka: Harness, row: Anomaly) -> bool:
+    """Whether there is a way into it, and Kafka takes it to its end."""
+    way = way_into(row, kafka.release)
+    if way is None:
+        return False
+    model, path = way
+    deviation = Following(model).follow(kafka, path)
+    assert deviation is None, f"{row.id}, step {deviation.length}: {deviation}"
+    return True
+
+
+@pytest.mark.parametrize("row", SEEN, ids=[row.id for row in SEEN])
+def test_what_was_seen_of_the_newest_release(kafka: Harness, row: Anomaly) -> None:
+    """Is seen again."""
+    assert is_taken(kafka, row)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", RUN)
+def test_what_was_seen_is_all_that_there_is(release: str) -> None:
+    """Of each release: where a property breaks, Kafka takes the way; where it holds, nothing was seen."""
+    with running(release) as kafka:
+        assert {row.id for row in ROWS if is_taken(kafka, row)} == {
+            row.id for row in ROWS if release in row.seen_on_controllers
+        }
+
+
+def test_what_was_replayed_can_be_replayed() -> None:
+    """What has been seen on real brokers has a mapping to frames."""
+    assert {row.id for row in anomalies() if row.seen_on_brokers} <= set(REPLAYED)
+
+
+def test_another_system() -> None:
+    """It has no way on real controllers."""
+    with pytest.raises(UsageError, match="B4 is of controller-election; only controller is run"):
+        way_into(anomaly_named("B4"), RELEASE)
