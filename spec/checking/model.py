@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,8 +69,7 @@ class Expansion(NamedTuple):
     """Whether a bound forbids some step, so that having none is no deadlock."""
 
 
-@dataclass(frozen=True)
-class _Judge:
+class _Judge(NamedTuple):
     """A property ready to be asked, of windows that stay the same objects for all states."""
 
     property: Property
@@ -214,9 +213,7 @@ class Model:
     def found_in(self, state: Values, looking_for: Sequence[int]) -> tuple[int, ...]:
         """Which of the given properties of states this state decides: invariants broken, witnesses seen."""
         self._there.load(state)
-        found = [number for number in looking_for if self._decides(self._judges[number], state)]
-        self.under_way.now = None
-        return tuple(found)
+        return self._decided(looking_for, state)
 
     def found_on(
         self, before: Values, choice: tuple[int, int], after: Values, looking_for: Sequence[int]
@@ -263,30 +260,35 @@ class Model:
         """Which properties the step from this state to that in the window decides."""
         here, writer = self._here, step.action
         here.writable(None)
-        found = [number for number in looking_for if self._decides(self._judges[number], state, step)]
-        self.under_way.now = None
+        found = self._decided(looking_for, state, step)
         here.writable(writer)
-        return tuple(found)
+        return found
 
-    def _decides(self, judge: _Judge, where: Values, step: Step | None = None) -> bool:
-        """Whether an invariant is broken here, or a witness seen."""
-        judged, sought = judge.property, judge.sought
-        self.under_way.now = self.describe, judged.name, where
-        seen: tuple[Any, ...] = ()
-        if step is not None:
-            seen = (step if not judged.part else within(judged.part, (step,))[0]), judge.after
-        for call in judge.calls:
+    def _decided(self, looking_for: Sequence[int], where: Values, step: Step | None = None) -> tuple[int, ...]:
+        """The invariants that are broken here, and the witnesses that are seen."""
+        found, under_way, describe = [], self.under_way, self.describe
+        for number in looking_for:
+            judged, sought, calls, after = self._judges[number]
+            under_way.now = describe, judged.name, where
+            seen: tuple[Any, ...] = ()
+            if step is not None:
+                seen = (within(judged.part, (step,))[0] if judged.part else step), after
             try:
-                answer = call(*seen)
+                for call in calls:
+                    answer = call(*seen)
+                    if answer is not (not sought):
+                        break
+                else:
+                    continue
             except Disabled:
                 raise self._misjudged(judged, step, "`require` and `bound` belong into actions", where) from None
             except BaseException as failure:
                 raise self._misjudged(judged, step, failure, where) from failure
-            if answer is sought:
-                return True
-            if answer is not (not sought):
+            if answer is not sought:
                 raise self._misjudged(judged, step, f"it answers {_shown(answer)}, not True or False", where)
-        return False
+            found.append(number)
+        under_way.now = None
+        return tuple(found)
 
     def _misjudged(
         self, judged: Property, step: Step | None, failure: BaseException | str, where: Values

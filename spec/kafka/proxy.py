@@ -6,6 +6,8 @@ long enough. What the server sends is passed on at once.
     async with Proxy(zookeeper.address, holds=lambda request: request.path == "/controller") as proxy:
         held = await proxy.next_held()       # the broker connected to proxy.address, and got as far as this
         reply = await held.release()         # it has been answered; the broker has the answer
+        await (await proxy.next_held()).refuse(NOAUTH)     # the broker has this answer, and the server no request
+        await (await proxy.next_held()).lose()             # the server has answered, and the broker no connection
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from enum import Enum
 from typing import Self, TypeAlias
 
 from spec.kafka.wire import (
@@ -25,6 +28,7 @@ from spec.kafka.wire import (
     framed,
     granted,
     next_frame,
+    refused,
     xid_of,
 )
 
@@ -34,13 +38,24 @@ Address: TypeAlias = tuple[str, int]
 """A host and its port."""
 
 
+class Fate(Enum):
+    """What becomes of a request that was held."""
+
+    released = "the server answers it"
+    refused = "the proxy answers it, with an error"
+    lost = "the server answers it, and the reply is lost with the connection"
+
+
 class HeldRequest:
-    """A request that the proxy has, and the server does not have yet."""
+    """A request that the proxy has, and the server does not have yet. It waits until its fate is said."""
 
     def __init__(self, request: RequestFrame) -> None:
+        loop = asyncio.get_running_loop()
         self.request = request
-        self.goes = asyncio.Event()
-        self.reply: asyncio.Future[ReplyFrame] = asyncio.get_running_loop().create_future()
+        self.fate: asyncio.Future[Fate] = loop.create_future()
+        self.error = 0
+        """With which it is refused."""
+        self.reply: asyncio.Future[ReplyFrame] = loop.create_future()
 
     async def release(self) -> ReplyFrame:
         """Let it go, and wait until its reply has been passed on.
@@ -48,7 +63,27 @@ class HeldRequest:
         Raises:
             ConnectionError: the connection ended before that.
         """
-        self.goes.set()
+        return await self._meets(Fate.released)
+
+    async def refuse(self, error: int) -> ReplyFrame:
+        """Answer it with one of ZooKeeper's errors, behind what was asked before it. The server never has it.
+
+        Raises:
+            ConnectionError: the connection ended before that.
+        """
+        self.error = error
+        return await self._meets(Fate.refused)
+
+    async def lose(self) -> ReplyFrame:
+        """Let it go, wait for its reply, and end the connection instead of passing that on.
+
+        Raises:
+            ConnectionError: the connection ended before there was one.
+        """
+        return await self._meets(Fate.lost)
+
+    async def _meets(self, fate: Fate) -> ReplyFrame:
+        self.fate.set_result(fate)
         return await self.reply
 
     def fail(self, why: Exception) -> None:
@@ -122,7 +157,11 @@ class _Connection:
 
     def __init__(self, proxy: Proxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.proxy, self.reader, self.writer = proxy, reader, writer
-        self.unanswered: dict[int, HeldRequest] = {}
+        self.holding: HeldRequest | None = None
+        self.unanswered: dict[int, HeldRequest | None] = {}
+        """Of each request that the server has and has not answered, whether it was held; in order."""
+        self.all_answered = asyncio.Event()
+        self.all_answered.set()
 
     async def run(self) -> None:
         """Pass on what comes from either side until one of them ends the connection."""
@@ -143,34 +182,62 @@ class _Connection:
             await asyncio.gather(*ways, return_exceptions=True)
             self.writer.close()
             server_writer.close()
-            for held in self.unanswered.values():
+            for held in filter(None, [*self.unanswered.values(), self.holding]):
                 held.fail(ConnectionError(f"the connection ended before {held} was answered"))
 
     async def _requests(self, server: asyncio.StreamWriter) -> None:
         opens = True
         while (content := await next_frame(self.reader)) is not None:
-            if not opens:
-                await self._hold(content)
+            if opens or await self._goes(content):
+                server.write(framed(content))
+                await server.drain()
             opens = False
-            server.write(framed(content))
-            await server.drain()
 
-    async def _hold(self, content: bytes) -> None:
+    async def _goes(self, content: bytes) -> bool:
+        """Hold a request, if it is to be held, until its fate is said: whether the server gets it."""
         request = RequestFrame.parse(content)
-        if self.proxy._holds(request):
-            held = self.unanswered[request.xid] = HeldRequest(request)
+        held = self.holding = HeldRequest(request) if self.proxy._holds(request) else None
+        if held is not None:
             self.proxy._held.put_nowait(held)
-            await held.goes.wait()
+            if await asyncio.shield(held.fate) is Fate.refused:
+                await self._refuse(held)
+                return False
+        if request.xid > 0:  # other numbers are of pings and the like, which are answered out of order
+            self.unanswered[request.xid] = held
+            self.all_answered.clear()
+        return True
+
+    async def _refuse(self, held: HeldRequest) -> None:
+        """A client takes replies only in the order of its requests."""
+        await self.all_answered.wait()
+        content = refused(held.request.xid, held.error)
+        await self._pass_on(content)
+        held.reply.set_result(ReplyFrame.parse(content))
 
     async def _replies(self, server: asyncio.StreamReader) -> None:
         opens = True
         while (content := await next_frame(server)) is not None:
-            self.writer.write(framed(content))
-            await self.writer.drain()
+            held = None if opens else self.unanswered.get(xid_of(content))
+            lost = held is not None and held.fate.result() is Fate.lost
+            if not lost:
+                await self._pass_on(content)
             if opens:
                 self.proxy.greeting = granted(content)
             elif xid_of(content) == NOTIFICATION:
                 self.proxy._on_event(Notification.parse(content))
-            elif (held := self.unanswered.pop(xid_of(content), None)) is not None:
-                held.reply.set_result(ReplyFrame.parse(content, held.request.operation == Opcode.multi.name))
+            else:
+                self._is_answered(content)
+            if lost:
+                return
             opens = False
+
+    def _is_answered(self, content: bytes) -> None:
+        held = self.unanswered.pop(xid_of(content), None)
+        if held is not None:
+            held.reply.set_result(ReplyFrame.parse(content, held.request.operation == Opcode.multi.name))
+        if not self.unanswered:
+            self.all_answered.set()
+
+    async def _pass_on(self, content: bytes) -> None:
+        self.writer.write(framed(content))
+        await self.writer.drain()

@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
-from election.ids import BrokerId
+from election.ids import BrokerId, ControllerEpoch
 from spec.checking.notebook import Shown
 from spec.checking.replay import Replay
 from spec.checking.trace import TraceStep
@@ -22,7 +22,7 @@ from spec.kafka.brokers import BrokerProcess, LogLine, Processes, ZooKeeperProce
 from spec.kafka.operator import ZooKeeperOperator, end_session, watchers
 from spec.kafka.proxy import HeldRequest, Proxy
 from spec.kafka.script import OWN, SILENT, Script, actions_of, is_half_a_step, own_steps
-from spec.kafka.wire import Notification, RequestFrame
+from spec.kafka.wire import NOAUTH, Notification, ReplyFrame, RequestFrame
 from spec.language import Step
 from spec.language.errors import EnvironmentFailed
 from statemachines.controller import (
@@ -31,9 +31,10 @@ from statemachines.controller import (
     CONTROLLER_EPOCH,
     PARTITION_STATE,
     Controller,
+    Threads,
     registration,
 )
-from statemachines.zookeeper import Code
+from statemachines.znode import Code, ZkVersion
 
 __all__ = ["AFTERWARDS", "Comparison", "ReplayOutcome", "Replaying", "replay"]
 
@@ -43,6 +44,8 @@ AFTERWARDS: Final = 10.0
 """Seconds for which, after the last step, nothing may happen any more."""
 LAST_GASP: Final = 5.0
 """Seconds from the end of a process's connections to its own."""
+DEAD_BROKER: Final = 99
+"""The id of no broker."""
 LOOK_AGAIN: Final = 0.1
 """Seconds between two looks at what can only be looked at: JMX, and the watches at the server."""
 TOLD: Final = "kafka.controller.KafkaController"
@@ -73,7 +76,7 @@ class ReplayOutcome(Shown):
     compared: tuple[Comparison, ...]
     """What there was to be seen after them; empty if they were not all done."""
     afterwards: float
-    """Seconds for which nothing happened after them."""
+    """Seconds for which nothing happened after them; 0 if there was more to come."""
     departure: str
     """Where it first went another way than the specification says; empty if it did not."""
 
@@ -118,10 +121,9 @@ class ReplayOutcome(Shown):
         if self.departure:
             return f"Differs: {self.departure}"
         happens = "happens" if self.script.happens else "does not happen"
-        return (
-            f"As specified: {self.script.anomaly.id} {happens} on Kafka {self.script.release}; "
-            f"nothing more has been asked for {self.afterwards:g} s"
-        )
+        verdict = f"As specified: {self.script.anomaly.id} {happens} on Kafka {self.script.release}"
+        quiet = f"; nothing more has been asked for {self.afterwards:g} s" if self.afterwards else ""
+        return verdict + quiet
 
 
 def replay(
@@ -162,7 +164,7 @@ class Replaying:
         self.script, self.tell, self.patience = script, tell, patience
         self.specified = Replay(script.specification)
         self._done: list[TraceStep] = []
-        self._interfered = 0
+        self._followed = 0
         self._holding = False
         self._starting = set[BrokerId]()
         self._proxies: dict[BrokerId, Proxy] = {}
@@ -203,11 +205,14 @@ class Replaying:
         try:
             await self._lay_out()
             await self._begin()
-            while not self.script.is_over(self.specified, self._interfered):
+            while not self.script.is_over(self.specified, self._followed):
                 await self._go_on()
             compared = await self._settled()
-            await self._nothing_happens(afterwards)
-            compared = await self._compared()
+            if any(step.action in OWN for step in self.specified.enabled):  # brokers would go on, and are held
+                afterwards = 0
+            else:
+                await self._nothing_happens(afterwards)
+                compared = await self._compared()
             raise_unless_alike(compared)
         except Departure as found:
             departure = str(found)
@@ -239,22 +244,44 @@ class Replaying:
 
     async def _go_on(self) -> None:
         """Do the next step: the script's, or what a broker asks for next."""
-        step = self.script.following(self.specified, self._interfered)
+        step = self.script.following(self.specified, self._followed)
         if step is None:
             await self._let_a_broker_go_on()
+            return
+        if step.action == "fail":
+            await self._fail(step)
         elif step.action in INTERFERENCE:
-            self._interfered += 1
             self._do(step)
             await INTERFERENCE[step.action](self, step)
         else:
             broker = step.parameters["broker"]
-            held = await self._within(asyncio.shield(self._heads[broker]), f"broker {broker} does not come to {step}")
+            held = await self._head(broker, step)
+            while step.action not in (*SILENT, *actions_of(held.request)):
+                await self._register_beside(broker, held, step)
+                held = await self._head(broker, step)
             if step.action in SILENT:  # it has done that, or it would not ask for anything
                 self._do(step)
-                return
-            if step.action not in actions_of(held.request):
-                raise Departure(f"broker {broker} asks {held}, and by the specification it is about to {step}")
-            await self._release(broker, held, step)
+            else:
+                await self._release(broker, held, step)
+        self._followed += 1
+
+    async def _head(self, broker: BrokerId, step: Step) -> HeldRequest:
+        """What a broker asks next, which is to be this step."""
+        head = asyncio.shield(self._heads[broker])
+        return await self._within(head, f"broker {broker} does not come to {step}")
+
+    async def _register_beside(self, broker: BrokerId, held: HeldRequest, step: Step) -> None:
+        """Until 1.0 a main thread registers its broker when it comes to that, which no script can say."""
+        beside = self.script.specification.design.threads is not Threads.barrier
+        if not beside or "register_broker" not in actions_of(held.request):
+            raise Departure(f"broker {broker} asks {held}, and by the specification it is about to {step}")
+        registers = own_steps(self.specified, broker, ("register_broker", "listen"))
+        if not registers:
+            raise Departure(f"broker {broker} asks {held}, and by the specification it cannot")
+        if registers[0].action == "listen":
+            self._do(registers[0])
+        else:
+            await self._release(broker, held, registers[0])
 
     async def _let_a_broker_go_on(self) -> None:
         """Wait for any broker's request, find the step that it is, and do that."""
@@ -284,17 +311,34 @@ class Replaying:
     async def _release(self, broker: BrokerId, held: HeldRequest, step: Step) -> None:
         self._do(step)
         self.tell(f"        broker {broker} asks {held}")
-        await self._pass(broker, held)
+        if step.parameters.get("reply") == "lost":
+            await self._pass(broker, held, held.lose)
+            self.tell("        the reply is lost with the connection")
+        else:
+            await self._pass(broker, held, held.release)
 
-    async def _pass(self, broker: BrokerId, held: HeldRequest) -> None:
+    async def _fail(self, step: Step) -> None:
+        """The proxy answers a broker's next request as a server does whose ACLs do not let it."""
+        broker = step.parameters["broker"]
+        held = await self._head(broker, step)
+        doing = self._controllers[broker].doing
+        if not own_steps(self.specified, broker, actions_of(held.request)):
+            raise Departure(f"broker {broker} asks {held}, and by the specification it is about to: {doing}")
+        self._do(step)
+        self.tell(f"        broker {broker} asks {held}, and is answered NOAUTH in ZooKeeper's place")
+        await self._pass(broker, held, lambda: held.refuse(NOAUTH))
+
+    async def _pass(
+        self, broker: BrokerId, held: HeldRequest, answered: Callable[[], Awaitable[ReplyFrame]] | None = None
+    ) -> None:
         self._hold_next(broker)
         try:
-            reply = await self._within(held.release(), f"broker {broker} is not answered: {held}")
+            reply = await self._within((answered or held.release)(), f"broker {broker} is not answered: {held}")
         except ConnectionError as ended:
             await asyncio.wait(self._ends.values(), timeout=LAST_GASP, return_when=asyncio.FIRST_COMPLETED)
             self._raise_ended()
             raise EnvironmentFailed(f"broker {broker}: {ended}", "nothing was kept") from None
-        if reply.error:
+        if reply.error not in (0, NOAUTH):
             self.tell(f"        ZooKeeper answers {Code(reply.error).name}")
 
     def _do(self, step: Step) -> None:
@@ -308,14 +352,20 @@ class Replaying:
     # What happens to brokers.
 
     async def _lay_out(self) -> None:
-        """Have ZooKeeper look as the specification begins: an epoch, and a partition that broker 0 leads."""
-        state = {"controller_epoch": 0, "leader": 0, "version": 1, "leader_epoch": 0, "isr": [0]}
+        """Have ZooKeeper look as the specification begins: an epoch, and a partition with one replica.
+
+        Its broker leads it; or a dead one does, if a controller is to find that, and is the broker of the replica.
+        """
+        finds = [step for step in self.script.steps if step.parameters.get("leader") == "dead"]
+        replica = finds[0].parameters["broker"] if finds else 0
+        leader = DEAD_BROKER if finds else replica
+        state = {"controller_epoch": 0, "leader": leader, "version": 1, "leader_epoch": 0, "isr": [replica]}
         topic, _, _ = PARTITION_STATE.partition("/partitions")
         for path, data in {
             CONTROLLER_EPOCH: "0",
             "/brokers": "",
             "/brokers/topics": "",
-            topic: json.dumps({"version": 1, "partitions": {"0": [0]}}),
+            topic: json.dumps({"version": 1, "partitions": {"0": [replica]}}),
             f"{topic}/partitions": "",
             f"{topic}/partitions/0": "",
             PARTITION_STATE: json.dumps(state),
@@ -384,6 +434,12 @@ class Replaying:
             f"broker {json.loads(controller.data)['brokerid']}" if controller else "absent",
         )
         yield Comparison(CONTROLLER_EPOCH, str(nodes[CONTROLLER_EPOCH].data), epoch.data if epoch else "absent")
+        state = await self._operator.get(PARTITION_STATE)
+        yield Comparison(
+            "the partition's state",
+            state_of(nodes[PARTITION_STATE].data.controller_epoch, nodes[PARTITION_STATE].version),
+            state_of(json.loads(state.data)["controller_epoch"], state.version) if state else "absent",
+        )
         watching = await watchers(self._zookeeper.address, CONTROLLER)
         armed = self.specified.value("zk.data_watches")[CONTROLLER]
         for broker, process in self._brokers.items():
@@ -475,6 +531,11 @@ INTERFERENCE: Final[Mapping[str, Callable[[Replaying, Step], Awaitable[None]]]] 
     "operator_deletes_controller": Replaying._operator_deletes_controller,
 }
 """What happens to brokers -> what does it."""
+
+
+def state_of(epoch: ControllerEpoch, version: ZkVersion) -> str:
+    """A partition's state in a table."""
+    return f"of epoch {epoch}, at version {version}"
 
 
 def armed_or_none(yes: bool) -> str:

@@ -1,10 +1,13 @@
 """A script: what is to happen to real brokers of a release, as its specification has it.
 
-Where the anomaly happens in a release, the script is the shortest counterexample, step for step. Where it does not,
-what happens to brokers there (an operator's deletion) happens here too, in the same order, each as soon as it can.
-Between that brokers go their own way, which the specification of the release has to have. There brokers are up before
-it begins, and an operator's deletion calls for the election in which it happens: until 1.0 a broker that starts
-registers in its main thread, which the specification takes for ZkEventThread.
+Where the anomaly happens in a release, the script is the shortest counterexample, step for step. Where the release
+has what mends it, the script is the shortest counterexample without that, until something else happens.
+
+Where neither is to be had, what happens to brokers (an operator's deletion) in the release in which it does happen
+happens here too, in the same order, each as soon as it can. Between that brokers go their own way, which the
+specification of the release has to have. There brokers are up before it begins, and an operator's deletion calls for
+the election in which it happens: until 1.0 a broker that starts registers in its main thread, which the specification
+takes for ZkEventThread.
 
 A step of a broker is one frame on its way to ZooKeeper, and `ACTIONS` says which frame may be which.
 """
@@ -13,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
 from spec.anomalies import Anomaly, anomaly_named
@@ -23,16 +26,43 @@ from spec.kafka.jars import releases
 from spec.kafka.wire import RequestFrame
 from spec.language import Step
 from spec.language.errors import UsageError
-from spec.loading import system_named, under
+from spec.language.specification import Specification
+from spec.loading import under
 from spec.releases import release_named
-from spec.systems.controller_election import ControllerElection
+from spec.systems.controller import ControllerLife
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, Threads
 from statemachines.releases import Release, line_of
 
 __all__ = ["REPLAYED", "SILENT", "Script", "actions_of", "is_half_a_step", "own_steps", "script_of"]
 
-REPLAYED: Final[Mapping[str, Release]] = {"K1": Release("1.0"), "K1a": Release("2.1")}
-"""The anomalies whose steps have a mapping to frames, and since which release they have one."""
+
+class ReplayedAnomaly(NamedTuple):
+    """How an anomaly is replayed."""
+
+    since: Release
+    """The first release in which its steps have a mapping to frames."""
+    constants: Mapping[str, Any] | None = None
+    """Of the system `controller`, where the row is of another, or has more in it than the anomaly needs."""
+    property: str = ""
+    """What breaks under them, where that is not the row's."""
+
+
+NOTHING_ELSE: Final = {
+    **dict.fromkeys(("crashes", "expiries", "failures", "lost_replies", "disconnections", "receives"), False),
+    "updates": 1,
+}
+REPLAYED: Final[Mapping[str, ReplayedAnomaly]] = {
+    "B4": ReplayedAnomaly(Release("1.1"), NOTHING_ELSE),
+    "B20": ReplayedAnomaly(
+        Release("1.0"), {**NOTHING_ELSE, "brokers": 1, "operator": False, "lost_replies": True}, "fenced_writes"
+    ),
+    "B24": ReplayedAnomaly(Release("2.1"), {**NOTHING_ELSE, "brokers": 1, "failures": True}),
+    "B43": ReplayedAnomaly(Release("1.1"), {**NOTHING_ELSE, "failures": True}),
+    "K1": ReplayedAnomaly(Release("1.0")),
+    "K1a": ReplayedAnomaly(Release("2.1")),
+    "K1b": ReplayedAnomaly(Release("1.1")),
+}
+"""The anomalies whose steps have a mapping to frames."""
 
 REGISTRATION: Final = f"{BROKER_IDS}/<id>"
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
@@ -102,14 +132,17 @@ class Script:
         release: the release whose processes run, such as 3.9.1.
         specification: of that release.
         result: whether the anomaly's property holds there.
-        prelude: the brokers that are started, and left alone until all is quiet, before it begins.
+        steps: all that is done, where it happens; where a fix prevents it, what would be done without that, as far as
+            it can be done; else none, because the brokers go their own way.
+        prelude: then, the brokers that are started, and left alone until all is quiet, before it begins.
         interference: what happens to brokers, in order; they do the rest.
     """
 
     anomaly: Anomaly
     release: str
-    specification: ControllerElection[Any]
+    specification: ControllerLife
     result: Result
+    steps: tuple[Step, ...]
     prelude: tuple[Step, ...]
     interference: tuple[Step, ...]
 
@@ -118,29 +151,23 @@ class Script:
         """Whether the anomaly happens in this release, by its specification."""
         return self.result.counterexample is not None
 
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """All steps, where it happens; else none, because the brokers go their own way."""
-        trace = self.result.counterexample
-        return () if trace is None else tuple(each.step for each in trace.steps)
-
-    def following(self, replay: Replay, interfered: int) -> Step | None:
+    def following(self, replay: Replay, done: int) -> Step | None:
         """The step to be done next; None where it is for the brokers to say, or the script is at its end.
 
         Args:
             replay: the specification, as far as it has come.
-            interfered: how much of the interference is done.
+            done: how many of the steps are done; or of the interference, where there are none.
         """
-        if self.happens:
-            return self.steps[replay.number - 1] if replay.number <= len(self.steps) else None
-        pending = self.interference[interfered : interfered + 1]
+        if self.steps:
+            return self.steps[done] if done < len(self.steps) else None
+        pending = self.interference[done : done + 1]
         return next((step for step in pending if step in replay.enabled), None)
 
-    def is_over(self, replay: Replay, interfered: int) -> bool:
+    def is_over(self, replay: Replay, done: int) -> bool:
         """Whether nothing more is to come: all steps are done, or all interference, and brokers are at rest."""
-        if self.happens:
-            return replay.number > len(self.steps)
-        return interfered == len(self.interference) and not any(step.action in OWN for step in replay.enabled)
+        if self.steps:
+            return done == len(self.steps)
+        return done == len(self.interference) and not any(step.action in OWN for step in replay.enabled)
 
 
 def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Script:
@@ -158,26 +185,58 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
     anomaly = anomaly_named(name)
     if name not in REPLAYED:
         raise UsageError(f"{name} has no mapping to frames; {', '.join(REPLAYED)} have")
+    its = REPLAYED[name]
     lines = {line_of(each): each for each in releases()}
-    system = system_named(anomaly.system)
-    line = release_named(release, system.releases)
+    line = release_named(release, ControllerLife.releases)
     if line not in lines:
         raise UsageError(f"Kafka {release} is not run here; {', '.join(lines.values())} are")
-    if Release(line) < REPLAYED[name]:
-        raise UsageError(f"{name} has a mapping to frames since Kafka {REPLAYED[name]}")
-    specification = under(system, line, anomaly.constants)
-    found = ask(specification, properties=[anomaly.property], release=line)
-    prelude, interference = tuple[Step, ...](), _interference(found)
-    if found.counterexample is None:
-        recorded = ask(anomaly.specification("off"), properties=[anomaly.property])
-        prelude = tuple(step for step in _interference(recorded) if step.action == "start")
-        interference = (CALL, *(step for step in _interference(recorded) if step.action != "start"))
-        specification = under(system, line, {**anomaly.constants, "elections": ELECTIONS})
-    assert isinstance(specification, ControllerElection)
-    return Script(anomaly, lines[line], specification, found, prelude, interference)
+    if Release(line) < its.since:
+        raise UsageError(f"{name} has a mapping to frames since Kafka {its.since}")
+    constants = anomaly.constants if its.constants is None else its.constants
+    broken = its.property or anomaly.property
+
+    def asked(of: str | None, **changed: Any) -> tuple[ControllerLife, Result]:
+        specification = _under(of, constants, **changed)
+        return specification, ask(specification, properties=[broken], release=of)
+
+    specification, found = asked(line)
+    steps = _steps_of(found)
+    if not steps:
+        unmended, found_there = asked(line, **{anomaly.switch: anomaly.off})
+        if unmended.valuation != specification.valuation:
+            steps = _possible(specification, _steps_of(found_there))
+    prelude, interference = tuple[Step, ...](), _interference(steps)
+    if not steps:
+        _, recorded = asked(anomaly.release, **{anomaly.switch: anomaly.off})
+        elsewhere = _interference(_steps_of(recorded))
+        prelude = tuple(step for step in elsewhere if step.action == "start")
+        interference = (CALL, *(step for step in elsewhere if step.action != "start"))
+        specification = _under(line, constants, elections=ELECTIONS)
+    return Script(anomaly, lines[line], specification, found, steps, prelude, interference)
 
 
-def _interference(result: Result) -> tuple[Step, ...]:
-    """What happens to brokers in a counterexample; nothing where there is none."""
-    steps = () if result.counterexample is None else result.counterexample.steps
-    return tuple(each.step for each in steps if each.step.action not in OWN)
+def _steps_of(result: Result) -> tuple[Step, ...]:
+    """Those of the counterexample; none where there is none."""
+    trace = result.counterexample
+    return () if trace is None else tuple(each.step for each in trace.steps)
+
+
+def _interference(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """What happens to brokers, of these."""
+    return tuple(step for step in steps if step.action not in OWN)
+
+
+def _under(line: str | None, constants: Mapping[str, Any], **changed: Any) -> ControllerLife:
+    specification = under(ControllerLife, line, {**constants, **changed})
+    assert isinstance(specification, ControllerLife)
+    return specification
+
+
+def _possible(specification: Specification, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The first of some steps, until one is not enabled; none if more were to happen to brokers after that."""
+    replay = Replay(specification)
+    for number, step in enumerate(steps):
+        if step not in replay.enabled:
+            return () if _interference(steps[number:]) else steps[:number]
+        replay.do(step)
+    return steps

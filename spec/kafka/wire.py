@@ -15,6 +15,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 __all__ = [
+    "NOAUTH",
     "NOTIFICATION",
     "Greeting",
     "Notification",
@@ -25,6 +26,7 @@ __all__ = [
     "framed",
     "granted",
     "next_frame",
+    "refused",
     "xid_of",
 ]
 
@@ -35,6 +37,8 @@ HEAD: Final = Struct(">iqi")
 STAT: Final = Struct(">qqqqiiiqiiq")
 WORLD: Final = b"\0\0\0\1" + b"\0\0\0\x1f" + b"\0\0\0\5world" + b"\0\0\0\6anyone"
 """The ACL by which anyone may do anything."""
+NOAUTH: Final = -102
+"""ZooKeeper's code where an ACL does not let a client do something."""
 LARGEST: Final = 64 << 20
 """Bytes of a frame. A length beyond them is no length."""
 
@@ -141,6 +145,11 @@ def granted(content: bytes) -> Greeting:
     """The session that a server grants in its first frame; of number 0 if it grants none."""
     frame = Jute(content, 8)  # behind the version and the timeout
     return Greeting(frame.integer(8), frame.buffer())
+
+
+def refused(xid: int, error: int) -> bytes:
+    """A reply to a request of this number that has nothing but an error, one of ZooKeeper's codes."""
+    return HEAD.pack(xid, 0, error)
 
 
 def xid_of(content: bytes) -> int:

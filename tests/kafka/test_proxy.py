@@ -81,6 +81,45 @@ def test_one_is_held_after_the_other(server: Server) -> None:
     through(server, lambda request: request.path == "/one", story)
 
 
+def test_what_is_refused_is_answered_by_the_proxy(server: Server) -> None:
+    """Behind what was asked before it, and before what is asked behind it; the server never has it."""
+
+    async def story(proxy: Proxy, client: Connection) -> None:
+        async with ZooKeeperOperator(server.address) as operator:
+            asked = asyncio.create_task(
+                asyncio.to_thread(
+                    client.ask, Create("/before", b""), Create("/refused", b""), Create("/after", b""), Ping()
+                )
+            )
+            held = await proxy.next_held()
+            assert (await held.refuse(Code.NODEEXISTS)).error == Code.NODEEXISTS
+            assert answers(await asyncio.wait_for(asked, PATIENCE)) == [Code.OK, Code.NODEEXISTS, Code.OK, Code.OK]
+            assert [await operator.get(path) is None for path in ("/before", "/refused", "/after")] == [
+                False,
+                True,
+                False,
+            ]
+
+    through(server, lambda request: request.path == "/refused", story)
+
+
+def test_what_is_lost_was_done(server: Server) -> None:
+    """The connection ends where the reply was due; in the next one of its session the client asks on."""
+
+    async def story(proxy: Proxy, client: Connection) -> None:
+        asked = asyncio.create_task(asyncio.to_thread(client.ask, Create("/lost", b"")))
+        assert (await (await proxy.next_held()).lose()).error == 0
+        with pytest.raises(ConnectionError):
+            await asyncio.wait_for(asked, PATIENCE)
+        again = await asyncio.to_thread(Connection, proxy.address, PATIENCE, client.session, client.password)
+        asked = asyncio.create_task(asyncio.to_thread(again.ask, Create("/lost", b"")))
+        assert (await (await proxy.next_held()).release()).error == Code.NODEEXISTS
+        await asyncio.wait_for(asked, PATIENCE)
+        again.hang_up()
+
+    through(server, lambda request: request.path == "/lost", story)
+
+
 def test_events_are_told(server: Server) -> None:
     """When they have been passed on, before the reply that follows them."""
     heard: list[Notification] = []

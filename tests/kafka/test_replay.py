@@ -71,6 +71,7 @@ def test_k1_happens(tmp_path: Path) -> None:
     assert rows(run.stdout) == {
         "/controller": ("absent", "absent"),
         "/controller_epoch": ("1", "1"),
+        "the partition's state": ("of epoch 0, at version 0", "of epoch 0, at version 0"),
         "/brokers/ids/0": ("by its session", "by its session"),
         "broker 0: session": ("CONNECTED", "CONNECTED"),
         "broker 0: ActiveControllerCount": ("0", "0"),
@@ -125,6 +126,53 @@ def test_k1_on_other_releases(release: str) -> None:
     assert outcome.as_specified, outcome
 
 
+OTHERS = {
+    "zombie": ("B4", "2.0.1", True, {"/controller_epoch": "2", "the partition's state": "of epoch 1, at version 1"}),
+    "zombie, fenced": (
+        "B4",
+        NEWEST,
+        False,
+        {"/controller_epoch": "2", "the partition's state": "of epoch 0, at version 0"},
+    ),
+    "lost reply": (
+        "B20",
+        WITHOUT_K1,
+        True,
+        {"/controller_epoch": "1", "the partition's state": "of epoch 0, at version 1"},
+    ),
+    "lost reply, checked": ("B20", "1.1.1", False, {"the partition's state": "of epoch 0, at version 0"}),
+    "failed failover": ("B24", NEWEST, True, {"/controller": "absent", "broker 0: ActiveControllerCount": "0"}),
+    "deletes another's node": (
+        "B43",
+        "1.1.1",
+        True,
+        {"/controller": "absent", "broker 1: ActiveControllerCount": "1"},
+    ),
+    "deletes its own": ("B43", "2.1.1", False, {"/controller": "broker 1", "broker 1: ActiveControllerCount": "1"}),
+    "one failing request": (
+        "K1b",
+        "1.1.1",
+        True,
+        {"/controller": "absent", "broker 0: watch on /controller": "armed"},
+    ),
+    "one failing request, since 2.1": ("K1b", "2.1.1", False, {"/controller": "broker 0"}),
+}
+"""What else is replayed, on a release that has it and on one that has not, with what is seen at its end."""
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize(("name", "release", "happens", "seen"), OTHERS.values(), ids=OTHERS)
+def test_other_anomalies(name: str, release: str, happens: bool, seen: dict[str, str], tmp_path: Path) -> None:
+    """Requests that fail, replies that are lost, a partition whose leader is dead."""
+    run = asked(name, "--on", release, "--afterwards", "1", TMPDIR=str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
+    how = "happens" if happens else "does not happen"
+    assert run.stdout.splitlines()[-1].startswith(f"As specified: {name} {how} on Kafka {release}")
+    assert {what: of for what, (_, of) in rows(run.stdout).items() if what in seen} == seen
+    assert not list(tmp_path.iterdir())
+
+
 def of_another_kafka(script: Script) -> Script:
     """The same, by the specification of a Kafka that never was: it elects if there is no controller."""
     subject = type(script.specification).of_release(
@@ -132,7 +180,7 @@ def of_another_kafka(script: Script) -> Script:
     )
     result = check(subject, properties=[script.anomaly.property], max_depth=3)
     start, delete = (step for step in script.interference)
-    return replace(script, specification=subject, result=result, interference=(start, delete))
+    return replace(script, specification=subject, result=result, steps=(), interference=(start, delete))
 
 
 @pytest.mark.long
@@ -228,14 +276,14 @@ def has_ended(process: int) -> bool:
 
 def rows(told: str) -> dict[str, tuple[str, str]]:
     """The table at the end: what, by the specification, and seen."""
-    cells = [re.split(r" {2,}", line.strip()) for line in told.splitlines() if re.match(r"  [/b]", line)]
+    cells = [re.split(r" {2,}", line.strip()) for line in told.splitlines() if re.match(r"  [/bt]", line)]
     return {what: (specified, seen) for what, specified, seen in cells}
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["B1", "--on", NEWEST], "Error: B1 has no mapping to frames; K1, K1a have"),
+        (["B1", "--on", NEWEST], "Error: B1 has no mapping to frames; B4, B20, B24, B43, K1, K1a, K1b have"),
         (["K1a", "--on", "2.0"], "Error: K1a has a mapping to frames since Kafka 2.1"),
         (["B99", "--on", NEWEST], "Error: no anomaly is called B99; there are "),
         (["K1", "--on", "0.11"], "Error: Kafka 0.11 is not run here; 1.0.2, "),
