@@ -512,6 +512,7 @@ def simulate(
 @of_a_system
 @MAX_STATES
 @one("--per-class", type=COUNT, metavar="N", help="Tell as many edges of each class, not just one.")
+@click.option("--every-edge", is_flag=True, help="Tell all edges: minutes for one broker.")
 @AS_JSON
 def conform(
     system: str,
@@ -521,12 +522,14 @@ def conform(
     switched_off: tuple[str, ...],
     max_states: int | None,
     per_class: int | None,
+    every_edge: bool,
     as_json: bool,
 ) -> None:
     """Follow paths of SYSTEM, which is `controller`, on real KafkaControllers of a release, step by step.
 
-    Each kind of step is told once, in every position from which it can be done. Exits 0 if all is as claimed, 12 if
-    something differs, 2 without a Java that compiles, or without Kafka's jars, which are fetched once.
+    Each kind of step is told once, in every position from which it can be done; with --every-edge, each step. Exits 0
+    if all is as claimed, 12 if something differs, 2 without a Java that compiles, or without Kafka's jars, which are
+    fetched once.
     """
     from spec.kafka.conformance import BUG_FIXES, DRIVEN, STATES
     from spec.kafka.conformance import conform as compare
@@ -535,6 +538,8 @@ def conform(
 
     if system != ControllerLife.name:
         raise click.UsageError(f"{system}: only {ControllerLife.name} is run beside Kafka's classes")
+    if every_edge and per_class is not None:
+        raise click.UsageError("--per-class: with --every-edge all edges of a class are told")
     run = release_run(release or list(ControllerLife.releases)[-1])
     given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
     unless_given = {**DRIVEN, **BUG_FIXES.get(run, {})}
@@ -547,6 +552,7 @@ def conform(
             kafka=kafka,
             max_states=STATES if max_states is None else max_states,
             per_class=1 if per_class is None else per_class,
+            every_edge=every_edge,
         )
     tell(json.dumps(result.to_json()) if as_json else str(result))
     sys.exit(result.exit_code)

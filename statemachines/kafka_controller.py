@@ -681,10 +681,11 @@ class KafkaController:
     def fail_to_elect(self, me: Controller) -> Answer:
         """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
 
+        What it then reads, and is fused with this, brings the events that are on their way.
         [PartitionStateMachine: triggerOnlinePartitionStateChange, 0.10; handleStateChanges, 1.1]
         """
         behind = me.on() if me.about_to(Do.ReadPartitionState) else me
-        return Answer(self._done(behind), "no leader is elected, and its failover goes on")
+        return Answer(self.deliver(self._done(behind)), "no leader is elected, and its failover goes on")
 
     @request(Do.MoveController)
     def move_controller(self, me: Controller) -> Answer:

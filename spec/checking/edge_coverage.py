@@ -1,8 +1,11 @@
-"""Edge coverage: for each class of edges of a state graph, shortest paths that end with an edge of it.
+"""Edge coverage: for each class of edges of a state graph, shortest paths that end with an edge of it; or every edge.
 
 What a test of an implementation takes from a specification: edges are put into classes by what matters of them, and a
 path to one edge of each class does every kind of thing once, in every position from which it can be done.
 [transition coverage; Utting, Pretschner, Legeard 2012]
+
+Where the graph is small enough, tours take every edge there is. A path for each would have as many steps as there are
+edges times the depth; a tour goes on along edges that none has taken, as far as there are any.
 """
 
 from __future__ import annotations
@@ -21,13 +24,21 @@ Classify: TypeAlias = Callable[[Any, Step, Any], Hashable]
 
 
 class EdgePath(NamedTuple):
-    """A path, and the class of its last edge."""
+    """A path, and the class of its last edge; a tour has none."""
 
     of: Hashable
     states: Sequence[Values]
     """From an initial state to the last one."""
     choices: Sequence[tuple[int, int]]
     """What leads from each of them to the next."""
+
+
+class _Edge(NamedTuple):
+    """An edge from a state."""
+
+    of: Hashable
+    choice: tuple[int, int]
+    target: Values
 
 
 class EdgeCoverage:
@@ -83,6 +94,12 @@ class EdgeCoverage:
             level = following
 
     def _expand(self, state: Values, following: list[Values]) -> Iterator[EdgePath]:
+        for edge in self._edges_from(state, following):
+            if self.edges[edge.of] <= self.per_class:
+                yield self._path_along(state, edge)
+
+    def _edges_from(self, state: Values, following: list[Values]) -> Iterator[_Edge]:
+        """The edges of a state, each counted; what they lead to for the first time goes behind what follows."""
         before, after = self._before, self._after
         before.load(state)
         self.expanded += 1
@@ -93,16 +110,50 @@ class EdgeCoverage:
             of = self.classify(before.s, self.model.actions[action].step(instance), after.s)
             if of is None:
                 continue
-            met = self.edges[of] = self.edges.get(of, 0) + 1
+            self.edges[of] = self.edges.get(of, 0) + 1
             if not self.ends(of) and target not in self._came_from and self.states < self.max_states:
                 self._came_from[target] = state, (action, instance)
                 following.append(target)
-            if met <= self.per_class:
-                yield self._path(of, state, (action, instance), target)
+            yield _Edge(of, (action, instance), target)
 
-    def _path(self, of: Hashable, state: Values, choice: tuple[int, int], target: Values) -> EdgePath:
-        states, choices = [target, state], [choice]
+    def _path_along(self, state: Values, edge: _Edge) -> EdgePath:
+        states, choices = self._way_to(state)
+        return EdgePath(edge.of, [*states, edge.target], [*choices, edge.choice])
+
+    def _way_to(self, state: Values) -> tuple[list[Values], list[tuple[int, int]]]:
+        """A shortest path to a state: the states on it, and what leads from each to the next."""
+        states, choices = [state], list[tuple[int, int]]()
         while (came_from := self._came_from[states[-1]]) is not None:
             states.append(came_from[0])
             choices.append(came_from[1])
-        return EdgePath(of, states[::-1], choices[::-1])
+        return states[::-1], choices[::-1]
+
+
+class EdgeTours(EdgeCoverage):
+    """Goes through a model breadth-first, and then gives paths that together take every edge.
+
+    Edges that end a path are told as `EdgeCoverage` tells them: so many of each class. Each has a path of its own.
+    """
+
+    def __iter__(self) -> Iterator[EdgePath]:
+        self._untaken: dict[Values, list[_Edge]] = {}
+        yield from super().__iter__()
+        for state, edges in self._untaken.items():  # breadth-first: the way to each of them has been taken before
+            while edges:
+                yield self._tour_from(state)
+
+    def _expand(self, state: Values, following: list[Values]) -> Iterator[EdgePath]:
+        untaken = self._untaken[state] = []
+        for edge in self._edges_from(state, following):
+            if not self.ends(edge.of):
+                untaken.append(edge)
+            elif self.edges[edge.of] <= self.per_class:
+                yield self._path_along(state, edge)
+
+    def _tour_from(self, state: Values) -> EdgePath:
+        states, choices = self._way_to(state)
+        while untaken := self._untaken.get(states[-1]):
+            edge = untaken.pop()
+            states.append(edge.target)
+            choices.append(edge.choice)
+        return EdgePath(None, states, choices)

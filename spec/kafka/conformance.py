@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from spec.checking.check import silent
-from spec.checking.edge_coverage import EdgeCoverage, EdgePath
+from spec.checking.edge_coverage import EdgeCoverage, EdgePath, EdgeTours
 from spec.checking.exploration import OnProgress
 from spec.checking.model import Model
 from spec.checking.notebook import Shown
@@ -51,6 +51,8 @@ class Conformance(Shown):
     runs: int
     steps: int
     """Steps that were compared."""
+    every_edge: bool
+    """Whether all edges were told, but for those of known divergences; else some of each class."""
     seconds: float
     known: Mapping[str, int]
     """How many edges are of each divergence that is known."""
@@ -83,6 +85,7 @@ class Conformance(Shown):
             "classes": self.classes,
             "runs": self.runs,
             "steps": self.steps,
+            "every_edge": self.every_edge,
             "seconds": round(self.seconds, 1),
             "divergences": dict(self.known),
             "vanished": {each: trace.to_json() for each, trace in self.vanished.items()},
@@ -106,7 +109,8 @@ class Conformance(Shown):
         yield f"  with {', '.join(f'{name} = {show(value)}' for name, value in self.constants.items())}"
         yield (
             f"  {self.states:,} states, {self.edges:,} edges of {self.classes:,} classes; "
-            f"{self.runs:,} paths told, {self.steps:,} steps compared, {self.seconds:.0f} s"
+            f"{self.runs:,} {'paths along every edge' if self.every_edge else 'paths'} told, "
+            f"{self.steps:,} steps compared, {self.seconds:.0f} s"
         )
         for each in DIVERGENCES:
             if each.id in self.known:
@@ -123,6 +127,7 @@ def conform(
     *,
     max_states: int = STATES,
     per_class: int = 1,
+    every_edge: bool = False,
     on_progress: OnProgress = silent,
 ) -> Conformance:
     """Tell real KafkaControllers the paths of a specification, and compare.
@@ -132,12 +137,13 @@ def conform(
         kafka: the release, running.
         max_states: how many states are explored.
         per_class: how many edges of each class are told.
+        every_edge: all edges are told, but for those of known divergences.
         on_progress: told now and then how far it is.
 
     Raises:
         EnvironmentFailed: Java died.
     """
-    return _Conforming(system, kafka, max_states, per_class, on_progress).result()
+    return _Conforming(system, kafka, max_states, per_class, every_edge, on_progress).result()
 
 
 DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "failed_elections": True, "receives": False}
@@ -212,6 +218,7 @@ class _Conforming:
     kafka: Harness
     max_states: int
     per_class: int
+    every_edge: bool
     on_progress: OnProgress
     runs: int = 0
     steps: int = 0
@@ -221,7 +228,7 @@ class _Conforming:
     def __post_init__(self) -> None:
         self.model = Model(self.system)
         self.following = Following(self.model)
-        self.coverage = EdgeCoverage(
+        self.coverage = (EdgeTours if self.every_edge else EdgeCoverage)(
             self.model,
             partial(edge_class, known=divergences_of(self.kafka.release)),
             max_states=self.max_states,
@@ -247,6 +254,7 @@ class _Conforming:
             classes=len(self.coverage.edges) - len(known),
             runs=self.runs,
             steps=self.steps,
+            every_edge=self.every_edge,
             seconds=monotonic() - began,
             known=known,
             vanished={each: trace_along(self.model, path) for each, path in self.vanished.items()},

@@ -56,8 +56,9 @@ def test_it_differs() -> None:
         (["--release", "4.0"], "controller", "Kafka 4.0 is not run here; 1.1.1, 2.0.1"),
         (["--set", "brokers=9"], "controller", "brokers = 9"),
         (["--max-states", "0"], "controller", "Invalid value for '--max-states'"),
+        (["--every-edge", "--per-class", "2"], "controller", "--per-class: with --every-edge all edges of a class"),
     ],
-    ids=["system", "no jars", "no release", "constant", "count"],
+    ids=["system", "no jars", "no release", "constant", "count", "both"],
 )
 def test_what_is_not_to_be_had(options: list[str], system: str, said: str) -> None:
     """One line, on stderr."""

@@ -1,4 +1,4 @@
-"""Of each class of edges there is a path, a shortest one, and nothing behind what ends is met."""
+"""Of each class of edges there is a shortest path, and nothing behind what ends is met; tours take every edge."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from spec.checking.edge_coverage import EdgeCoverage, EdgePath
+from spec.checking.edge_coverage import EdgeCoverage, EdgePath, EdgeTours
 from spec.checking.model import Model
 from spec.language import Specification, State, Step, action, integers, require, variable
+from tests.spec.toys import TOYS
 
 
 class Count(State):
@@ -39,6 +40,11 @@ class Counter(Specification[Count]):
 def parity(before: Count, step: Step, after: Count) -> Hashable:
     """What is done, and whether from an odd number."""
     return step.action, before.n % 2
+
+
+def what_is_done(before: State, step: Step, after: State) -> Hashable:
+    """What is done."""
+    return step.action
 
 
 def ends_of(paths: list[EdgePath], model: Model) -> dict[Hashable, list[int]]:
@@ -119,3 +125,63 @@ def test_two_goes_are_the_same() -> None:
     """It begins anew each time."""
     coverage = EdgeCoverage(Model(Counter()), parity, max_states=100)
     assert list(coverage) == list(coverage)
+
+
+# Tours.
+
+
+def edges_along(paths: list[EdgePath]) -> list[tuple[Any, Any, Any]]:
+    """Every edge that they take, as often as they do."""
+    return [
+        (state, choice, target)
+        for path in paths
+        for state, choice, target in zip(path.states, path.choices, path.states[1:], strict=False)
+    ]
+
+
+def all_edges(model: Model) -> set[tuple[Any, Any, Any]]:
+    """Every edge that there is."""
+    known, ahead, found = set(model.first_states()), list(model.first_states()), set()
+    while ahead:
+        state = ahead.pop()
+        for each in model.expand(state).steps:
+            found.add((state, each[:2], each.after))
+            if each.after not in known and each.after is not None:
+                known.add(each.after)
+                ahead.append(each.after)
+    return found
+
+
+@pytest.mark.parametrize(
+    "specification", [Counter(), *map(TOYS.__getitem__, ("jugs", "walkers", "several starts", "countdown"))], ids=repr
+)
+def test_tours_take_every_edge(specification: Specification) -> None:
+    """From an initial state on, and in fewer steps than a path for each edge would have."""
+    model = Model(specification)
+    tours = EdgeTours(model, what_is_done, max_states=10**6)
+    paths = list(tours)
+    assert set(edges_along(paths)) == all_edges(model)
+    assert {path.states[0] for path in paths} <= set(model.first_states())
+    assert sum(tours.edges.values()) == len(all_edges(model))
+    each = list(EdgeCoverage(model, what_is_done, max_states=10**6, per_class=10**6))
+    assert len(edges_along(paths)) < len(edges_along(each))
+
+
+def test_an_edge_that_ends_has_a_path_of_its_own() -> None:
+    """Of each class one, and no tour takes another."""
+
+    def to_two(before: Count, step: Step, after: Count) -> Hashable:
+        return "two" if after.n == 2 else step.action
+
+    model = Model(Counter())
+    paths = list(EdgeTours(model, to_two, max_states=100, ends=lambda of: of == "two"))
+    assert [path.of for path in paths].count("two") == 1
+    assert ends_of(paths, model)["two"] == [0, 1, 2]
+    assert ends_of(paths, model)[None] == [0, 1, 0]
+
+
+def test_tours_within_a_bound() -> None:
+    """Edges to states that are no longer added are taken, and lead nowhere."""
+    model = Model(Counter())
+    paths = list(EdgeTours(model, parity, max_states=2))
+    assert len(set(edges_along(paths))) == 3
