@@ -599,6 +599,8 @@ class KafkaController:
         """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
 
         Since 2.2 with their epochs, so that one that went and came again is another. Kafka reads these one by one.
+        In a failover what is left of an earlier term is cleared then; not the channels of 0.10, for which `cached`
+        stands there. [clearPartitionLeadershipInfo in initializeControllerContext]
         """
         live: frozenset[Any]
         live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=True)
@@ -608,7 +610,10 @@ class KafkaController:
         if live == me.live and not me.in_elect:
             return Answer(me.to(), "the same ones")
         after = me.on()._replace(live=live)
-        if me.in_elect or live <= me.live:
+        if me.in_elect:
+            cached = me.cached if self.design.threads is Threads.lock else None
+            return Answer(after._replace(cached=cached), "these are alive")
+        if live <= me.live:
             return Answer(after, "these are alive")
         return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
 

@@ -31,7 +31,6 @@ from statemachines.controller import (
     CONTROLLER_EPOCH,
     PARTITION_STATE,
     Controller,
-    Threads,
     registration,
 )
 from statemachines.znode import Code, ZkVersion
@@ -166,6 +165,7 @@ class Replaying:
         self._done: list[TraceStep] = []
         self._followed = 0
         self._holding = False
+        self._leader_is_dead = False
         self._starting = set[BrokerId]()
         self._proxies: dict[BrokerId, Proxy] = {}
         self._brokers: dict[BrokerId, BrokerProcess] = {}
@@ -256,32 +256,21 @@ class Replaying:
         else:
             broker = step.parameters["broker"]
             held = await self._head(broker, step)
-            while step.action not in (*SILENT, *actions_of(held.request)):
-                await self._register_beside(broker, held, step)
-                held = await self._head(broker, step)
             if step.action in SILENT:  # it has done that, or it would not ask for anything
                 self._do(step)
-            else:
+            elif step.action in actions_of(held.request):
                 await self._release(broker, held, step)
+            elif self.script.steps:
+                raise Departure(f"broker {broker} asks {held}, and by the specification it is about to {step}")
+            else:
+                await self._let_a_broker_go_on()
+                return
         self._followed += 1
 
     async def _head(self, broker: BrokerId, step: Step) -> HeldRequest:
         """What a broker asks next, which is to be this step."""
         head = asyncio.shield(self._heads[broker])
         return await self._within(head, f"broker {broker} does not come to {step}")
-
-    async def _register_beside(self, broker: BrokerId, held: HeldRequest, step: Step) -> None:
-        """Until 1.0 a main thread registers its broker when it comes to that, which no script can say."""
-        beside = self.script.specification.design.threads is not Threads.barrier
-        if not beside or "register_broker" not in actions_of(held.request):
-            raise Departure(f"broker {broker} asks {held}, and by the specification it is about to {step}")
-        registers = own_steps(self.specified, broker, ("register_broker", "listen"))
-        if not registers:
-            raise Departure(f"broker {broker} asks {held}, and by the specification it cannot")
-        if registers[0].action == "listen":
-            self._do(registers[0])
-        else:
-            await self._release(broker, held, registers[0])
 
     async def _let_a_broker_go_on(self) -> None:
         """Wait for any broker's request, find the step that it is, and do that."""
@@ -310,6 +299,8 @@ class Replaying:
 
     async def _release(self, broker: BrokerId, held: HeldRequest, step: Step) -> None:
         self._do(step)
+        if finds_dead(step):
+            await self._kill_the_leader()
         self.tell(f"        broker {broker} asks {held}")
         if step.parameters.get("reply") == "lost":
             await self._pass(broker, held, held.lose)
@@ -352,25 +343,33 @@ class Replaying:
     # What happens to brokers.
 
     async def _lay_out(self) -> None:
-        """Have ZooKeeper look as the specification begins: an epoch, and a partition with one replica.
+        """Have ZooKeeper look as the specification begins: an epoch, and a partition that its only replica leads.
 
-        Its broker leads it; or a dead one does, if a controller is to find that, and is the broker of the replica.
+        That is of the broker whose controller is to find the leader dead, if there is such a step.
         """
-        finds = [step for step in self.script.steps if step.parameters.get("leader") == "dead"]
-        replica = finds[0].parameters["broker"] if finds else 0
-        leader = DEAD_BROKER if finds else replica
-        state = {"controller_epoch": 0, "leader": leader, "version": 1, "leader_epoch": 0, "isr": [replica]}
+        steps = (*self.script.steps, *self.script.interference)
+        self._replica = next((step.parameters["broker"] for step in steps if finds_dead(step)), 0)
         topic, _, _ = PARTITION_STATE.partition("/partitions")
         for path, data in {
             CONTROLLER_EPOCH: "0",
             "/brokers": "",
             "/brokers/topics": "",
-            topic: json.dumps({"version": 1, "partitions": {"0": [replica]}}),
+            topic: json.dumps({"version": 1, "partitions": {"0": [self._replica]}}),
             f"{topic}/partitions": "",
             f"{topic}/partitions/0": "",
-            PARTITION_STATE: json.dumps(state),
+            PARTITION_STATE: self._state_led_by(self._replica),
         }.items():
             await self._operator.create(path, data)
+
+    def _state_led_by(self, leader: BrokerId) -> str:
+        state = {"controller_epoch": 0, "leader": leader, "version": 1, "leader_epoch": 0, "isr": [self._replica]}
+        return json.dumps(state)
+
+    async def _kill_the_leader(self) -> None:
+        """Have the partition be led by a broker that never was, in a state that no controller has written yet."""
+        self._leader_is_dead = True
+        await self._operator.delete(PARTITION_STATE)
+        await self._operator.create(PARTITION_STATE, self._state_led_by(DEAD_BROKER))
 
     async def _start(self, step: Step) -> None:
         broker = step.parameters["broker"]
@@ -434,12 +433,13 @@ class Replaying:
             f"broker {json.loads(controller.data)['brokerid']}" if controller else "absent",
         )
         yield Comparison(CONTROLLER_EPOCH, str(nodes[CONTROLLER_EPOCH].data), epoch.data if epoch else "absent")
-        state = await self._operator.get(PARTITION_STATE)
-        yield Comparison(
-            "the partition's state",
-            state_of(nodes[PARTITION_STATE].data.controller_epoch, nodes[PARTITION_STATE].version),
-            state_of(json.loads(state.data)["controller_epoch"], state.version) if state else "absent",
-        )
+        if self._leader_is_dead:
+            written, state = nodes[PARTITION_STATE], await self._operator.get(PARTITION_STATE)
+            yield Comparison(
+                "the partition's state",
+                state_of(written.data.controller_epoch, written.version),
+                state_of(json.loads(state.data)["controller_epoch"], state.version) if state else "absent",
+            )
         watching = await watchers(self._zookeeper.address, CONTROLLER)
         armed = self.specified.value("zk.data_watches")[CONTROLLER]
         for broker, process in self._brokers.items():
@@ -531,6 +531,11 @@ INTERFERENCE: Final[Mapping[str, Callable[[Replaying, Step], Awaitable[None]]]] 
     "operator_deletes_controller": Replaying._operator_deletes_controller,
 }
 """What happens to brokers -> what does it."""
+
+
+def finds_dead(step: Step) -> bool:
+    """Whether a controller reads that the partition's leader is dead."""
+    return step.parameters.get("leader") == "dead"
 
 
 def state_of(epoch: ControllerEpoch, version: ZkVersion) -> str:

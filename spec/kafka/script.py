@@ -6,8 +6,8 @@ has what mends it, the script is the shortest counterexample without that, until
 Where neither is to be had, what happens to brokers (an operator's deletion) in the release in which it does happen
 happens here too, in the same order, each as soon as it can. Between that brokers go their own way, which the
 specification of the release has to have. There brokers are up before it begins, and an operator's deletion calls for
-the election in which it happens: until 1.0 a broker that starts registers in its main thread, which the specification
-takes for ZkEventThread.
+the election in which it happens. So it is until 1.0, too, where a broker that starts registers in its main thread,
+which the specification takes for ZkEventThread.
 
 A step of a broker is one frame on its way to ZooKeeper, and `ACTIONS` says which frame may be which.
 """
@@ -45,6 +45,8 @@ class ReplayedAnomaly(NamedTuple):
     """Of the system `controller`, where the row is of another, or has more in it than the anomaly needs."""
     property: str = ""
     """What breaks under them, where that is not the row's."""
+    while_up: tuple[Step, ...] = ()
+    """Until 1.0, where the brokers are up before it begins: what is not as they would have it."""
 
 
 NOTHING_ELSE: Final = {
@@ -54,7 +56,13 @@ NOTHING_ELSE: Final = {
 REPLAYED: Final[Mapping[str, ReplayedAnomaly]] = {
     "B4": ReplayedAnomaly(Release("1.1"), NOTHING_ELSE),
     "B20": ReplayedAnomaly(
-        Release("1.0"), {**NOTHING_ELSE, "brokers": 1, "operator": False, "lost_replies": True}, "fenced_writes"
+        Release("1.0"),
+        {**NOTHING_ELSE, "brokers": 1, "operator": False, "lost_replies": True},
+        "fenced_writes",
+        while_up=(
+            Step("increment_epoch", {"broker": 0, "reply": "lost"}),
+            Step("read_states", {"broker": 0, "leader": "dead"}),
+        ),
     ),
     "B24": ReplayedAnomaly(Release("2.1"), {**NOTHING_ELSE, "brokers": 1, "failures": True}),
     "B43": ReplayedAnomaly(Release("1.1"), {**NOTHING_ELSE, "failures": True}),
@@ -135,7 +143,7 @@ class Script:
         steps: all that is done, where it happens; where a fix prevents it, what would be done without that, as far as
             it can be done; else none, because the brokers go their own way.
         prelude: then, the brokers that are started, and left alone until all is quiet, before it begins.
-        interference: what happens to brokers, in order; they do the rest.
+        interference: what happens to brokers, and what they would do otherwise, in order; they do the rest.
     """
 
     anomaly: Anomaly
@@ -208,10 +216,11 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
     prelude, interference = tuple[Step, ...](), _interference(steps)
     if not steps:
         _, recorded = asked(anomaly.release, **{anomaly.switch: anomaly.off})
-        elsewhere = _interference(_steps_of(recorded))
-        prelude = tuple(step for step in elsewhere if step.action == "start")
-        interference = (CALL, *(step for step in elsewhere if step.action != "start"))
-        specification = _under(line, constants, elections=ELECTIONS)
+        interference = _interference(_steps_of(recorded))
+    if not steps or specification.design.threads is not Threads.barrier:
+        prelude = tuple(step for step in interference if step.action == "start")
+        interference = (CALL, *(step for step in interference if step.action != "start"), *its.while_up)
+        steps, specification = (), _under(line, constants, elections=ELECTIONS, operator=True)
     return Script(anomaly, lines[line], specification, found, steps, prelude, interference)
 
 

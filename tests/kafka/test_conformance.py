@@ -303,6 +303,26 @@ def test_everything_that_can_fail(kafka: Harness) -> None:
 
 
 @pytest.mark.long
+def test_one_broker_alone(kafka: Harness) -> None:
+    """The whole graph, every edge; what cannot be driven are the failures that D2 speaks of."""
+    result = conform(ControllerLife(**{**DRIVEN, "brokers": 1}), kafka, max_states=10**6, every_edge=True)
+    assert result.conforms, result
+    assert (result.states, result.edges, set(result.known)) == (11_711, 41_503, {"D2"})
+
+
+def test_tours_along_every_edge(kafka: Harness) -> None:
+    """They are told as paths to each class are, in fewer steps."""
+    few = ControllerLife(
+        **{**DRIVEN, "brokers": 1, "elections": 1, "updates": 1, "registrations": 1, "operator": False}
+    )
+    result = conform(few, kafka, max_states=500, every_edge=True)
+    assert result.conforms, result
+    assert result.runs < result.edges < result.steps
+    assert result.to_json()["every_edge"] is True
+    assert "paths along every edge told" in str(result)
+
+
+@pytest.mark.long
 def test_one_broker_that_comes_again(kafka: Harness) -> None:
     """In a new session while its old one lives."""
     result = compared(kafka, states=6_000, brokers=1, sessions_per_broker=2, elections=1, updates=1, registrations=3)
