@@ -73,7 +73,6 @@ def test_k1_happens(tmp_path: Path) -> None:
     assert rows(run.stdout) == {
         "/controller": ("absent", "absent"),
         "/controller_epoch": ("1", "1"),
-        "the partition's state": ("of epoch 0, at version 0", "of epoch 0, at version 0"),
         "/brokers/ids/0": ("by its session", "by its session"),
         "broker 0: session": ("CONNECTED", "CONNECTED"),
         "broker 0: ActiveControllerCount": ("0", "0"),
