@@ -216,6 +216,9 @@ class Replaying:
             raise_unless_alike(compared)
         except Departure as found:
             departure = str(found)
+        except EnvironmentFailed:  # a connection may end before its process is known to have ended
+            await self._await_an_end()
+            raise
         return ReplayOutcome(
             script=self.script,
             about=about,
@@ -326,8 +329,7 @@ class Replaying:
         try:
             reply = await self._within((answered or held.release)(), f"broker {broker} is not answered: {held}")
         except ConnectionError as ended:
-            await asyncio.wait(self._ends.values(), timeout=LAST_GASP, return_when=asyncio.FIRST_COMPLETED)
-            self._raise_ended()
+            await self._await_an_end()
             raise EnvironmentFailed(f"broker {broker}: {ended}", "nothing was kept") from None
         if reply.error not in (0, NOAUTH):
             self.tell(f"        ZooKeeper answers {Code(reply.error).name}")
@@ -493,6 +495,11 @@ class Replaying:
             return task.result()
         finally:
             task.cancel()
+
+    async def _await_an_end(self) -> None:
+        """Raise what there is to say of a process that has ended, or does so soon."""
+        await asyncio.wait(self._ends.values(), timeout=LAST_GASP, return_when=asyncio.FIRST_COMPLETED)
+        self._raise_ended()
 
     def _raise_ended(self) -> None:
         """Raise what there is to say of a process that has ended."""
