@@ -192,6 +192,7 @@ def test_without_fencing_a_zombie_writes() -> None:
     assert steps(result)[-1] == f"update_leader_and_isr(broker={first}, reply='answered')"
 
 
+@pytest.mark.long
 def test_without_fencing_the_new_controllers_cache_is_out_of_date() -> None:
     """B17: it had read what the zombie then wrote, and never reads it again; brokers refuse what the zombie sends."""
     result = check(ControllerLife.of(**ZOMBIE), properties=["cache_fresh"])
@@ -203,6 +204,7 @@ def test_without_fencing_the_new_controllers_cache_is_out_of_date() -> None:
     assert said(result, 2) == ["accepted", "STALE_CONTROLLER_EPOCH"]
 
 
+@pytest.mark.long
 def test_fenced_no_zombie_writes() -> None:
     """The same system with its fence, as far as it takes without."""
     fenced, seen = ControllerLife.of(**{**ZOMBIE, "fence_zk": True}), ["fenced_writes", "cache_fresh"]
@@ -220,6 +222,7 @@ def test_with_everything_on_one_broker_keeps_all_of_it() -> None:
     assert {each.verdict for each in result.properties} == {"holds", "witnessed"}
 
 
+@pytest.mark.long
 def test_with_one_election_two_brokers_keep_all_of_it() -> None:
     """With every fault but that of the servers; every action is taken."""
     result = check(ControllerLife.of(**ONCE, **PROPOSED), symmetry=True)
