@@ -7,6 +7,11 @@ releases                 Kafka's releases, in order
 zookeeper                ZooKeeper in memory, over dicts or over a specification's variables
 znode                    its tree, and the operations of a transaction
 controller               the controller's life on a broker, request by request
+controller_context       what an active controller knows of the cluster
+partition_state_machine  how partitions change their states: what that writes and sends
+replica_state_machine    how replicas do
+state_change             what comes of it, and how it is driven
+control_requests         the three requests to brokers, and controller_broker_request_batch, which collects them
 replica_log              a replica's log: records with leader epochs, and the high watermark
 leader_epochs            its leader-epoch cache: at which offset each epoch began
 leader_epoch_checkpoint  the file that keeps the cache, as brokers read and write it

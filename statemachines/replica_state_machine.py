@@ -1,0 +1,309 @@
+"""ReplicaStateMachine: how replicas change their states, and what that writes and sends.
+
+Which state may follow which is `statemachines.replica`. What a transition does, beside the new state:
+
+    -> NewReplica              LeaderAndIsr to it, as new, if its partition has had a leader. If it leads itself it
+                               may not be new, and keeps its state
+    New -> OnlineReplica       it is put into the assignment, if it is not there
+    other -> OnlineReplica     LeaderAndIsr to it, as it is known, if its partition has had a leader
+    -> OfflineReplica          StopReplica to it. It is taken out of the ISR, and LeaderAndIsr goes to the other
+                               replicas, but not of a topic to be deleted. If there never was a leader: UpdateMetadata
+    -> DeletionStarted         StopReplica to it, with its log
+    -> Ineligible, Successful  nothing else
+    -> NonExistentReplica      it leaves the assignment, and nothing is known of it any more
+
+Out of the ISR. The states are read; where it is in the ISR they are set, at the version that was read, in the next
+leader epoch: without it, and without a leader if that was it. What another has written in between (BADVERSION) is
+read again. The last member stays in the ISR, so that it can lead again. Where it is not in the ISR nothing is
+written. A replica that cannot be taken out keeps its state; so does one whose partition has no state in ZooKeeper,
+which is an error only if its topic is not to be deleted.
+
+Replicas are handled broker by broker, each with requests of its own, in the order in which brokers come first; in
+Kafka that order is a hash map's. So which of several dead members of an ISR stays as the last one is the order's to
+say.
+
+If a fence fails, the controller has moved: the change is cut short, and StopReplica stays in the batch of requests.
+
+[ReplicaStateMachine.scala, 3.9]
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from election.brokers import in_order
+from election.ids import BrokerId
+from statemachines.controller_broker_request_batch import BatchNotEmpty
+from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkRequest, ZkResponse
+from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.replica import (
+    NewReplica,
+    NonExistentReplica,
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionIneligible,
+    ReplicaDeletionStarted,
+    ReplicaState,
+)
+from statemachines.state_change import Handled, StateChangeFailure
+from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.zk_state_machine import PartitionUpdate, ZkStateMachine
+from statemachines.znode import Code
+
+__all__ = ["ReplicaStateChange", "ReplicaStateMachine"]
+
+OfBroker: TypeAlias = tuple[BrokerId, tuple[TopicPartition, ...]]
+"""Replicas on one broker, by their partitions."""
+
+
+class ReplicaStateChange(NamedTuple):
+    """Replicas are to be offline, and the next batch of requests to ZooKeeper is due."""
+
+    due: ZkBatch
+    asking: tuple[TopicPartition, ...]
+    """The partitions that it is about."""
+    replica: BrokerId
+    """The broker whose replicas are taken out of the ISRs."""
+    updates: tuple[PartitionUpdate, ...] = ()
+    """What is set; while configurations are read, the states that had been read, and have it in the ISR."""
+    without: tuple[PartitionUpdate, ...] = ()
+    """What had been read, and does not have it in the ISR."""
+    removed: tuple[tuple[TopicPartition, LeaderIsrAndControllerEpoch], ...] = ()
+    """The partitions that it has been taken out of, or was not in."""
+    leaderless: tuple[TopicPartition, ...] = ()
+    """Those of its partitions that never had a leader."""
+    to_come: tuple[OfBroker, ...] = ()
+    """The replicas on other brokers that follow."""
+
+
+ReplicaStep: TypeAlias = ReplicaStateChange | Handled
+
+
+class ReplicaStateMachine(ZkStateMachine):
+    """The states of replicas; see `ZkStateMachine` for its arguments, and `carry_out` for how it is driven."""
+
+    def startup(self) -> ReplicaStep:
+        """A controller takes over: states follow from which brokers are live, then all replicas are told."""
+        for replica in self.context.replicas_for_partition(self.context.all_partitions()):
+            there = self.context.is_replica_online(replica.replica, replica.topic_partition)
+            self.context.put_replica_state(replica, OnlineReplica if there else ReplicaDeletionIneligible)
+        online, offline = self.context.online_and_offline_replicas()
+        told = self.handle_state_changes(online, OnlineReplica)
+        return self.handle_state_changes(offline, OfflineReplica) if self.design.offline_on_failover else told
+
+    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> ReplicaStep:
+        """Change the states of these replicas, as far as the table has it.
+
+        Args:
+            replicas: which; those that may not go there keep their state, and the others go on.
+            target: the state that they are to be in.
+
+        Raises:
+            ValueError: a replica stands there twice, its partition is not known, or its broker is none; or the target
+                is no state of replicas. Nothing has changed.
+        """
+        replicas = tuple(replicas)
+        if not isinstance(target, ReplicaState):
+            raise ValueError(f"{target!r} is no state of replicas")
+        self.check_asked(replicas, (replica.topic_partition for replica in replicas))
+        partitions: dict[BrokerId, list[TopicPartition]] = {}
+        for partition, broker in replicas:
+            partitions.setdefault(broker, []).append(partition)
+        in_order("replicas", tuple(partitions))
+        if not replicas:
+            return Handled()
+        try:
+            self.batch.new_batch()
+        except BatchNotEmpty:
+            self.fail(None, None, target, StateChangeFailure.BatchNotEmpty)
+            return Handled()
+        return self._change(tuple((broker, tuple(each)) for broker, each in partitions.items()), target)
+
+    def requests(self, change: ReplicaStateChange) -> tuple[ZkRequest, ...]:
+        """The batch of requests that is due."""
+        return self.requests_of(change)
+
+    def answered(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
+        """What the answers lead to, one for each request and in their order.
+
+        Raises:
+            ValueError: these are not as many as the requests.
+        """
+        try:
+            answers = self.responses_of(change, responses)
+        except ControllerMoved:
+            return Handled(controller_moved=True)
+        except RequestFailed as failed:
+            answers = (ZkResponse(failed.code),) * len(change.asking)
+        match change.due:
+            case ZkBatch.GetTopicPartitionStates:
+                return self._read(change, answers)
+            case ZkBatch.GetTopicConfigs:
+                return self._remove(change, self.unclean_of(change, answers))
+            case ZkBatch.SetTopicPartitionStates:
+                return self._written(change, answers)
+        raise ValueError(f"replicas do not change by {change.due}")
+
+    # Broker by broker.
+
+    def _change(self, brokers: tuple[OfBroker, ...], target: ReplicaState) -> ReplicaStep:
+        """Those on these brokers change; what takes ZooKeeper ends the step. [doHandleStateChanges]"""
+        for at, (broker, partitions) in enumerate(brokers):
+            replicas = [PartitionAndReplica(partition, broker) for partition in partitions]
+            for replica in replicas:
+                self.context.put_replica_state_if_not_exists(replica, NonExistentReplica)
+            valid = [replica for replica in replicas if self._may_become(replica, target)]
+            if target is OfflineReplica:
+                change = self._stop(broker, valid, brokers[at + 1 :])
+                if change.asking:
+                    return change
+                self._are_offline(change)
+            for replica in () if target is OfflineReplica else valid:
+                self._enter(replica, target)
+        self.send(target)
+        return Handled()
+
+    def _enter(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        """What a transition does beside the new state, where ZooKeeper is not asked."""
+        partition, broker = replica
+        known = self.context.leadership_of(partition)
+        state = self.context.replica_state(replica)
+        if target is NewReplica and known is not None:
+            if known.leader_and_isr.leader == broker:
+                self.fail(replica, state, target, StateChangeFailure.ReplicaLeads)
+                return
+            self._tell(broker, partition, known, is_new=True)
+        elif target is OnlineReplica and state is NewReplica:
+            assignment = self.context.partition_full_replica_assignment(partition)
+            if broker not in assignment.replicas:
+                added = assignment._replace(replicas=(*assignment.replicas, broker))
+                self.context.update_partition_full_replica_assignment(partition, added)
+        elif target is OnlineReplica and known is not None:
+            self._tell(broker, partition, known, is_new=False)
+        elif target is ReplicaDeletionStarted:
+            self.batch.add_stop_replica_request_for_brokers((broker,), partition, delete_partition=True)
+        self._become(replica, target)
+        if target is NonExistentReplica:
+            left = self.context.partition_full_replica_assignment(partition).remove_replica(broker)
+            self.context.update_partition_full_replica_assignment(partition, left)
+            self.context.remove_replica_state(replica)
+
+    def _tell(
+        self, broker: BrokerId, partition: TopicPartition, known: LeaderIsrAndControllerEpoch, is_new: bool
+    ) -> None:
+        assignment = self.context.partition_full_replica_assignment(partition)
+        self.batch.add_leader_and_isr_request_for_brokers((broker,), partition, known, assignment, is_new)
+
+    # Out of the ISR.
+
+    def _stop(
+        self, broker: BrokerId, replicas: Iterable[PartitionAndReplica], to_come: tuple[OfBroker, ...]
+    ) -> ReplicaStateChange:
+        """They are told to stop; those whose partitions have had leaders have to leave the ISR."""
+        led: list[TopicPartition] = []
+        leaderless: list[TopicPartition] = []
+        for partition, _ in replicas:
+            self.batch.add_stop_replica_request_for_brokers((broker,), partition, delete_partition=False)
+            (leaderless if self.context.leadership_of(partition) is None else led).append(partition)
+        return ReplicaStateChange(
+            ZkBatch.GetTopicPartitionStates, tuple(led), broker, leaderless=tuple(leaderless), to_come=to_come
+        )
+
+    def _read(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
+        """Whose ISR has it is to be set. [doRemoveReplicasFromIsr, getTopicPartitionStatesFromZk]"""
+        updates: list[PartitionUpdate] = []
+        without: list[PartitionUpdate] = []
+        for partition, response in zip(change.asking, responses, strict=True):
+            outcome = self.decoded(response)
+            if isinstance(outcome, LeaderAndIsr):
+                (updates if change.replica in outcome.isr else without).append(PartitionUpdate(partition, outcome))
+                continue
+            to_be_deleted = self.context.is_topic_queued_up_for_deletion(partition.topic)
+            if outcome is not StateChangeFailure.NoLeaderAndIsr or not to_be_deleted:
+                self._not_removed(change, partition, outcome)
+        change = change._replace(updates=tuple(updates), without=tuple(without))
+        last = tuple(update.partition for update in updates if len(update.leader_and_isr.isr) == 1)
+        if last and not self.design.keep_last_isr:
+            return change._replace(due=ZkBatch.GetTopicConfigs, asking=last)
+        return self._remove(change, {})
+
+    def _remove(self, change: ReplicaStateChange, unclean: Mapping[TopicName, bool | Code]) -> ReplicaStep:
+        """What is to be written.
+
+        Until 1.0 the last member left the ISR as well, where an unclean election was permitted: another could lead
+        without it. [removeReplicaFromIsr in KafkaController.scala, 0.10 to 1.0]
+        """
+        updates = []
+        for partition, leader_and_isr, _ in change.updates:
+            last = len(leader_and_isr.isr) == 1
+            permitted = last and unclean.get(partition.topic, False)
+            if isinstance(permitted, Code):
+                self._not_removed(change, partition, permitted)
+                continue
+            leader = NO_LEADER if leader_and_isr.leader == change.replica else leader_and_isr.leader
+            isr = leader_and_isr.isr
+            if permitted or not last:
+                isr = tuple(broker for broker in isr if broker != change.replica)
+            updates.append(PartitionUpdate(partition, leader_and_isr.new_leader_and_isr(leader, isr)))
+        asking = tuple(update.partition for update in updates)
+        change = change._replace(due=ZkBatch.SetTopicPartitionStates, asking=asking, updates=tuple(updates))
+        return change if updates else self._written(change, ())
+
+    def _written(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
+        """What was written counts, and so does what need not be; what another wrote before is read once more."""
+        removed = [(partition, self.known(read)) for partition, read, _ in change.without]
+        retry = []
+        for update, response in zip(change.updates, responses, strict=True):
+            if response.code is Code.OK:
+                written = update.leader_and_isr._replace(partition_epoch=response.version)
+                removed.append((update.partition, self.known(written)))
+            elif response.code is Code.BADVERSION:
+                retry.append(update.partition)
+            else:
+                self._not_removed(change, update.partition, response.code)
+        for partition, known in removed:
+            self.context.put_partition_leadership_info(partition, known)
+        change = change._replace(
+            due=ZkBatch.GetTopicPartitionStates,
+            asking=tuple(retry),
+            updates=(),
+            without=(),
+            removed=(*change.removed, *removed),
+        )
+        if retry:
+            return change
+        self._are_offline(change)
+        return self._change(change.to_come, OfflineReplica)
+
+    def _are_offline(self, change: ReplicaStateChange) -> None:
+        """Those that could be taken out are offline, and the others are told; so are those that no leader knew."""
+        for partition, known in change.removed:
+            if not self.context.is_topic_queued_up_for_deletion(partition.topic):
+                assignment = self.context.partition_full_replica_assignment(partition)
+                others = tuple(broker for broker in assignment.replicas if broker != change.replica)
+                self.batch.add_leader_and_isr_request_for_brokers(others, partition, known, assignment, is_new=False)
+            self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
+        for partition in change.leaderless:
+            brokers = self.context.live_or_shutting_down_broker_ids()
+            self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
+            self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
+
+    # What changes.
+
+    def _not_removed(
+        self, change: ReplicaStateChange, partition: TopicPartition, cause: StateChangeFailure | Code
+    ) -> None:
+        replica = PartitionAndReplica(partition, change.replica)
+        self.fail(replica, self.context.replica_state(replica), OfflineReplica, cause)
+
+    def _may_become(self, replica: PartitionAndReplica, target: ReplicaState) -> bool:
+        state = self.context.replica_state(replica)
+        allowed = self.design.replica_table.allows(state, target)
+        if not allowed:
+            self.fail(replica, state, target, StateChangeFailure.InvalidTransition)
+        return allowed
+
+    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        state = self.context.replica_state(replica)
+        if not self.design.replica_table.allows(state, target):
+            raise self.refused(self.design.replica_table, state, target)
+        self.context.put_replica_state(replica, target)

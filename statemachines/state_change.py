@@ -1,0 +1,121 @@
+"""What comes of a change of states: what failed and why, what was elected, and the driver that goes through its
+steps.
+
+A state machine is asked to change the states of many partitions, or replicas, at once. It answers with `Handled`, or
+with a value that waits for ZooKeeper: `machine.requests(change)` is a batch of requests, and
+`machine.answered(change, responses)` what the answers lead to, which is `Handled` or waits again. Such a value can be
+stored, compared and gone on with later, by another machine over the same context (docs/decisions/0023).
+
+What Kafka logs is not lost here: it goes as a `FailedStateChange` to a `log` that is given.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.leader_and_isr import LeaderAndIsr
+from statemachines.partition import PartitionState
+from statemachines.replica import ReplicaState
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.znode import Code, SessionId
+from statemachines.zookeeper import ZooKeeper
+
+__all__ = [
+    "ElectionOutcome",
+    "FailedStateChange",
+    "Handled",
+    "StateChangeCause",
+    "StateChangeFailure",
+    "carry_out",
+]
+
+
+class StateChangeFailure(Enum):
+    """Why a state did not change, with the exception that Kafka has for it."""
+
+    InvalidTransition = "the table has no such row [IllegalStateException]"
+    NoLiveReplica = "no assigned replica is online, for a new partition [StateChangeFailedException]"
+    NoLeaderAndIsr = "ZooKeeper has no leader and ISR of the partition [StateChangeFailedException]"
+    NewerController = "a newer controller has written the state [StateChangeFailedException]"
+    NoLeaderElected = "the strategy finds no leader [StateChangeFailedException]"
+    ReplicaLeads = "the replica that is to be new is the leader [StateChangeFailedException]"
+    BatchNotEmpty = "an earlier change left requests behind [IllegalStateException]"
+    RequestsNotSent = "the requests to brokers could not be sent [IllegalStateException]"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+StateChangeCause: TypeAlias = StateChangeFailure | Code
+"""Why a state did not change: ZooKeeper's code, where that is all [KeeperException]."""
+
+ElectionOutcome: TypeAlias = LeaderAndIsr | StateChangeCause
+"""What an election came to: a new leader and ISR that have been written, or why there is none."""
+
+
+class FailedStateChange(NamedTuple):
+    """What Kafka writes to its state-change log as an error, and goes on."""
+
+    subject: TopicPartition | PartitionAndReplica | None
+    """Whose state did not change; None: the change as a whole failed."""
+    state: PartitionState | ReplicaState | None
+    """The state in which it is."""
+    target: PartitionState | ReplicaState
+    cause: StateChangeCause
+
+
+class Handled(NamedTuple):
+    """A change of states is over."""
+
+    results: tuple[tuple[TopicPartition, ElectionOutcome], ...] = ()
+    """What each election came to. New partitions that got their first leader are not among them, as in Kafka."""
+    controller_moved: bool = False
+    """Another controller has been elected: the change was cut short, and nothing has been sent [ControllerMoved]."""
+
+
+C = TypeVar("C")
+
+
+class StateMachine(Protocol[C]):
+    """What changes states in steps."""
+
+    def requests(self, change: C) -> tuple[ZkRequest, ...]:
+        """The batch of requests that a change waits for."""
+
+    def answered(self, change: C, responses: Sequence[ZkResponse]) -> C | Handled:
+        """What the answers to this batch lead to."""
+
+
+def carry_out(machine: StateMachine[C], change: C | Handled, zookeeper: ZooKeeper, session: SessionId) -> Handled:
+    """Go through the steps of a change, against these servers, as long as there are any.
+
+    >>> from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
+    >>> from statemachines.controller_context import ControllerContext
+    >>> from statemachines.partition import NewPartition, OnlinePartition
+    >>> from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine
+    >>> from statemachines.replica_assignment import ReplicaAssignment
+    >>> zookeeper = ZooKeeper()
+    >>> for path in ("/brokers", "/brokers/topics", "/brokers/topics/t", "/controller_epoch"):
+    ...     _ = zookeeper.create(None, path)
+    >>> context, sent = ControllerContext(), []
+    >>> context.add_live_brokers({1: 11, 2: 12})
+    >>> context.update_partition_full_replica_assignment(TopicPartition("t", 0), ReplicaAssignment((2, 1)))
+    >>> batch = ControllerBrokerRequestBatch(1, context, lambda broker, request: sent.append((broker, request)))
+    >>> machine = PartitionStateMachine(context, batch)
+
+    A new partition gets its leader:
+
+    >>> for target in (NewPartition, OnlinePartition):
+    ...     change = machine.handle_state_changes([TopicPartition("t", 0)], target, OFFLINE)
+    ...     assert carry_out(machine, change, zookeeper, None) == Handled()
+    >>> zookeeper.get(None, "/brokers/topics/t/partitions/0/state")[0][:3]
+    (2, 0, (2, 1))
+    >>> [(broker, type(request).__name__) for broker, request in sent]  # doctest: +NORMALIZE_WHITESPACE
+    [(1, 'LeaderAndIsrRequest'), (2, 'LeaderAndIsrRequest'),
+     (1, 'UpdateMetadataRequest'), (2, 'UpdateMetadataRequest')]
+    """
+    while not isinstance(change, Handled):
+        responses = retry_requests_until_connected(zookeeper, session, machine.requests(change))
+        change = machine.answered(change, responses)
+    return change

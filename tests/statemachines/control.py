@@ -1,0 +1,226 @@
+"""A small cluster in memory: what the tests of a controller's state machines are set up with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from statemachines.control_design import ControlDesign
+from statemachines.control_requests import (
+    ControlRequest,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import BatchState, ControllerBrokerRequestBatch
+from statemachines.controller_context import ContextState, ControllerContext
+from statemachines.kafka_zk_client import ZkRequest, retry_requests_until_connected
+from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.partition import OfflinePartition, OnlinePartition, PartitionState
+from statemachines.partition_state_machine import PartitionStateMachine
+from statemachines.replica import OnlineReplica, ReplicaState
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.replica_state_machine import ReplicaStateMachine
+from statemachines.state_change import FailedStateChange, Handled, StateMachine
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zk_data import TopicConfig, TopicPartitionState, topic_config_path, topic_partition_state_path
+from statemachines.zookeeper import ZooKeeper
+
+C = TypeVar("C")
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+CONTROLLER = 9
+EPOCH, EPOCH_ZK_VERSION = 5, 5
+OfPartitions = type[PartitionStateMachine]
+OfReplicas = type[ReplicaStateMachine]
+OfBatch = type[ControllerBrokerRequestBatch]
+
+
+class Cluster:
+    """A ZooKeeper, and a controller of epoch 5 with its two state machines.
+
+    Args:
+        live: the brokers that are registered, under epoch 100 + id.
+        design: that of the release.
+        unclean: what the controller's broker is configured.
+        partitions, replicas, batch: the classes, which may be mutants.
+        context_state, batch_state: what holds what the controller knows; else dicts.
+        send: what becomes of requests, else they are in `sent`.
+    """
+
+    def __init__(
+        self,
+        live: Iterable[int] = (1, 2, 3),
+        design: ControlDesign | None = None,
+        unclean: bool = False,
+        partitions: OfPartitions = PartitionStateMachine,
+        replicas: OfReplicas = ReplicaStateMachine,
+        batch: OfBatch = ControllerBrokerRequestBatch,
+        context_state: ContextState | None = None,
+        batch_state: BatchState | None = None,
+        send: Callable[[int, ControlRequest], object] | None = None,
+    ) -> None:
+        self.zookeeper = ZooKeeper()
+        for path in ("/brokers", "/brokers/topics", "/config", "/config/topics"):
+            self.zookeeper.create(None, path)
+        self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
+        for epoch in range(1, EPOCH + 1):
+            self.zookeeper.set(None, CONTROLLER_EPOCH, epoch)
+        self.context = ControllerContext(context_state)
+        self.context.state.epoch, self.context.state.epoch_zk_version = EPOCH, EPOCH_ZK_VERSION
+        self.context.add_live_brokers({broker: 100 + broker for broker in live})
+        self.sent: list[tuple[int, ControlRequest]] = []
+        self.log: list[FailedStateChange] = []
+        to = send or (lambda broker, request: self.sent.append((broker, request)))
+        self.batch = batch(CONTROLLER, self.context, to, batch_state, design)
+        self.partitions = partitions(self.context, self.batch, design, self.log.append, unclean)
+        self.replicas = replicas(self.context, self.batch, design, self.log.append, unclean)
+
+    # What there is.
+
+    def assign(
+        self, partition: TopicPartition, *replicas: int, adding: Sequence[int] = (), removing: Sequence[int] = ()
+    ) -> None:
+        """A topic's node is there, and a partition is assigned."""
+        if f"/brokers/topics/{partition.topic}" not in self.zookeeper.state.nodes:
+            self.zookeeper.create(None, f"/brokers/topics/{partition.topic}")
+        assignment = ReplicaAssignment(replicas, tuple(adding), tuple(removing))
+        self.context.update_partition_full_replica_assignment(partition, assignment)
+
+    def lead(
+        self,
+        partition: TopicPartition,
+        leader: int,
+        isr: Sequence[int],
+        leader_epoch: int = 0,
+        controller_epoch: int = EPOCH - 1,
+        replicas: Sequence[int] = (),
+    ) -> None:
+        """A partition has been assigned to its ISR, or to `replicas`, and led; the controller has read its state."""
+        self.assign(partition, *(replicas or isr))
+        path = topic_partition_state_path(partition)
+        parts = path.split("/")
+        for depth in range(4, len(parts)):
+            if (above := "/".join(parts[: depth + 1])) not in self.zookeeper.state.nodes:
+                self.zookeeper.create(None, above)
+        state = TopicPartitionState(leader, leader_epoch, tuple(isr), controller_epoch)
+        self.zookeeper.set(None, path, state)
+        known = LeaderIsrAndControllerEpoch(
+            LeaderAndIsr(leader, leader_epoch, tuple(isr), partition_epoch=1), controller_epoch
+        )
+        self.context.put_partition_leadership_info(partition, known)
+        online = self.context.is_replica_online(leader, partition)
+        self.context.put_partition_state(partition, OnlinePartition if online else OfflinePartition)
+        for broker in replicas or isr:
+            self.context.put_replica_state(PartitionAndReplica(partition, broker), OnlineReplica)
+
+    def configure(self, topic: str, unclean: bool | None) -> None:
+        """Something is configured for a topic."""
+        self.zookeeper.create(None, topic_config_path(topic), TopicConfig(unclean))
+
+    def leader_writes(self, partition: TopicPartition, isr: Sequence[int]) -> None:
+        """The leader changes its ISR behind the controller's back."""
+        path = topic_partition_state_path(partition)
+        data, _ = self.zookeeper.get(None, path)
+        self.zookeeper.set(None, path, data._replace(isr=tuple(isr)))
+
+    def elect_another_controller(self) -> None:
+        """A newer controller has incremented the epoch."""
+        self.zookeeper.set(None, CONTROLLER_EPOCH, EPOCH + 1)
+
+    def shut_down(self, *brokers: int) -> None:
+        """Brokers ask for a controlled shutdown."""
+        self.context.state.shutting_down_broker_ids |= frozenset(brokers)
+
+    # What is done.
+
+    def drive(
+        self,
+        machine: StateMachine[C],
+        change: C | Handled,
+        before: Mapping[int, Callable[[], object]] | None = None,
+        lose: Mapping[int, tuple[int, int]] | None = None,
+    ) -> Handled:
+        """Go through a change, batch by batch.
+
+        Args:
+            machine: whose it is.
+            change: its first step.
+            before: what happens before the batch with this number, from 0 on.
+            lose: of the batch with this number, how many answers come and how many requests are carried out, before
+                the connection is lost.
+        """
+        number = 0
+        while not isinstance(change, Handled):
+            (before or {}).get(number, lambda: None)()
+            requests: tuple[ZkRequest, ...] = machine.requests(change)
+            lost = (lose or {}).get(number, (None, None))
+            responses = retry_requests_until_connected(self.zookeeper, None, requests, *lost)
+            change = machine.answered(change, responses)
+            number += 1
+            assert number < 100, "a change that does not come to an end"
+        return change
+
+    def become(
+        self, target: PartitionState, *partitions: TopicPartition, strategy: Any = None, **interference: Any
+    ) -> Handled:
+        """Partitions change their states."""
+        change = self.partitions.handle_state_changes(partitions, target, strategy)
+        return self.drive(self.partitions, change, **interference)
+
+    def replicas_become(
+        self, target: ReplicaState, *replicas: tuple[TopicPartition, int], **interference: Any
+    ) -> Handled:
+        """Replicas change their states."""
+        these = [PartitionAndReplica(*replica) for replica in replicas]
+        return self.drive(self.replicas, self.replicas.handle_state_changes(these, target), **interference)
+
+    # What came of it.
+
+    def state(self, partition: TopicPartition) -> TopicPartitionState:
+        """A partition's state in ZooKeeper."""
+        state: TopicPartitionState = self.zookeeper.get(None, topic_partition_state_path(partition))[0]
+        return state
+
+    def version(self, partition: TopicPartition) -> int:
+        """And its version."""
+        return self.zookeeper.get(None, topic_partition_state_path(partition))[1].version
+
+    def known(self, partition: TopicPartition) -> LeaderAndIsr:
+        """What the controller knows of it."""
+        known = self.context.leadership_of(partition)
+        assert known is not None
+        return known.leader_and_isr
+
+    def replica_state(self, partition: TopicPartition, broker: int) -> ReplicaState:
+        """The state of a replica."""
+        return self.context.replica_state(PartitionAndReplica(partition, broker))
+
+    def leader_and_isr(self) -> dict[tuple[int, TopicPartition], LeaderAndIsrPartitionState]:
+        """What replicas have been told of their leaders, by broker and partition."""
+        return {
+            (broker, TopicPartition(state.topicName, state.partitionIndex)): state
+            for broker, request in self.sent
+            if isinstance(request, LeaderAndIsrRequest)
+            for state in request.partitionStates
+        }
+
+    def stopped(self) -> dict[tuple[int, TopicPartition], StopReplicaPartitionState]:
+        """Which replicas have been told to stop."""
+        return {
+            (broker, TopicPartition(state.topicName, state.partitionIndex)): state
+            for broker, request in self.sent
+            if isinstance(request, StopReplicaRequest)
+            for state in request.partitionStates
+        }
+
+    def metadata(self) -> dict[int, UpdateMetadataRequest]:
+        """What brokers have been told last of all partitions."""
+        return {broker: request for broker, request in self.sent if isinstance(request, UpdateMetadataRequest)}
+
+    def causes(self) -> list[Any]:
+        """Why states did not change, in order."""
+        return [failed.cause for failed in self.log]
