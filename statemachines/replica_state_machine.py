@@ -227,11 +227,7 @@ class ReplicaStateMachine(ZkStateMachine):
         return self._remove(change, {})
 
     def _remove(self, change: ReplicaStateChange, unclean: Mapping[TopicName, bool | Code]) -> ReplicaStep:
-        """What is to be written.
-
-        Until 1.0 the last member left the ISR as well, where an unclean election was permitted: another could lead
-        without it. [removeReplicaFromIsr in KafkaController.scala, 0.10 to 1.0]
-        """
+        """What is to be written: without the replica, and without a leader if that was it."""
         updates = []
         for partition, leader_and_isr, _ in change.updates:
             last = len(leader_and_isr.isr) == 1
@@ -240,13 +236,21 @@ class ReplicaStateMachine(ZkStateMachine):
                 self._not_removed(change, partition, permitted)
                 continue
             leader = NO_LEADER if leader_and_isr.leader == change.replica else leader_and_isr.leader
-            isr = leader_and_isr.isr
-            if permitted or not last:
-                isr = tuple(broker for broker in isr if broker != change.replica)
+            isr = self._isr_without(change.replica, leader_and_isr.isr, permitted)
             updates.append(PartitionUpdate(partition, leader_and_isr.new_leader_and_isr(leader, isr)))
         asking = tuple(update.partition for update in updates)
         change = change._replace(due=ZkBatch.SetTopicPartitionStates, asking=asking, updates=tuple(updates))
         return change if updates else self._written(change, ())
+
+    def _isr_without(self, replica: BrokerId, isr: tuple[BrokerId, ...], unclean: bool) -> tuple[BrokerId, ...]:
+        """The ISR without this replica, unless it is the last.
+
+        Until 1.0 the last one left as well, where an unclean election was permitted: another could lead without it.
+        [removeReplicaFromIsr in KafkaController.scala, 0.10 to 1.0]
+        """
+        if len(isr) == 1 and not unclean:
+            return isr
+        return tuple(broker for broker in isr if broker != replica)
 
     def _written(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
         """What was written counts, and so does what need not be; what another wrote before is read once more."""
