@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks import kip320, lines, rounds, spin
+from benchmarks import broker_failure, kip320, lines, rounds, spin
 from spec.instances import PinnedInstance, instances
 
 BOUNDS = ("brokers", "log_size", "max_records", "max_leader_epoch")
@@ -230,3 +230,15 @@ def test_rounds_are_compared_by_their_medians() -> None:
     """The ratio is that of a round, not of medians."""
     assert doctest.testmod(rounds) == (0, 1)
     assert rounds.compared([(1.0, 2.0), (9.0, 9.0), (3.0, 1.0)]) == (3.0, 2.0, 1.0)
+
+
+def test_a_broker_failure_is_whole() -> None:
+    """Each partition that it led has another leader, each that it kept is written, and every broker is told."""
+    cluster = broker_failure.Controlled(partitions=240, brokers=6)
+    assert [stage.written for stage in cluster.create()] == [0, 0, 3 + 240 + 240, 0]
+    leaderless, elections, dead = cluster.broker_dies(3)
+    assert (leaderless.changed, leaderless.written) == (40, 0)
+    assert (elections.changed, elections.written, elections.sent) == (40, 40, 10)
+    assert (dead.changed, dead.written, dead.sent) == (120, 80, 10)
+    states = [known.leader_and_isr for known in cluster.context.state.partition_leadership_info.values()]
+    assert all(len(state.isr) >= 2 and 3 not in state.isr and state.leader in state.isr for state in states)

@@ -95,6 +95,13 @@ def test_who_is_not_registered_is_told_nothing(cluster: Cluster) -> None:
     cluster.batch.new_batch()
 
 
+def test_what_is_no_broker_does_not_make_the_batch_dirty(cluster: Cluster) -> None:
+    """-1, where there is no leader, is told nothing."""
+    cluster.batch.add_stop_replica_request_for_brokers([-1], T0, delete_partition=False)
+    cluster.batch.add_update_metadata_request_for_brokers([-1])
+    cluster.batch.new_batch()
+
+
 def test_a_partition_without_leader_is_left_out_of_metadata(cluster: Cluster) -> None:
     """The brokers are told, but not of it."""
     del cluster.context.state.partition_leadership_info[T0]

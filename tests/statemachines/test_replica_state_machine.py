@@ -232,6 +232,7 @@ def test_who_is_not_in_the_isr_is_offline_without_a_write(cluster: Cluster) -> N
 def test_a_partition_that_never_had_a_leader() -> None:
     """Its replica is offline, and nothing is asked; the metadata are sent without it."""
     cluster = Cluster()
+    cluster.shut_down(3)
     cluster.assign(T0, 1, 2)
     cluster.replicas_become(NewReplica, (T0, 1))
     assert cluster.replicas.handle_state_changes([on(T0, 1)], OfflineReplica) == Handled()
@@ -262,8 +263,11 @@ def test_a_partition_whose_state_is_gone_keeps_its_replica(cluster: Cluster, to_
     assert cluster.causes() == ([] if to_be_deleted else [StateChangeFailure.NoLeaderAndIsr])
 
 
-def test_a_newer_controller_is_left_alone(cluster: Cluster) -> None:
-    """What it wrote stays, and the replica keeps its state."""
+@pytest.mark.parametrize("to_be_deleted", [False, True])
+def test_a_newer_controller_is_left_alone(cluster: Cluster, to_be_deleted: bool) -> None:
+    """What it wrote stays, and the replica keeps its state; an error also where the topic is to be deleted."""
+    if to_be_deleted:
+        cluster.context.queue_topic_deletion({"t"})
     cluster.zookeeper.set(None, STATE, cluster.state(T0)._replace(controller_epoch=EPOCH + 1))
     cluster.replicas_become(OfflineReplica, (T0, 2))
     assert cluster.state(T0).isr == (1, 2, 3)
