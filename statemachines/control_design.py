@@ -2,7 +2,8 @@
 
 What older ones did otherwise, and this does not follow: until 1.0 partitions were handled one by one, with a request
 for each read and each write, and a conflict was repeated for that one [KAFKA-5642]; until 1.1 a replica whose
-partition never had a leader did not become OfflineReplica [KAFKA-6650, 2.0].
+partition never had a leader did not become OfflineReplica [KAFKA-6650, 2.0]; until 2.1 UpdateMetadata that was added
+without partitions was of all of them [KAFKA-7537, 2.2].
 """
 
 from collections.abc import Mapping

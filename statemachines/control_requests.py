@@ -45,7 +45,7 @@ class LeaderAndIsrPartitionState(NamedTuple):
     addingReplicas: tuple[BrokerId, ...] = ()
     removingReplicas: tuple[BrokerId, ...] = ()
     isNew: bool = False
-    """The replica is to be created; it may be where no log directory has failed, or anywhere."""
+    """The replica has no log yet: its broker makes one, even if one of its log directories has failed."""
     leaderRecoveryState: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
 
 

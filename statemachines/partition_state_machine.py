@@ -14,12 +14,12 @@ be found; there is no limit and no pause. It ends for a partition without state,
 written, for one that no leader is found for, and where ZooKeeper answers anything else. Such a partition keeps its
 state.
 
-Which of two requests of this controller was served is not asked either. A create whose reply was lost finds
-NODEEXISTS, and the partition stays NewPartition until the next controller; a set whose reply was lost finds
-BADVERSION, and the leader epoch is incremented twice.
+A write of the controller's own whose reply was lost is not told from another's. A create finds NODEEXISTS, and the
+partition stays NewPartition until there is another controller, which reads the state; a set finds BADVERSION, and the
+leader epoch is incremented twice.
 
-If a fence fails, the controller has moved: the change is cut short. What had been written is not known to be, unless
-an earlier round of retries had done it, and what had been added to the batch of requests stays there.
+If a fence fails, the controller has moved, and the change is cut short. What earlier rounds have written is known,
+and what was added for it stays in the batch of requests; of the batch with the fence nothing is known.
 
 [PartitionStateMachine.scala, KafkaZkClient.scala, 3.9]
 """
@@ -312,7 +312,11 @@ class PartitionStateMachine(ZkStateMachine):
     ) -> tuple[frozenset[BrokerId], frozenset[BrokerId]]:
         """Of these brokers, those that are up for a partition, and those that are shutting down."""
         brokers = frozenset(brokers)
-        up = (each for each in brokers if self.context.is_replica_online(each, partition, True))
+        up = (
+            each
+            for each in brokers
+            if self.context.is_replica_online(each, partition, include_shutting_down_brokers=True)
+        )
         return frozenset(up), brokers & self.context.state.shutting_down_broker_ids
 
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
