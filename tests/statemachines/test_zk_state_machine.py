@@ -26,12 +26,12 @@ from spec.language import (
     part,
     require,
     sometimes,
-    switch,
+    switches,
     transition_invariant,
     variable,
 )
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
-from statemachines.control_design import ControlDesign
+from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import (
     LeaderAndIsrPartitionState,
     StopReplicaPartitionState,
@@ -50,6 +50,7 @@ from statemachines.partition_state_machine import (
     PartitionStateMachine,
     PartitionStep,
 )
+from statemachines.releases import RELEASES
 from statemachines.replica import OfflineReplica, OnlineReplica, ReplicaState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateChange, ReplicaStateMachine, ReplicaStep
@@ -105,7 +106,10 @@ class OnePartition(Specification[Controlled]):
     """Two brokers come and go; the controller elects and removes, batch by batch, and the leader shrinks its ISR."""
 
     writes: int = constant(3, "Bound: how often the partition's state is set.")
-    keep_last_isr: bool = switch(True, "The last member stays in the ISR.")
+
+    chosen: ControlDesign = switches(
+        ControlDesign, {release: control_design_of(release) for release in RELEASES}, only=["keep_last_isr"]
+    )
 
     def sizes(self) -> Mapping[Any, Size]:
         """As large as what is written, and not reordered."""
@@ -159,12 +163,12 @@ class OnePartition(Specification[Controlled]):
 
     def machines(self, s: Controlled) -> tuple[PartitionStateMachine, ReplicaStateMachine]:
         """Its state machines, over this state."""
-        context, design = self.context(s), ControlDesign(keep_last_isr=self.keep_last_isr)
+        context = self.context(s)
         batch = ControllerBrokerRequestBatch(0, context, lambda broker, request: None, s)
-        unclean = not self.keep_last_isr
+        unclean = not self.chosen.keep_last_isr
         return (
-            PartitionStateMachine(context, batch, design, unclean_leader_election_enable=unclean),
-            ReplicaStateMachine(context, batch, design, unclean_leader_election_enable=unclean),
+            PartitionStateMachine(context, batch, self.chosen, unclean_leader_election_enable=unclean),
+            ReplicaStateMachine(context, batch, self.chosen, unclean_leader_election_enable=unclean),
         )
 
     @initial
@@ -304,7 +308,9 @@ def test_a_specification_goes_through_every_interleaving(engine: str) -> None:
 
 
 def test_a_specification_finds_the_empty_isr() -> None:
-    """Where the last member leaves, nobody can lead. [B14]"""
+    """Where the last member leaves, nobody can lead: until 1.0, and by the switch of that name. [B14]"""
+    of_1_0 = check(OnePartition, release="1.0", engine="reference", properties=["isr_not_empty"])
     result = check(OnePartition(keep_last_isr=False), engine="reference", properties=["isr_not_empty"])
+    assert of_1_0.verdict == result.verdict
     assert result.counterexample is not None
     assert (result.verdict, result.counterexample.broken) == ("violated", "isr_not_empty")
