@@ -30,7 +30,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from election import STRATEGIES, initialize_leader_and_isr
 from election.ids import BrokerId
 from statemachines.controller_broker_request_batch import BatchNotEmpty
-from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkRequest, ZkResponse
+from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
 from statemachines.leader_and_isr import INITIAL_LEADER_EPOCH, LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition import (
     PARTITION,
@@ -154,10 +154,6 @@ class PartitionStateMachine(ZkStateMachine):
                 self._become(partition, target)
             return self._send(partitions, target, ())
         return self._initialize(partitions, valid, strategy)
-
-    def requests(self, change: PartitionStateChange) -> tuple[ZkRequest, ...]:
-        """The batch of requests that is due."""
-        return self.requests_of(change)
 
     def answered(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         """What the answers lead to, one for each request and in their order.

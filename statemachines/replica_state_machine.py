@@ -33,7 +33,7 @@ from typing import NamedTuple, TypeAlias
 from election.brokers import in_order
 from election.ids import BrokerId
 from statemachines.controller_broker_request_batch import BatchNotEmpty
-from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkRequest, ZkResponse
+from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.replica import (
     NewReplica,
@@ -117,10 +117,6 @@ class ReplicaStateMachine(ZkStateMachine):
             self.fail(None, None, target, StateChangeFailure.BatchNotEmpty)
             return Handled()
         return self._change(tuple((broker, tuple(each)) for broker, each in partitions.items()), target)
-
-    def requests(self, change: ReplicaStateChange) -> tuple[ZkRequest, ...]:
-        """The batch of requests that is due."""
-        return self.requests_of(change)
 
     def answered(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
         """What the answers lead to, one for each request and in their order.

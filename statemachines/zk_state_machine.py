@@ -91,7 +91,7 @@ class ZkStateMachine:
 
     # What is asked, and what is answered.
 
-    def requests_of(self, change: StateChange) -> tuple[ZkRequest, ...]:
+    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
         """The requests of the batch that is due, fenced where that is done."""
         epoch = self.context.state.epoch
         states = ((update.partition, update.leader_and_isr) for update in change.updates)

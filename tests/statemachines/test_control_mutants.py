@@ -29,7 +29,7 @@ from statemachines.replica import NewReplica, OfflineReplica, OnlineReplica, Rep
 from statemachines.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
 from statemachines.state_change import Handled
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.zk_state_machine import PartitionUpdate
+from statemachines.zk_state_machine import PartitionUpdate, StateChange
 from statemachines.znode import Check, Code
 from statemachines.zookeeper import Multi
 from tests.statemachines.control import EPOCH, T0, T1, Cluster
@@ -325,7 +325,7 @@ class KeepsTheDeadFollower(ReplicaStateMachine):
 class RemovesInTheSameEpoch(ReplicaStateMachine):
     """The leader epoch is not incremented when a replica leaves the ISR."""
 
-    def requests(self, change: ReplicaStateChange) -> tuple[ZkRequest, ...]:
+    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
         return super().requests(same_epoch(change))
 
 
@@ -376,7 +376,7 @@ def same_epoch(change: Any) -> Any:
 class ElectsInTheSameEpoch(PartitionStateMachine):
     """The leader epoch is not incremented by an election."""
 
-    def requests(self, change: PartitionStateChange) -> tuple[ZkRequest, ...]:
+    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
         return super().requests(same_epoch(change))
 
 
@@ -402,7 +402,7 @@ class KeepsTheDeadInTheIsr(PartitionStateMachine):
 class IsNotFenced(PartitionStateMachine):
     """Writes are not fenced, and the answers are made to look as if they were."""
 
-    def requests(self, change: PartitionStateChange) -> tuple[ZkRequest, ...]:
+    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
         return tuple(
             Multi((Check(CONTROLLER_EPOCH), *request.operations[1:])) if isinstance(request, Multi) else request
             for request in super().requests(change)
