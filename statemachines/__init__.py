@@ -12,6 +12,8 @@ partition_state_machine  how partitions change their states: what that writes an
 replica_state_machine    how replicas do
 state_change             what comes of it, and how it is driven
 control_requests         the three requests to brokers, and controller_broker_request_batch, which collects them
+control_responses        what brokers answer; and controller_channel_manager, by which requests get there
+errors                   why not, by Kafka's codes
 replica_log              a replica's log: records with leader epochs, and the high watermark
 leader_epochs            its leader-epoch cache: at which offset each epoch began
 leader_epoch_checkpoint  the file that keeps the cache, as brokers read and write it

@@ -33,6 +33,16 @@ class ControlDesign(NamedTuple):
     leader_recovery: Annotated[
         bool, "Who is elected uncleanly is told that it has to recover (3.2, KAFKA-13587)."
     ] = True
+    broker_epoch: Annotated[
+        bool,
+        "Requests say which registration of a broker is meant, and a broker refuses those for an earlier one "
+        "(2.2, KAFKA-7235).",
+    ] = True
+    log_dir_failure: Annotated[
+        bool,
+        "A broker goes on without a log directory that has failed, and its controller hears so (1.0, KAFKA-4763).",
+    ] = True
+    hear_metadata_errors: Annotated[bool, "Answers to UpdateMetadata are events of the controller (2.5)."] = True
     replica_table: Table[ReplicaState] = REPLICA
     """Which states of replicas may follow which; it changed in 2.3."""
 
@@ -44,10 +54,16 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "offline_on_failover": False,
         "fence_stop": False,
         "leader_recovery": False,
+        "broker_epoch": False,
+        "log_dir_failure": False,
+        "hear_metadata_errors": False,
     },
+    "1.0": {"log_dir_failure": True},
     "1.1": {"keep_last_isr": True},
     "2.1": {"fence_zk": True},
+    "2.2": {"broker_epoch": True},
     "2.3": {"offline_on_failover": True},
+    "2.5": {"hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
     "3.2": {"leader_recovery": True},
 }

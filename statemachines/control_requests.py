@@ -11,7 +11,7 @@ and what tells a KRaft controller's requests.
 
 # ruff: noqa: N815
 
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
 from statemachines.leader_and_isr import LeaderRecoveryState
@@ -24,9 +24,13 @@ __all__ = [
     "LeaderAndIsrRequest",
     "StopReplicaPartitionState",
     "StopReplicaRequest",
+    "UNKNOWN_BROKER_EPOCH",
     "UpdateMetadataPartitionState",
     "UpdateMetadataRequest",
 ]
+
+UNKNOWN_BROKER_EPOCH: Final = -1
+"""A request with this epoch is for whatever registration the broker has: each of them until 2.1."""
 
 
 class LeaderAndIsrPartitionState(NamedTuple):

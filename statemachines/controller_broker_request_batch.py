@@ -23,6 +23,7 @@ from typing import Protocol, TypeVar
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from statemachines.control_design import ControlDesign
 from statemachines.control_requests import (
+    UNKNOWN_BROKER_EPOCH,
     ControlRequest,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -242,7 +243,7 @@ class ControllerBrokerRequestBatch:
         states = tuple(state for _, state in sorted(self.state.update_metadata.items()))
         for broker in live:
             if broker in self.state.update_metadata_brokers:
-                broker_epoch = self.context.state.live_broker_epochs[broker]
+                broker_epoch = self._broker_epoch(broker)
                 self.send(
                     broker, UpdateMetadataRequest(self.controller, controller_epoch, broker_epoch, states, live)
                 )
@@ -280,7 +281,11 @@ class ControllerBrokerRequestBatch:
             of_broker.setdefault(replica.replica, []).append(requests[replica])
         for broker in sorted(of_broker):
             if broker in epochs:
-                yield broker, epochs[broker], of_broker[broker]
+                yield broker, self._broker_epoch(broker), of_broker[broker]
+
+    def _broker_epoch(self, broker: BrokerId) -> BrokerEpoch:
+        """The registration of a broker that a request is meant for."""
+        return self.context.state.live_broker_epochs[broker] if self.design.broker_epoch else UNKNOWN_BROKER_EPOCH
 
 
 def _ids(brokers: Iterable[BrokerId]) -> Iterator[BrokerId]:

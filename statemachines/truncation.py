@@ -20,14 +20,13 @@ not what Kafka answers, and they stand below under their own names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import NamedTuple
 
+from statemachines.errors import Errors
 from statemachines.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, LeaderEpochs
 from statemachines.replica_log import ReplicaLog
 
 __all__ = [
-    "Errors",
     "Truncation",
     "check_leader_epoch",
     "diverging_epoch",
@@ -45,14 +44,6 @@ class Truncation(NamedTuple):
 
     offset: int
     done: bool
-
-
-class Errors(Enum):
-    """Why a leader does not answer a follower, under Kafka's names and codes."""
-
-    OFFSET_OUT_OF_RANGE = 1
-    FENCED_LEADER_EPOCH = 74
-    UNKNOWN_LEADER_EPOCH = 75
 
 
 # Kafka's rules.

@@ -20,6 +20,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from statemachines import truncation
+from statemachines.errors import Errors
 from statemachines.leader_epochs import (
     UNDEFINED,
     UNDEFINED_EPOCH,
@@ -29,7 +30,6 @@ from statemachines.leader_epochs import (
 )
 from statemachines.replica_log import Record, ReplicaLog
 from statemachines.truncation import (
-    Errors,
     Truncation,
     check_leader_epoch,
     diverging_epoch,
@@ -593,13 +593,6 @@ class TestCheckLeaderEpoch:
         self, current: int, leader_epoch: int, error: Errors | None
     ) -> None:
         assert check_leader_epoch(current, leader_epoch) is error
-
-    def test_errors_have_the_codes_of_the_protocol(self) -> None:
-        assert {error.name: error.value for error in Errors} == {
-            "OFFSET_OUT_OF_RANGE": 1,
-            "FENCED_LEADER_EPOCH": 74,
-            "UNKNOWN_LEADER_EPOCH": 75,
-        }
 
 
 class TestDivergingEpoch:

@@ -1,0 +1,30 @@
+"""Errors: why a broker or a controller does not do what it was asked, under Kafka's names and codes.
+
+[Errors.java, 3.9], as far as the controller's requests, ISR changes and the fetches of followers have them.
+"""
+
+from enum import Enum
+
+__all__ = ["Errors"]
+
+
+class Errors(Enum):
+    """What an answer says; the value is the code of the protocol."""
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    OFFSET_OUT_OF_RANGE = 1
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    STALE_CONTROLLER_EPOCH = 11
+    NOT_CONTROLLER = 41
+    INVALID_REQUEST = 42
+    OPERATION_NOT_ATTEMPTED = 55
+    KAFKA_STORAGE_ERROR = 56
+    FENCED_LEADER_EPOCH = 74
+    UNKNOWN_LEADER_EPOCH = 75
+    STALE_BROKER_EPOCH = 77
+    INVALID_UPDATE_VERSION = 95
+    INELIGIBLE_REPLICA = 107
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,94 @@
+"""What the controller hears of a broker's answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from statemachines.control_design import control_design_of
+from statemachines.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.control_responses import (
+    ControlResponse,
+    LeaderAndIsrResponse,
+    LeaderAndIsrResponseReceived,
+    StopReplicaResponse,
+    TopicDeletionStopReplicaResponseReceived,
+    UpdateMetadataResponse,
+    UpdateMetadataResponseReceived,
+    response_received,
+)
+from statemachines.controller_context import ControllerContext
+from statemachines.errors import Errors
+from tests.statemachines.control import T0, T1
+
+LEADER_AND_ISR = LeaderAndIsrRequest(9, 5, 101, (), ())
+UPDATE_METADATA = UpdateMetadataRequest(9, 5, 101, (), ())
+
+
+def stop(*deletes: bool, of_all: bool = False) -> StopReplicaRequest:
+    """Stop t-0, t-1, ..., each with its flag, or with one for all."""
+    states = (StopReplicaPartitionState("t", number, -2, delete) for number, delete in enumerate(deletes))
+    return StopReplicaRequest(9, 5, 101, of_all, tuple(states))
+
+
+def deleting(*topics: str) -> ControllerContext:
+    """A controller that deletes these topics."""
+    context = ControllerContext()
+    context.begin_topic_deletion(topics)
+    return context
+
+
+@pytest.mark.parametrize("error", [Errors.NONE, Errors.STALE_BROKER_EPOCH])
+def test_answers_become_events(error: Errors) -> None:
+    """Whatever they say: what to make of an error is decided when the event is handled."""
+    response = LeaderAndIsrResponse(error, ((T0, error),))
+    event = response_received(1, LEADER_AND_ISR, response, ControllerContext())
+    assert event == LeaderAndIsrResponseReceived(response, 1)
+    metadata = UpdateMetadataResponse(error)
+    event = response_received(1, UPDATE_METADATA, metadata, ControllerContext())
+    assert event == UpdateMetadataResponseReceived(metadata, 1)
+
+
+def test_of_stopped_replicas_those_that_were_to_be_deleted_count() -> None:
+    """And of them those whose topics are being deleted; an error of the whole request goes with them."""
+    response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE), (T1, Errors.KAFKA_STORAGE_ERROR)))
+    assert response_received(1, stop(True, True), response, deleting()) is None
+    assert response_received(1, stop(False, False), response, deleting("t")) is None
+    event = response_received(1, stop(False, True), response, deleting("t"))
+    assert event == TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T1, Errors.KAFKA_STORAGE_ERROR),))
+
+
+def test_one_flag_of_the_whole_request_counts_as_well() -> None:
+    """As StopReplica had it until 2.5."""
+    response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
+    event = response_received(1, stop(False, of_all=True), response, deleting("t"))
+    assert event == TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T0, Errors.NONE),))
+
+
+def test_a_refused_stop_says_nothing_of_its_partitions() -> None:
+    """So the controller does not hear of it, and waits. [STALE_BROKER_EPOCH]"""
+    assert response_received(1, stop(True), StopReplicaResponse(Errors.STALE_BROKER_EPOCH), deleting("t")) is None
+
+
+def test_older_releases_hear_less() -> None:
+    """Of replicas since log directories may fail, of metadata since its errors are logged."""
+
+    def heard(request: ControlRequest, response: ControlResponse) -> list[bool]:
+        return [
+            response_received(1, request, response, ControllerContext(), control_design_of(release)) is not None
+            for release in ("0.11", "1.0", "2.4", "2.5")
+        ]
+
+    assert heard(LEADER_AND_ISR, LeaderAndIsrResponse(Errors.NONE)) == [False, True, True, True]
+    assert heard(UPDATE_METADATA, UpdateMetadataResponse(Errors.NONE)) == [False, False, False, True]
+
+
+def test_an_answer_to_something_else_is_refused() -> None:
+    """By name."""
+    with pytest.raises(ValueError, match=r"LeaderAndIsrRequest to broker 1 is not answered by UpdateMetadata"):
+        response_received(1, LEADER_AND_ISR, UpdateMetadataResponse(Errors.NONE), ControllerContext())

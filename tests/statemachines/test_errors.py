@@ -1,0 +1,30 @@
+"""The codes of Kafka's protocol."""
+
+from __future__ import annotations
+
+from statemachines.errors import Errors
+
+
+def test_errors_have_the_codes_of_the_protocol() -> None:
+    """As Errors.java has them."""
+    assert {error.name: error.value for error in Errors} == {
+        "UNKNOWN_SERVER_ERROR": -1,
+        "NONE": 0,
+        "OFFSET_OUT_OF_RANGE": 1,
+        "UNKNOWN_TOPIC_OR_PARTITION": 3,
+        "STALE_CONTROLLER_EPOCH": 11,
+        "NOT_CONTROLLER": 41,
+        "INVALID_REQUEST": 42,
+        "OPERATION_NOT_ATTEMPTED": 55,
+        "KAFKA_STORAGE_ERROR": 56,
+        "FENCED_LEADER_EPOCH": 74,
+        "UNKNOWN_LEADER_EPOCH": 75,
+        "STALE_BROKER_EPOCH": 77,
+        "INVALID_UPDATE_VERSION": 95,
+        "INELIGIBLE_REPLICA": 107,
+    }
+
+
+def test_they_are_shown_by_name() -> None:
+    """In messages and in traces."""
+    assert str(Errors.STALE_BROKER_EPOCH) == "STALE_BROKER_EPOCH"

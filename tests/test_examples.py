@@ -1,0 +1,30 @@
+"""The examples print what stands at their top."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import textwrap
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+
+
+def promised(text: str) -> str:
+    """The lines of a module's docstring that are indented: what it says that it prints."""
+    docstring = ast.get_docstring(ast.parse(text)) or ""
+    return textwrap.dedent("".join(line for line in docstring.splitlines(keepends=True) if line.startswith("    ")))
+
+
+def test_there_are_examples() -> None:
+    """If they were moved, the other test would find none."""
+    assert EXAMPLES
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_prints_what_it_says(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Line by line."""
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.rstrip() == promised(example.read_text(encoding="utf-8")).rstrip()
