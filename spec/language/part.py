@@ -77,6 +77,8 @@ class Action:
     doc: str
     domains: Mapping[str, Domain[Any]]
     instances: tuple[Instance, ...]
+    rule: str
+    """The name of the method that describes it, which may describe several."""
 
     def step(self, number: int) -> Step:
         """The step that its instance of this number takes."""
@@ -228,7 +230,7 @@ class Part(Generic[S], metaclass=Body):
     def _domains(self, name: str, mark: Mark) -> dict[str, Domain[Any]]:
         """Of each parameter: what it ranges over, or else its type."""
         method = self._where_marked(name)
-        parameters = _parameters_of(method, mark.kind)
+        parameters = () if mark.of else _parameters_of(method, mark)
         domains = {}
         for parameter in mark.parameters if {*parameters} <= {*mark.parameters} else parameters:
             if parameter == mark.family:
@@ -265,6 +267,10 @@ class Part(Generic[S], metaclass=Body):
     def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
         method = getattr(self, name)
         there = {each: given.given for each, given in mark.parameters.items() if isinstance(given, OfState)}
+        if mark.of:
+            method = self._of_their_steps(name, mark, method)
+        if mark.where is not None:
+            method = self._only_where(mark, method)
         if there:
             method = self._only_there(mark.kind, method, there)
         try:
@@ -282,9 +288,63 @@ class Part(Generic[S], metaclass=Body):
             if all(_is_in(parameters[each], given(self, s), each) for each, given in there.items()):
                 return method(s, **parameters)
             require(kind != "action")
-            return {"invariant": True, "sometimes": False, "view": ""}[kind]
+            return SILENT[kind]
 
         return of_those
+
+    def _only_where(self, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A property that has something to say only of states of which another says yes."""
+        where = mark.where
+        assert where is not None
+        name = getattr(where, "__name__", "")
+        if any(vars(base).get(name) is where for base in type(self).__mro__):
+            where = getattr(type(self), name)  # as a variant has it
+
+        @wraps(method)
+        def of_those(s: State, **parameters: Any) -> Any:
+            return method(s, **parameters) if where(self, s) else SILENT[mark.kind]
+
+        return of_those
+
+    def _of_their_steps(self, name: str, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A property that has something to say only of the steps of some actions."""
+        asked, actions = _parameters_of(self._where_marked(name), mark), self._actions_of(name, mark)
+        for action in actions:
+            for each in asked:
+                if each not in action.domains:
+                    has = ", ".join(action.domains) or "none"
+                    raise SpecificationError(
+                        f"{mark.kind} {name}: action {action.name} has no parameter {each}; it has {has}"
+                    )
+        names = frozenset(action.name for action in actions)
+
+        @wraps(method)
+        def of_those(before: State, step: Step, after: State) -> Any:
+            if step.action not in names:
+                return SILENT[mark.kind]
+            return method(before, after, **{each: step.parameters[each] for each in asked})
+
+        return of_those
+
+    def _actions_of(self, name: str, mark: Mark) -> list[Action]:
+        """Those of the actions that a property is about that exist under these constants.
+
+        Raises:
+            SpecificationError: one of them exists under none.
+        """
+        exist, declared = {each.name: each for each in self.actions}, self._rules()
+        for each in mark.of:
+            if each not in exist and each not in declared:
+                known = ", ".join(dict.fromkeys([*exist, *declared]))
+                raise SpecificationError(
+                    f"{mark.kind} {name}: of= {each}: there is no such action; there are {known}"
+                )
+        return [each for each in exist.values() if {each.name, each.rule} & {*mark.of}]
+
+    def _rules(self) -> list[str]:
+        """The names of the methods that describe actions, its own and those of parts, under whatever constants."""
+        own = [name for name, (_, mark) in self._marked().items() if mark.kind == "action"]
+        return own + [f"{name}.{each}" for name, one in self.parts.items() for each in one._rules()]
 
     @cached_property
     def parts(self) -> dict[str, Part[Any]]:
@@ -368,11 +428,11 @@ class Part(Generic[S], metaclass=Body):
             domains = self._domains(name, mark)
             instances = self._instances(name, mark, domains)
             if mark.family is None:
-                found.append(Action(name, sentence_of(function), domains, instances))
+                found.append(Action(name, sentence_of(function), domains, instances, name))
             else:
-                found += self._family(mark, domains, instances)
+                found += self._family(name, mark, domains, instances)
         for name, one in self.parts.items():
-            found += [replace(each, **_named(name, each)) for each in one.actions]
+            found += [replace(each, **_named(name, each), rule=f"{name}.{each.rule}") for each in one.actions]
         names = [each.name for each in found]
         for name in names:
             if names.count(name) > 1:
@@ -380,7 +440,7 @@ class Part(Generic[S], metaclass=Body):
         return tuple(found)
 
     def _family(
-        self, mark: Mark, domains: Mapping[str, Domain[Any]], instances: tuple[Instance, ...]
+        self, rule: str, mark: Mark, domains: Mapping[str, Domain[Any]], instances: tuple[Instance, ...]
     ) -> Iterator[Action]:
         """The actions that one rule describes, for each value of a parameter one."""
         parameter = mark.family
@@ -390,7 +450,7 @@ class Part(Generic[S], metaclass=Body):
         for value in members.values(self):
             like = members.like(value)
             its = tuple(Instance(each.parameters, partial(each.run, **{parameter: value})) for each in instances)
-            yield Action(like.__name__, sentence_of(like), domains, its)
+            yield Action(like.__name__, sentence_of(like), domains, its, rule)
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:
@@ -403,7 +463,8 @@ class Part(Generic[S], metaclass=Body):
                 tuple(inspect.signature(function).parameters)[1] == "before",
                 self._instances(name, mark, self._domains(name, mark)),
             )
-            for name, function, mark in self._of_kind("invariant", "transition_invariant", "sometimes")
+            for name, function, mark in self._of_kind(*PROPERTIES)
+            if not mark.of or self._actions_of(name, mark)
         ]
         for name, one in self.parts.items():
             found += [replace(each, **_named(name, each)) for each in one.properties]
@@ -487,6 +548,10 @@ _GIVEN = {
 }
 
 
+PROPERTIES: Final = ("invariant", "transition_invariant", "sometimes")
+"""The kinds of properties."""
+SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": ""}
+"""What each says of a state or a step that it is not about."""
 OF_THE_WHOLE: Final = ("constant", "switch", "switches", "assumption")
 """What a specification has, and no part of one."""
 
@@ -554,10 +619,17 @@ def _is_in(value: Any, held: Any, parameter: str) -> bool:
         raise SpecificationError(f"{parameter}= gives {shown(held)}, in which nothing can be") from None
 
 
-def _parameters_of(function: Callable[..., Any], kind: str) -> tuple[str, ...]:
+def _given(mark: Mark) -> tuple[tuple[str, ...], ...]:
+    """What a method with this mark is given, in each form that it can have."""
+    if mark.of:
+        return (("self", "before", "after"),)
+    return (("self", "s"),) if mark.where is not None else _GIVEN[mark.kind]
+
+
+def _parameters_of(function: Callable[..., Any], mark: Mark) -> tuple[str, ...]:
     """The parameters behind those that the word gives."""
     asked = tuple(inspect.signature(function).parameters)
-    return next(asked[len(given) :] for given in _GIVEN[kind] if asked[: len(given)] == given)
+    return next(asked[len(given) :] for given in _given(mark) if asked[: len(given)] == given)
 
 
 def _type_of(function: Callable[..., Any], parameter: str) -> Any:
@@ -592,14 +664,18 @@ def _check_parameters(
 ) -> None:
     """A method's parameters are what its word gives it, and then those that have a range or a type."""
     asked = tuple(inspect.signature(function).parameters)
-    for given in _GIVEN[mark.kind]:
+    for given in _given(mark):
         if asked[: len(given)] == given:
             rest = asked[len(given) :]
             break
     else:
-        forms = " or ".join(f"({', '.join(given)}, ...)" for given in _GIVEN[mark.kind])
+        forms = " or ".join(f"({', '.join(given)}, ...)" for given in _given(mark))
         raise SpecificationError(f"{mark.kind} {cls}.{name}: it must begin {forms}")
-    for parameter in rest:
+    for parameter in mark.parameters if mark.of else ():
+        raise SpecificationError(
+            f"{mark.kind} {cls}.{name}: with of= its parameters, {parameter} too, are the step's"
+        )
+    for parameter in () if mark.of else rest:
         if parameter not in mark.parameters and parameter not in types:
             raise SpecificationError(f"{mark.kind} {cls}.{name}: parameter {parameter} has no domain")
     for parameter, ranged in mark.parameters.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import index
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
@@ -103,6 +103,10 @@ class Mark:
     kind: str
     parameters: Mapping[str, Range | OfState | Each] = field(default_factory=dict)
     when: Callable[[Any], object] | None = None
+    of: tuple[str, ...] = ()
+    """Of a property of steps: the actions whose steps it is about; none: of every step."""
+    where: Callable[[Any, Any], object] | None = None
+    """Of a property of states: which of them it is about."""
 
     @property
     def family(self) -> str | None:
@@ -139,38 +143,28 @@ def each(values: Callable[[Any], Iterable[Any]], like: Callable[[Any], Callable[
 
 
 class _Word:
-    """A word that stands before a method, bare or with the ranges of the method's parameters."""
+    """What stands before a method, bare or with the ranges of the method's parameters."""
 
     def __init__(self, kind: str, doc: str):
         self.kind = kind
         self.__doc__ = doc
 
-    @overload
-    def __call__(self, function: F, /) -> F: ...
-
-    @overload
-    def __call__(
-        self, /, *, when: Callable[[Any], object] | None = None, **parameters: Range
-    ) -> Callable[[F], F]: ...
-
-    def __call__(
-        self,
-        function: Callable[..., Any] | None = None,
-        /,
-        *,
-        when: Callable[[Any], object] | None = None,
-        **parameters: Range,
-    ) -> Any:
-        def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-            if not callable(function):
-                raise SpecificationError(f"@{self.kind}: it stands before a method, not {shown(function)}")
-            setattr(function, MARK, Mark(self.kind, ranges, when))
-            return function
-
+    def _mark(self, when: Callable[[Any], object] | None, parameters: Mapping[str, Range]) -> Mark:
         ranges = {name: self._range(name, given) for name, given in parameters.items()}
         if when is not None and not _takes(when, 1):
             raise SpecificationError(f"@{self.kind}: when= is a function of the specification, lambda self: ...")
-        return mark if function is None else mark(function)
+        return Mark(self.kind, ranges, when)
+
+    def _put(self, mark: Mark, function: Callable[..., Any] | None) -> Any:
+        """The method with its mark, or what gives it to the one behind."""
+
+        def put(function: Callable[..., Any]) -> Callable[..., Any]:
+            if not callable(function):
+                raise SpecificationError(f"@{self.kind}: it stands before a method, not {shown(function)}")
+            setattr(function, MARK, mark)
+            return function
+
+        return put if function is None else put(function)
 
     def _range(self, name: str, given: Any) -> Range | OfState | Each:
         """As it is given; what can be gone through only once is listed, for it is asked for more often."""
@@ -199,6 +193,67 @@ class _Word:
 
     def __repr__(self) -> str:
         return self.kind
+
+
+class _RuleWord(_Word):
+    """A word that stands before anything but a property."""
+
+    @overload
+    def __call__(self, function: F, /) -> F: ...
+
+    @overload
+    def __call__(
+        self, /, *, when: Callable[[Any], object] | None = None, **parameters: Range
+    ) -> Callable[[F], F]: ...
+
+    def __call__(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        when: Callable[[Any], object] | None = None,
+        **parameters: Range,
+    ) -> Any:
+        return self._put(self._mark(when, parameters), function)
+
+
+class _PropertyWord(_Word):
+    """A word that stands before a property, which may be about some states, or some steps, only."""
+
+    @overload
+    def __call__(self, function: F, /) -> F: ...
+
+    @overload
+    def __call__(
+        self,
+        /,
+        *,
+        when: Callable[[Any], object] | None = None,
+        where: Callable[[Any, Any], object] | None = None,
+        of: str | Iterable[str] = (),
+        **parameters: Range,
+    ) -> Callable[[F], F]: ...
+
+    def __call__(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        when: Callable[[Any], object] | None = None,
+        where: Callable[[Any, Any], object] | None = None,
+        of: str | Iterable[str] = (),
+        **parameters: Range,
+    ) -> Any:
+        actions = (of,) if isinstance(of, str) else tuple(of) if isinstance(of, Iterable) else ()
+        if of != () and not (actions and all(isinstance(action, str) for action in actions)):
+            raise SpecificationError(f"@{self.kind}: of= is the name of an action, or several, not {shown(of)}")
+        if where is not None and not _takes(where, 2):
+            raise SpecificationError(f"@{self.kind}: where= is a method, or a function, lambda self, s: ...")
+        if where is not None and (of or self.kind == "transition_invariant"):
+            raise SpecificationError(f"@{self.kind}: where= is for properties of states, and this is one of steps")
+        if of and self.kind == "invariant":
+            raise SpecificationError(f"@{self.kind}: of= is for properties of steps, and this is one of states")
+        return self._put(replace(self._mark(when, parameters), of=actions, where=where), function)
 
 
 def _takes(given: Any, arguments: int) -> bool:
@@ -268,12 +323,12 @@ def variable(doc: str, *, of: Callable[..., Any] | None = None, when: Callable[[
     return Declared(inspect.cleandoc(doc), of, when)
 
 
-initial = _Word(
+initial = _RuleWord(
     "initial",
     """The initial state, `(self, s)`: it assigns the variables that do not start with the first value of their
     domain. With parameters there is one initial state for each of their values.""",
 )
-action = _Word(
+action = _RuleWord(
     "action",
     """What may happen, `(self, s, **parameters)`: guard, then effect. For given parameters it must do the same
     in the same state; all choice is in the parameters, each of which takes every value of its type, or of a range,
@@ -281,27 +336,30 @@ action = _Word(
     a function of the specification says whether it exists under these constants at all. Where the system may
     end, and that is no deadlock, is said by an action that has a guard and no effect (TLA+'s `Terminating`).""",
 )
-invariant = _Word(
+invariant = _PropertyWord(
     "invariant",
-    """What holds in every state, `(self, s, **parameters) -> bool`; with parameters, for all of their values.""",
+    """What holds in every state, `(self, s, **parameters) -> bool`; with parameters, for all of their values. With
+    `where=`, a method or a function of the specification and a state, it holds wherever that does.""",
 )
-transition_invariant = _Word(
+transition_invariant = _PropertyWord(
     "transition_invariant",
     """What holds of every step, `(self, before, step, after, **parameters) -> bool`, those that change nothing
-    included. `step` has `action` and `parameters`.""",
+    included. `step` has `action` and `parameters`. With `of=`, an action, several, or a rule that makes several, it
+    is about their steps alone, `(self, before, after, **parameters) -> bool`; its parameters are the step's.""",
 )
-sometimes = _Word(
+sometimes = _PropertyWord(
     "sometimes",
     """A witness that must exist: a state, `(self, s) -> bool`, or a step, `(self, before, step, after) -> bool`.
-    A model in which what it is about never happens must not pass.""",
+    A model in which what it is about never happens must not pass. `where=` and `of=` as for the properties; there is
+    no such witness where none of the actions exists.""",
 )
-view = _Word(
+view = _RuleWord(
     "view",
     """A sentence about a state, `(self, s, **parameters) -> str`, for the reader of a trace: it is printed where it
     becomes another than it was; it is empty where there is nothing to say. It is evaluated only when a trace is
     printed, and changes no statistics and no verdict.""",
 )
-assumption = _Word(
+assumption = _RuleWord(
     "assumption",
     """What must hold of the constants, `(self) -> bool`. Its docstring is the message when it does not.""",
 )

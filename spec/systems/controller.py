@@ -58,8 +58,6 @@ from statemachines.zookeeper import EventType
 
 Reply = Literal["answered", "lost"]
 """What becomes of the answer to a write."""
-REQUESTS = {"listen", *(step.__name__ for step in STEPS.values())}
-"""The actions in which a broker asks ZooKeeper for something, and goes on when it is answered."""
 LOSABLE = WRITES - {Do.DeleteRegistration}
 """The requests whose answer may be lost. What a deletion of a registration did is seen by the next request anyway."""
 
@@ -357,11 +355,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     # Properties of ZooKeeper that are about its clients.
 
-    @transition_invariant
-    def watch_before_data(self, before: ClusterAtWork, step: Step, after: ClusterAtWork, broker: BrokerId) -> bool:
+    @transition_invariant(of=("listen", "request", "write", "read_states"))
+    def watch_before_data(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """Z4: no answer overtakes an event: a broker that goes on after a request has heard of all before it."""
-        if step.parameters.get("broker") != broker or step.action not in REQUESTS:
-            return True
         me = after.controllers[broker]
         return me == before.controllers[broker] or me.session is None or not after.zk.events[me.session]
 
@@ -391,11 +387,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             return False
         return all(node.owner is None or node.owner in s.zk.sessions for node in s.zk.nodes.values())
 
-    @invariant
+    @invariant(where=quiet)
     def active_has_node(self, s: ClusterAtWork) -> bool:
         """C5: when all is quiet, a broker takes itself for controller if, and only if, /controller names it."""
-        if not self.quiet(s):
-            return True
         return all(me.active == (broker == s.named) for broker, me in s.controllers.items())
 
     @transition_invariant
@@ -404,11 +398,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         old, new = before.partition_state, after.partition_state
         return old.controller_epoch <= new.controller_epoch
 
-    @invariant
+    @invariant(where=quiet)
     def cache_fresh(self, s: ClusterAtWork) -> bool:
         """C8: when all is quiet, the effective controller knows the partition's state as it is in ZooKeeper."""
-        if not self.quiet(s):
-            return True
         version, epoch = s.writes, s.epoch
         return all(
             me.cached == version for me in s.controllers.values() if me.active and me.started and me.epoch == epoch
@@ -424,11 +416,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             if me.active and me.epoch == epoch
         )
 
-    @invariant
+    @invariant(where=quiet)
     def live_set(self, s: ClusterAtWork) -> bool:
         """C10: when all is quiet, a controller that is done takes those brokers for alive that are registered."""
-        if not self.quiet(s):
-            return True
         registered: frozenset[Any] = s.zk.nodes[BROKER_IDS].children
         if self.design.broker_epoch:
             epochs = [(name_of(broker), s.zk.nodes.get(registration(broker))) for broker in s.controllers]
@@ -458,21 +448,16 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         me = s.controllers[broker]
         return not me.active or me.started or me.doing != IDLE
 
-    @invariant
+    @invariant(where=quiet)
     def registered_when_quiet(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """B23: when all is quiet, a running broker's node is owned by its present session."""
-        me = s.controllers[broker]
-        if me.doing == STOPPED or not self.quiet(s):
-            return True
-        path = registration(broker)
-        return path in s.zk.nodes and s.zk.nodes[path].owner == me.session
+        me, path = s.controllers[broker], registration(broker)
+        return me.doing == STOPPED or (path in s.zk.nodes and s.zk.nodes[path].owner == me.session)
 
-    @invariant
+    @invariant(where=quiet)
     def somebody_is_controller(self, s: ClusterAtWork) -> bool:
         """C13: when all is quiet and a broker runs, a broker is controller."""
-        return (
-            not self.quiet(s) or CONTROLLER in s.zk.nodes or all(me.doing == STOPPED for me in s.controllers.values())
-        )
+        return CONTROLLER in s.zk.nodes or all(me.doing == STOPPED for me in s.controllers.values())
 
     @transition_invariant
     def writes_in_its_session(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
@@ -481,102 +466,96 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             return True
         return step.parameters["broker"] not in before.held_over
 
-    @transition_invariant
-    def handles_in_its_session(
-        self, before: ClusterAtWork, step: Step, after: ClusterAtWork, broker: BrokerId
-    ) -> bool:
+    @transition_invariant(of="handle_event")
+    def handles_in_its_session(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """B3: no event that waits is handled by a controller in a later session than it was elected in."""
-        if step.action != "handle_event" or step.parameters["broker"] != broker:
-            return True
         return broker not in before.held_over or not after.controllers[broker].about_to(Do.ReadBrokers)
 
-    @transition_invariant
-    def resigned_is_deaf(self, before: ClusterAtWork, step: Step, after: ClusterAtWork, broker: BrokerId) -> bool:
+    @transition_invariant(of="handle_event")
+    def resigned_is_deaf(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """B27: no event makes a broker do a controller's work that has resigned."""
-        if step.action != "handle_event" or step.parameters["broker"] != broker:
-            return True
         me = after.controllers[broker]
         works = me.about_to(Do.ReadBrokers) or me.about_to(Do.ReadStates)
         return not works or self.controller(after, broker).is_active(me)
 
     # What must be able to happen.
 
-    @sometimes
+    @sometimes(where=quiet)
     def all_is_quiet(self, s: ClusterAtWork) -> bool:
         """Nothing is under way, and a broker is controller."""
-        return self.quiet(s) and CONTROLLER in s.zk.nodes
+        return CONTROLLER in s.zk.nodes
 
-    @sometimes(when=is_contested)
-    def a_zombie_tries_to_write(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(when=is_contested, of="update_leader_and_isr")
+    def a_zombie_tries_to_write(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A broker that is controller no longer sends a write."""
-        if step.action != "update_leader_and_isr":
-            return False
-        return before.controllers[step.parameters["broker"]].epoch < before.epoch
+        return before.controllers[broker].epoch < before.epoch
 
-    @sometimes(when=lambda self: is_contested(self) and self.receives)
-    def a_stale_request_is_refused(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(when=is_contested, of="receiver.deliver_request")
+    def a_stale_request_is_refused(self, before: ClusterAtWork, after: ClusterAtWork, epoch: ControllerEpoch) -> bool:
         """A broker gets a request of an old controller after one of a newer one."""
-        return step.action == "receiver.deliver_request" and step.parameters["epoch"] < before.receiver.known_epoch
+        return epoch < before.receiver.known_epoch
 
-    def handles(self, step: Step, after: ClusterAtWork, event: ControllerEvent) -> bool:
-        """Whether a broker turns to what this event leads to."""
-        row = HANDLING[self.design.threads].get(event)
-        return step.action == "handle_event" and after.controllers[step.parameters["broker"]].doing == row
+    def turns_to(self, s: ClusterAtWork, broker: BrokerId, event: ControllerEvent) -> bool:
+        """Whether a broker has turned to what this event leads to."""
+        return s.controllers[broker].doing == HANDLING[self.design.threads].get(event)
 
-    @sometimes(when=lambda self: self.design.threads is Threads.barrier)
-    def a_controller_change(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(when=lambda self: self.design.threads is Threads.barrier, of="handle_event")
+    def a_controller_change(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A broker handles a ControllerChange."""
-        return self.handles(step, after, ControllerEvent.ControllerChange)
+        return self.turns_to(after, broker, ControllerEvent.ControllerChange)
 
-    @sometimes(when=lambda self: self.design.threads is not Threads.lock and (self.expiries or self.operator))
-    def a_reelect(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(
+        when=lambda self: self.design.threads is not Threads.lock and (self.expiries or self.operator),
+        of="handle_event",
+    )
+    def a_reelect(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A broker handles a Reelect."""
-        return self.handles(step, after, ControllerEvent.Reelect)
+        return self.turns_to(after, broker, ControllerEvent.Reelect)
 
-    @sometimes(when=lambda self: self.expiries)
-    def an_expiry_is_heard_of(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(of="learn_of_expiry")
+    def an_expiry_is_heard_of(self, before: ClusterAtWork, after: ClusterAtWork) -> bool:
         """A broker that has no request under way hears that its session has ended."""
-        return step.action == "learn_of_expiry"
+        return True
 
-    def dies_before(self, before: ClusterAtWork, step: Step, do: Do) -> bool:
-        """Whether a controller dies in its failover, when this would have been next."""
-        if step.action != "crash":
-            return False
-        me = before.controllers[step.parameters["broker"]]
-        return me.active and me.in_elect and me.about_to(do)
+    def fails_over(self, s: ClusterAtWork, broker: BrokerId, before: Do) -> bool:
+        """Whether a controller is in its failover, and this comes next."""
+        me = s.controllers[broker]
+        return me.active and me.in_elect and me.about_to(before)
 
-    @sometimes(when=lambda self: self.crashes)
-    def dies_before_it_knows_the_brokers(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(of="crash")
+    def dies_before_it_knows_the_brokers(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A controller dies in its failover, before it has read which brokers are alive."""
-        return self.dies_before(before, step, Do.ReadBrokers)
+        return self.fails_over(before, broker, Do.ReadBrokers)
 
-    @sometimes(when=lambda self: self.crashes)
-    def dies_before_it_knows_the_states(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(of="crash")
+    def dies_before_it_knows_the_states(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A controller dies in its failover, before it has read the partitions' states."""
-        return self.dies_before(before, step, Do.ReadStates)
+        return self.fails_over(before, broker, Do.ReadStates)
 
-    @sometimes(when=lambda self: self.crashes)
-    def dies_before_it_elects(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(of="crash")
+    def dies_before_it_elects(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A controller dies in its failover, when it has told the brokers of each other, and elected no leader."""
-        return self.dies_before(before, step, Do.ReadPartitionState)
+        return self.fails_over(before, broker, Do.ReadPartitionState)
 
-    @sometimes(when=lambda self: self.crashes)
-    def dies_before_it_writes(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(of="crash")
+    def dies_before_it_writes(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """A controller dies in its failover, between the read of a partition's state and its write."""
-        return self.dies_before(before, step, Do.UpdateLeaderAndIsr)
+        return self.fails_over(before, broker, Do.UpdateLeaderAndIsr)
 
-    @sometimes(when=lambda self: self.design.broker_epoch and self.registrations > 1 and self.crashes)
-    def a_bounced_broker(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(
+        when=lambda self: self.design.broker_epoch and self.registrations > 1 and self.crashes, of="read_brokers"
+    )
+    def a_bounced_broker(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """The controller finds a broker that was alive when it last read, and is another one by now."""
-        if step.action != "read_brokers" or before.controllers[step.parameters["broker"]].in_elect:
-            return False
-        old, new = (state.controllers[step.parameters["broker"]].live for state in (before, after))
-        return old != new and {each.name for each in old} == {each.name for each in new}
+        old, new = before.controllers[broker], after.controllers[broker]
+        return (
+            not old.in_elect and old.live != new.live and {it.name for it in old.live} == {it.name for it in new.live}
+        )
 
-    @sometimes(when=lambda self: self.brokers > 1)
-    def a_broker_change(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
+    @sometimes(when=lambda self: self.brokers > 1, of="read_brokers")
+    def a_broker_change(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """The controller hears that a broker came or went."""
-        return step.action == "read_brokers" and not before.controllers[step.parameters["broker"]].in_elect
+        return not before.controllers[broker].in_elect
 
     # What a state means, to the reader of a trace.
 

@@ -1,0 +1,302 @@
+"""A property may be about some states only, `where=`, or about the steps of some actions only, `of=`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from spec.checking import check
+from spec.language import (
+    Part,
+    Size,
+    Specification,
+    SpecificationError,
+    State,
+    action,
+    constant,
+    each,
+    invariant,
+    part,
+    require,
+    sometimes,
+    transition_invariant,
+    variable,
+    view,
+)
+
+ENGINES = ("reference", "local")
+
+
+def left(by: int) -> None:
+    """Down."""
+
+
+def right(by: int) -> None:
+    """Up."""
+
+
+class Place(State):
+    """Where it is."""
+
+    at: int = variable("How far to the right.")
+    locked: bool = variable("Whether it is held fast.")
+
+
+class Slide(Specification[Place]):
+    """It slides by one or two, and can be locked at the left end."""
+
+    locks: bool = constant(True, "Whether there is a lock.")
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """Four places."""
+        return {int: range(4)}
+
+    @action(to=each(lambda self: ["left", "right"], like={"left": left, "right": right}.__getitem__), by=(1, 2))
+    def slide(self, s: Place, to: str, by: int) -> None:
+        """It moves."""
+        far = s.at + (by if to == "right" else -by)
+        require(not s.locked and 0 <= far <= 3)
+        s.at = far
+
+    @action(when=lambda self: self.locks)
+    def lock(self, s: Place) -> None:
+        """It is held fast."""
+        require(s.at == 0)
+        s.locked = True
+
+    def held(self, s: Place) -> bool:
+        """Whether it is held fast."""
+        return s.locked
+
+
+def verdicts(cls: type[Slide], engine: str, **constants: Any) -> dict[str, str]:
+    """What an engine says of each property."""
+    result = check(cls(**constants), engine=engine, keep_going=True)
+    return {each.name: each.verdict for each in result.properties}
+
+
+class Judged(Slide):
+    """Properties of each kind, some of which do not hold."""
+
+    @invariant(where=Slide.held)
+    def held_at_the_end(self, s: Place) -> bool:
+        """It is locked at the left end only."""
+        return s.at == 0
+
+    @invariant(where=lambda self, s: s.at > 1, other=range(3))
+    def not_there(self, s: Place, other: int) -> bool:
+        """Broken for one value, at 2."""
+        return s.at != other
+
+    @sometimes(where=Slide.held)
+    def locked_far_out(self, s: Place) -> bool:
+        """It never is."""
+        return s.at == 3
+
+    @transition_invariant(of="slide")
+    def by_what_it_says(self, before: Place, after: Place, by: int) -> bool:
+        """It moves so far."""
+        return abs(before.at - after.at) == by
+
+    @transition_invariant(of=["left", "lock"])
+    def never_up(self, before: Place, after: Place) -> bool:
+        """Neither of them moves it to the right."""
+        return after.at <= before.at
+
+    @transition_invariant(of="right")
+    def by_one_only(self, before: Place, after: Place, by: int) -> bool:
+        """Broken: it goes by two."""
+        return by == 1
+
+    @sometimes(of="right")
+    def to_the_end(self, before: Place, after: Place, by: int) -> bool:
+        """It gets there by two."""
+        return by == 2 and after.at == 3
+
+    @sometimes(of="left")
+    def left_to_the_end(self, before: Place, after: Place) -> bool:
+        """It never is."""
+        return after.at == 3
+
+    @sometimes(of="lock")
+    def is_locked(self, before: Place, after: Place) -> bool:
+        """Where there is a lock."""
+        return after.locked
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_property_says_nothing_of_what_it_is_not_about(engine: str) -> None:
+    """An invariant holds there, a witness is not seen there."""
+    found = verdicts(Judged, engine)
+    assert [name for name, verdict in found.items() if verdict == "violated"] == ["not_there", "by_one_only"]
+    unseen = [name for name, verdict in found.items() if verdict == "unwitnessed"]
+    assert unseen == ["locked_far_out", "left_to_the_end"]
+
+
+def test_what_none_of_the_actions_takes_is_no_property() -> None:
+    """Without a lock there is no witness of locking; one of several actions is enough."""
+    with_a_lock, without = (set(verdicts(Judged, "reference", locks=locks)) for locks in (True, False))
+    assert with_a_lock - without == {"is_locked"}
+
+
+def test_a_variant_has_a_condition_of_its_own() -> None:
+    """The condition is that of the class that is checked."""
+
+    class Otherwise(Judged):
+        def held(self, s: Place) -> bool:
+            """Everywhere."""
+            return True
+
+    assert verdicts(Otherwise, "reference")["held_at_the_end"] == "violated"
+
+
+class Two(State):
+    """Two slides."""
+
+    upper: Place
+    lower: Place
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_property_is_of_steps_of_a_part(engine: str) -> None:
+    """A part's own are told from the other's; the whole names them with the part."""
+
+    class Slides(Part[Place]):
+        sizes = Slide.sizes
+
+        @action(by=(1, 2))
+        def slide(self, s: Place, by: int) -> None:
+            """It moves."""
+            s.at = (s.at + by) % 4
+
+        @transition_invariant(of="slide")
+        def moves(self, before: Place, after: Place, by: int) -> bool:
+            """By so much."""
+            return (before.at + by) % 4 == after.at
+
+    class Both(Specification[Two]):
+        @part
+        def upper(self) -> Slides:
+            """One."""
+            return Slides()
+
+        @part
+        def lower(self) -> Slides:
+            """The other."""
+            return Slides()
+
+        @transition_invariant(of="upper.slide")
+        def alone(self, before: Two, after: Two) -> bool:
+            """The lower one does not move with it."""
+            return before.lower.at == after.lower.at
+
+        @sometimes(of="lower.slide")
+        def together(self, before: Two, after: Two, by: int) -> bool:
+            """It comes to where the upper one is."""
+            return by == 2 and before.lower.at != before.upper.at == after.lower.at
+
+    result = check(Both(), engine=engine)
+    assert result.verdict == "holds"
+    assert {"alone", "together", "upper.moves", "lower.moves"} <= {each.name for each in result.properties}
+
+
+NUMBER: Any = 3
+WRONG: list[tuple[str, Callable[[], Any], str]] = [
+    ("of no action", lambda: transition_invariant(of=NUMBER), "of= is the name of an action, or several, not 3"),
+    ("of nothing", lambda: sometimes(of=[]), "of= is the name of an action, or several, not []"),
+    ("where nothing", lambda: invariant(where=NUMBER), "where= is a method, or a function, lambda self, s: ..."),
+    (
+        "an invariant of steps",
+        lambda: invariant(of="slide"),
+        "of= is for properties of steps, and this is one of states",
+    ),
+    (
+        "steps by state",
+        lambda: transition_invariant(where=Slide.held),
+        "where= is for properties of states, and this is one of steps",
+    ),
+    (
+        "both",
+        lambda: sometimes(where=Slide.held, of="slide"),
+        "where= is for properties of states, and this is one of steps",
+    ),
+]
+
+
+@pytest.mark.parametrize(("write", "message"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+def test_what_is_no_condition_is_refused(write: Callable[[], Any], message: str) -> None:
+    with pytest.raises(SpecificationError) as refused:
+        write()
+    assert str(refused.value).partition(": ")[2] == message
+
+
+def test_an_action_that_there_never_is_is_refused() -> None:
+    """One that is not there under these constants is not."""
+
+    class Misspelt(Slide):
+        @sometimes(of="lok")
+        def is_locked(self, before: Place, after: Place) -> bool:
+            """It never is."""
+            return True
+
+    with pytest.raises(SpecificationError) as refused:
+        check(Misspelt(locks=False))
+    assert str(refused.value) == (
+        "sometimes is_locked: of= lok: there is no such action; there are left, right, slide, lock"
+    )
+
+
+def test_a_parameter_that_the_step_has_not_is_refused() -> None:
+    class Asking(Slide):
+        @transition_invariant(of=["lock", "left"])
+        def it(self, before: Place, after: Place, by: int) -> bool:
+            """It asks a lock how far."""
+            return True
+
+    with pytest.raises(SpecificationError) as refused:
+        check(Asking())
+    assert str(refused.value) == "transition_invariant it: action lock has no parameter by; it has none"
+
+
+def test_the_step_is_not_given_where_its_action_is_known() -> None:
+    with pytest.raises(SpecificationError) as refused:
+
+        class Given(Slide):
+            @transition_invariant(of="lock")
+            def it(self, before: Place, step: Any, after: Place) -> bool:
+                """It takes the step."""
+                return True
+
+    assert str(refused.value) == "transition_invariant Given.it: it must begin (self, before, after, ...)"
+
+
+def test_a_parameter_of_the_step_has_no_range() -> None:
+    with pytest.raises(SpecificationError) as refused:
+
+        class Ranged(Slide):
+            @transition_invariant(of="slide", by=(1,))
+            def it(self, before: Place, after: Place, by: int) -> bool:
+                """It would say which values."""
+                return True
+
+    assert str(refused.value) == "transition_invariant Ranged.it: with of= its parameters, by too, are the step's"
+
+
+def test_actions_and_views_have_parameters_of_these_names() -> None:
+    """The words are taken for properties alone."""
+
+    class Marked(Slide):
+        @action(of=(1, 2), where=(0,))
+        def note(self, s: Place, of: int, where: int) -> None:
+            """Nothing."""
+            require(s.at == of + where)
+
+        @view(where=(0, 1))
+        def here(self, s: Place, where: int) -> str:
+            """Whether it is there."""
+            return "here" if s.at == where else ""
+
+    assert {each.name for each in Marked().actions} == {"left", "right", "lock", "note"}
+    assert len(Marked().views[0].instances) == 2
