@@ -13,6 +13,9 @@ replica_state_machine    how replicas do
 state_change             what comes of it, and how it is driven
 control_requests         the three requests to brokers, and controller_broker_request_batch, which collects them
 control_responses        what brokers answer; and controller_channel_manager, by which requests get there
+kafka_apis               a broker that gets them: for whom is this?
+replica_manager          how it obeys, and hosted_partition, what it then knows of a partition
+metadata_cache           what it knows of the cluster
 errors                   why not, by Kafka's codes
 replica_log              a replica's log: records with leader epochs, and the high watermark
 leader_epochs            its leader-epoch cache: at which offset each epoch began

@@ -43,6 +43,28 @@ class ControlDesign(NamedTuple):
         "A broker goes on without a log directory that has failed, and its controller hears so (1.0, KAFKA-4763).",
     ] = True
     hear_metadata_errors: Annotated[bool, "Answers to UpdateMetadata are events of the controller (2.5)."] = True
+    trunc_every_epoch: Annotated[
+        bool, "A follower fetches anew in each leader epoch, under the same leader too (2.1, and 2.0.1, KAFKA-7164)."
+    ] = True
+    pass_over_unread: Annotated[
+        bool,
+        "A replica without log whose topic's configuration cannot be read is passed over, and the request goes on "
+        "(2.7, KAFKA-9769).",
+    ] = True
+    offline_without_log: Annotated[
+        bool,
+        "A partition that LeaderAndIsr leaves without log is taken for one whose directory has failed (1.0 to 3.0; "
+        "#11225).",
+    ] = False
+    check_partition_epoch: Annotated[
+        bool, "LeaderAndIsr of an older partition epoch than the replica's is passed over (3.3, KAFKA-13790)."
+    ] = True
+    stop_at_same_epoch: Annotated[
+        bool, "StopReplica in the leader epoch that the replica is in is obeyed (3.5, KAFKA-13972)."
+    ] = True
+    epoch_after_log: Annotated[
+        bool, "A follower takes its leader epoch when it has its log, not before (until 3.5; #14138)."
+    ] = False
     replica_table: Table[ReplicaState] = REPLICA
     """Which states of replicas may follow which; it changed in 2.3."""
 
@@ -57,15 +79,26 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "broker_epoch": False,
         "log_dir_failure": False,
         "hear_metadata_errors": False,
+        "trunc_every_epoch": False,
+        "pass_over_unread": False,
+        "offline_without_log": False,
+        "check_partition_epoch": False,
+        "stop_at_same_epoch": False,
+        "epoch_after_log": True,
     },
-    "1.0": {"log_dir_failure": True},
+    "1.0": {"log_dir_failure": True, "offline_without_log": True},
     "1.1": {"keep_last_isr": True},
-    "2.1": {"fence_zk": True},
+    "2.1": {"fence_zk": True, "trunc_every_epoch": True},
     "2.2": {"broker_epoch": True},
     "2.3": {"offline_on_failover": True},
     "2.5": {"hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
+    "2.7": {"pass_over_unread": True},
+    "3.1": {"offline_without_log": False},
     "3.2": {"leader_recovery": True},
+    "3.3": {"check_partition_epoch": True},
+    "3.5": {"stop_at_same_epoch": True},
+    "3.6": {"epoch_after_log": False},
 }
 """What a release changed of the design of the one before."""
 

@@ -1,0 +1,106 @@
+"""A broker that gets controllers' requests: what the tests of the receiving side are set up with."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from statemachines.control_design import ControlDesign
+from statemachines.control_requests import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.control_responses import ControlResponse
+from statemachines.errors import Errors
+from statemachines.hosted_partition import HostedPartition
+from statemachines.kafka_apis import KafkaApis
+from statemachines.metadata_cache import MetadataCache
+from statemachines.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
+from statemachines.topic_partition import TopicPartition
+from tests.statemachines.control import T0
+
+EPOCH, BROKER_EPOCH = 5, 101
+
+
+class Kinds(NamedTuple):
+    """The classes that a broker is made of, one of which may be a mutant."""
+
+    apis: type[KafkaApis] = KafkaApis
+    manager: type[ReplicaManager] = ReplicaManager
+    cache: type[MetadataCache] = MetadataCache
+
+
+class Broker:
+    """Broker 1, registered under epoch 101, which has heard that 1, 2 and 3 are alive."""
+
+    def __init__(self, design: ControlDesign | None = None, kinds: Kinds | None = None) -> None:
+        kinds = kinds or Kinds()
+        self.cache = kinds.cache()
+        self.manager = kinds.manager(1, self.cache, design=design)
+        self.changes: list[LeadershipChange] = []
+        self.apis = kinds.apis(self.manager, lambda: BROKER_EPOCH, self.changes.append)
+        self.cache.state.alive_brokers = frozenset({1, 2, 3})
+
+    def lead(
+        self,
+        leader: int,
+        leader_epoch: int,
+        *partitions: TopicPartition,
+        epoch: int = EPOCH,
+        broker_epoch: int = BROKER_EPOCH,
+        failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
+        **fields: Any,
+    ) -> list[Errors]:
+        """LeaderAndIsr says who leads; what comes of each partition."""
+        states = (told(leader, leader_epoch, partition, epoch, **fields) for partition in partitions or (T0,))
+        response = self.apis.handle(LeaderAndIsrRequest(9, epoch, broker_epoch, tuple(states), (leader,)), failures)
+        return [error for _, error in getattr(response, "partitionErrors", ())]
+
+    def stop(
+        self,
+        leader_epoch: int,
+        delete: bool = False,
+        epoch: int = EPOCH,
+        broker_epoch: int = BROKER_EPOCH,
+        failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
+    ) -> list[Errors]:
+        """StopReplica stops t-0."""
+        states = (StopReplicaPartitionState("t", 0, leader_epoch, delete),)
+        response = self.apis.handle(StopReplicaRequest(9, epoch, broker_epoch, False, states), failures)
+        return [error for _, error in getattr(response, "partitionErrors", ())] or [response.errorCode]
+
+    def tell(self, *live: int, epoch: int = EPOCH, broker_epoch: int = BROKER_EPOCH) -> ControlResponse:
+        """UpdateMetadata says who is alive."""
+        return self.apis.handle(UpdateMetadataRequest(9, epoch, broker_epoch, (), live))
+
+    def hosted(self, partition: TopicPartition = T0) -> HostedPartition:
+        """What it knows of a partition."""
+        return self.manager.state.all_partitions[partition]
+
+    def fetches(self, partition: TopicPartition = T0) -> tuple[int, int] | None:
+        """From whom it fetches a partition, and in which epoch."""
+        return self.manager.state.fetchers.get(partition)
+
+    def known(self) -> Any:
+        """All that it knows."""
+        return copy.deepcopy((self.manager.state, self.cache.state))
+
+
+def told(
+    leader: int,
+    leader_epoch: int,
+    partition: TopicPartition = T0,
+    epoch: int = EPOCH,
+    replicas: tuple[int, ...] = (1, 2, 3),
+    partition_epoch: int | None = None,
+    is_new: bool = False,
+) -> LeaderAndIsrPartitionState:
+    """What LeaderAndIsr says of a partition; its partition epoch is its leader epoch if it is not given."""
+    version = leader_epoch if partition_epoch is None else partition_epoch
+    return LeaderAndIsrPartitionState(
+        *partition, epoch, leader, leader_epoch, replicas, version, replicas, isNew=is_new
+    )

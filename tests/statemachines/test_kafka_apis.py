@@ -1,0 +1,334 @@
+"""Whom a broker obeys; and brokers that are wrong in one point each, with the scenario that tells each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from statemachines.control_requests import (
+    ControlRequest,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    UpdateMetadataRequest,
+)
+from statemachines.control_responses import UpdateMetadataResponse
+from statemachines.errors import Errors
+from statemachines.hosted_partition import HostedPartition
+from statemachines.kafka_apis import KafkaApis
+from statemachines.metadata_cache import MetadataCache
+from statemachines.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
+from statemachines.topic_partition import TopicPartition
+from tests.statemachines.control import T0, T1
+from tests.statemachines.receiving import BROKER_EPOCH, EPOCH, Broker, Kinds
+
+Failures: TypeAlias = Mapping[TopicPartition, LogFailure]
+NONE, STALE_CONTROLLER = Errors.NONE, Errors.STALE_CONTROLLER_EPOCH
+
+
+def refuses_an_earlier_registration(kinds: Kinds) -> None:
+    """A request for the broker that was there before changes nothing, whatever its controller's epoch."""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 0)
+    before = broker.known()
+    stale = Errors.STALE_BROKER_EPOCH
+    assert broker.lead(1, 1, epoch=EPOCH + 1, broker_epoch=BROKER_EPOCH - 1) == [stale]
+    assert broker.stop(-1, epoch=EPOCH + 1, broker_epoch=BROKER_EPOCH - 1) == [stale]
+    assert broker.tell(1, broker_epoch=BROKER_EPOCH - 1) == UpdateMetadataResponse(stale)
+    assert broker.known() == before
+
+
+def takes_any_other_registration(kinds: Kinds) -> None:
+    """One that the broker has not heard of itself, and one that is not named."""
+    for epoch in (BROKER_EPOCH, BROKER_EPOCH + 1, -1):
+        broker = Broker(kinds=kinds)
+        assert broker.lead(1, 0, broker_epoch=epoch) == [NONE]
+        assert broker.stop(0, broker_epoch=epoch) == [NONE]
+        assert broker.tell(1, broker_epoch=epoch) == UpdateMetadataResponse(NONE)
+
+
+def refuses_an_older_controller(kinds: Kinds) -> None:
+    """Its requests change nothing. UpdateMetadata has the same code. [ControllerMovedException]"""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 0)
+    before = broker.known()
+    assert broker.lead(1, 1, epoch=EPOCH - 1) == [STALE_CONTROLLER]
+    assert broker.stop(-1, epoch=EPOCH - 1) == [STALE_CONTROLLER]
+    assert broker.tell(1, epoch=EPOCH - 1) == UpdateMetadataResponse(STALE_CONTROLLER)
+    assert broker.known() == before
+
+
+def learns_of_a_newer_controller(kinds: Kinds) -> None:
+    """By any of the three, and also where nothing else comes of it."""
+    requests: list[Callable[[Broker], object]] = [
+        lambda broker: broker.lead(1, 0, epoch=EPOCH + 1, replicas=(2, 3)),
+        lambda broker: broker.stop(-1, epoch=EPOCH + 1),
+        lambda broker: broker.tell(1, epoch=EPOCH + 1),
+    ]
+    for newer in requests:
+        broker = Broker(kinds=kinds)
+        newer(broker)
+        assert broker.lead(1, 0) == [STALE_CONTROLLER]
+
+
+def refuses_an_older_leader_epoch(kinds: Kinds) -> None:
+    """And the same one."""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 3)
+    before = broker.known()
+    assert broker.lead(1, 2) == broker.lead(1, 3) == [STALE_CONTROLLER]
+    assert broker.known() == before
+
+
+def fences_a_late_stop(kinds: Kinds) -> None:
+    """A replica that has come back since goes on."""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 3)
+    assert broker.stop(2, delete=True) == [Errors.FENCED_LEADER_EPOCH]
+    assert broker.fetches() == (2, 3)
+
+
+def follows_the_living(kinds: Kinds) -> None:
+    """A leader that is not alive is not followed."""
+    broker = Broker(kinds=kinds)
+    broker.tell(1, 3)
+    broker.lead(2, 0)
+    assert (broker.hosted().leader, broker.fetches()) == (None, None)
+
+
+def forgets_the_dead(kinds: Kinds) -> None:
+    """Whom UpdateMetadata does not name is not alive any more."""
+    broker = Broker(kinds=kinds)
+    broker.tell(1)
+    assert not broker.cache.has_alive_broker(2)
+
+
+def ends_what_it_fetched(kinds: Kinds) -> None:
+    """A leader fetches from nobody."""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 0)
+    broker.lead(1, 1)
+    assert broker.fetches() is None
+
+
+def begins_anew_in_each_epoch(kinds: Kinds) -> None:
+    """Under the same leader, too."""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 0)
+    broker.lead(2, 1)
+    assert broker.fetches() == (2, 1)
+
+
+def goes_on_with_the_others(kinds: Kinds) -> None:
+    """One directory that fails, and the other partitions are followed."""
+    broker = Broker(kinds=kinds)
+    assert broker.lead(2, 0, T0, T1, failures={T0: LogFailure.Storage}) == [Errors.KAFKA_STORAGE_ERROR, NONE]
+    assert broker.fetches(T1) == (2, 0)
+
+
+def makes_logs_of_new_replicas_only(kinds: Kinds) -> None:
+    """Where a directory has failed."""
+    broker = Broker(kinds=kinds)
+    broker.manager.handle_log_dir_failure([])
+    assert broker.lead(2, 0, T0) == [Errors.KAFKA_STORAGE_ERROR]
+    assert broker.lead(2, 0, T1, is_new=True) == [NONE]
+
+
+BATTERY: list[Callable[[Kinds], None]] = [
+    refuses_an_earlier_registration,
+    takes_any_other_registration,
+    refuses_an_older_controller,
+    learns_of_a_newer_controller,
+    refuses_an_older_leader_epoch,
+    fences_a_late_stop,
+    follows_the_living,
+    forgets_the_dead,
+    ends_what_it_fetched,
+    begins_anew_in_each_epoch,
+    goes_on_with_the_others,
+    makes_logs_of_new_replicas_only,
+]
+
+
+class IgnoresTheBrokerEpoch(KafkaApis):
+    """A request is for whatever registration there is."""
+
+    def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
+        return False
+
+
+class TakesItsOwnRegistrationOnly(KafkaApis):
+    """A later one is refused, too."""
+
+    def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
+        return broker_epoch not in (self.broker_epoch(), -1)
+
+
+class LooksForNoneInEpochs(KafkaApis):
+    """-1 is an epoch like others."""
+
+    def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
+        return broker_epoch < self.broker_epoch()
+
+
+class IgnoresTheControllerEpoch(ReplicaManager):
+    """Any controller is obeyed."""
+
+    def _takes(self, request: ControlRequest) -> bool:
+        return True
+
+
+class DoesNotRememberTheController(ReplicaManager):
+    """The newest epoch is not remembered where nothing else is done."""
+
+    def _takes(self, request: ControlRequest) -> bool:
+        known, takes = self.state.controller_epoch, super()._takes(request)
+        if isinstance(request, UpdateMetadataRequest):
+            self.state.controller_epoch = known
+        return takes
+
+
+class IgnoresTheLeaderEpoch(ReplicaManager):
+    """The last word counts."""
+
+    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+        error = super()._judged(partition, told)
+        return NONE if error is STALE_CONTROLLER else error
+
+
+class TakesTheSameLeaderEpoch(ReplicaManager):
+    """The same epoch once more is news."""
+
+    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+        hosted = self.state.all_partitions.get(partition, HostedPartition())
+        same = told.leaderEpoch == hosted.leader_epoch
+        return NONE if same else super()._judged(partition, told)
+
+
+class StopsAnyhow(ReplicaManager):
+    """A late StopReplica is obeyed."""
+
+    def _may_stop(self, partition: TopicPartition, told: StopReplicaPartitionState, delete: bool) -> Errors:
+        return NONE
+
+
+class EveryoneIsAlive(MetadataCache):
+    """A broker that was never heard of is alive."""
+
+    def has_alive_broker(self, broker: int) -> bool:
+        return True
+
+
+class FollowsTheDead(ReplicaManager):
+    """It is not asked whether the leader is alive."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.metadata_cache = EveryoneIsAlive(self.metadata_cache.state)
+
+
+class RemembersTheDead(MetadataCache):
+    """Brokers join those that are alive."""
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> tuple[TopicPartition, ...]:
+        alive = self.state.alive_brokers
+        deleted = super().update_metadata(request)
+        self.state.alive_brokers |= alive
+        return deleted
+
+
+class LeadsAndFetches(ReplicaManager):
+    """A leader goes on fetching."""
+
+    def become_leader_or_follower(
+        self, request: LeaderAndIsrRequest, failures: Failures = NO_FAILURES
+    ) -> LeadershipChange:
+        fetching = dict(self.state.fetchers)
+        change = super().become_leader_or_follower(request, failures)
+        for partition, fetches in fetching.items():
+            self.state.fetchers.setdefault(partition, fetches)
+        return change
+
+
+class FollowsOn(ReplicaManager):
+    """Under the same leader nothing is begun anew. [B9]"""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.design = self.design._replace(trunc_every_epoch=False)
+
+
+class EndsWithTheFirstFailure(ReplicaManager):
+    """What fails for one partition fails for all."""
+
+    def become_leader_or_follower(
+        self, request: LeaderAndIsrRequest, failures: Failures = NO_FAILURES
+    ) -> LeadershipChange:
+        self.design = self.design._replace(pass_over_unread=False)
+        unread = dict.fromkeys(failures, LogFailure.ConfigNotRead)
+        return super().become_leader_or_follower(request, unread)
+
+
+class MakesAllLogs(ReplicaManager):
+    """Every replica is as good as new."""
+
+    def _create_log(self, partition: TopicPartition, is_new: bool, failures: Failures) -> LogFailure | None:
+        return super()._create_log(partition, True, failures)
+
+
+MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
+    (Kinds(apis=IgnoresTheBrokerEpoch), refuses_an_earlier_registration),
+    (Kinds(apis=TakesItsOwnRegistrationOnly), takes_any_other_registration),
+    (Kinds(apis=LooksForNoneInEpochs), takes_any_other_registration),
+    (Kinds(manager=IgnoresTheControllerEpoch), refuses_an_older_controller),
+    (Kinds(manager=DoesNotRememberTheController), learns_of_a_newer_controller),
+    (Kinds(manager=IgnoresTheLeaderEpoch), refuses_an_older_leader_epoch),
+    (Kinds(manager=TakesTheSameLeaderEpoch), refuses_an_older_leader_epoch),
+    (Kinds(manager=StopsAnyhow), fences_a_late_stop),
+    (Kinds(manager=FollowsTheDead), follows_the_living),
+    (Kinds(cache=RemembersTheDead), forgets_the_dead),
+    (Kinds(manager=LeadsAndFetches), ends_what_it_fetched),
+    (Kinds(manager=FollowsOn), begins_anew_in_each_epoch),
+    (Kinds(manager=EndsWithTheFirstFailure), goes_on_with_the_others),
+    (Kinds(manager=MakesAllLogs), makes_logs_of_new_replicas_only),
+]
+
+
+def mutated(kinds: Kinds) -> str:
+    """The name of the mutant."""
+    return next(kind.__name__ for kind, right in zip(kinds, Kinds(), strict=True) if kind is not right)
+
+
+@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
+def test_the_classes_pass(scenario: Callable[[Kinds], None]) -> None:
+    """All of the battery."""
+    scenario(Kinds())
+
+
+@pytest.mark.parametrize(("kinds", "scenario"), MUTANTS, ids=[mutated(kinds) for kinds, _ in MUTANTS])
+def test_each_mutant_is_caught(kinds: Kinds, scenario: Callable[[Kinds], None]) -> None:
+    """By the scenario that is named beside it."""
+    with pytest.raises(AssertionError):
+        scenario(kinds)
+
+
+def test_each_scenario_catches_a_mutant() -> None:
+    """One that catches none would guard nothing."""
+    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+
+
+@given(st.integers(-1, EPOCH - 1), st.integers(0, BROKER_EPOCH + 1), st.sampled_from([1, 2]), st.integers(-2, 9))
+def test_a_stale_request_changes_nothing(epoch: int, broker_epoch: int, leader: int, leader_epoch: int) -> None:
+    """Whatever it says; the registration is looked at first."""
+    broker = Broker()
+    broker.lead(2, 3)
+    before = broker.known()
+    stale = Errors.STALE_BROKER_EPOCH if broker_epoch < BROKER_EPOCH else STALE_CONTROLLER
+    assert broker.lead(leader, leader_epoch, epoch=epoch, broker_epoch=broker_epoch) == [stale]
+    assert broker.stop(leader_epoch, epoch=epoch, broker_epoch=broker_epoch) == [stale]
+    assert broker.tell(1, epoch=epoch, broker_epoch=broker_epoch) == UpdateMetadataResponse(stale)
+    assert broker.known() == before
