@@ -499,6 +499,14 @@ class _PartialMapping(_TotalMapping):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __bool__(self) -> bool:
+        return any(key in self for key in self._at)
+
+    def clear(self) -> None:
+        """No key is there any more."""
+        for at in self._at.values():
+            self._row.write(at, ABSENT, self._name)
+
     def __contains__(self, key: object) -> bool:
         at, row = self._at.get(key), self._row
         if at is None:

@@ -84,6 +84,20 @@ def test_mappings_are_walked_in_the_order_of_their_keys() -> None:
     assert list(s.price.values()) == [0, 0, 3]
 
 
+def test_emptying_a_partial_mapping_looks_at_nothing() -> None:
+    """What was there is not asked; and whether anything is there is known by the first that is."""
+    window, s = opened(shop())
+    s.stock = {"fig": 2, "apple": None}
+    looked_at = window.watch()
+    s.stock.clear()
+    assert not looked_at
+    assert (dict(s.stock), bool(s.stock)) == ({}, False)
+    s.stock["pear"] = 1
+    looked_at.clear()
+    assert s.stock
+    assert [window.layout.cells[at].name for at in looked_at] == ["stock[pear]"]
+
+
 def test_a_partial_mapping_is_a_dict_of_what_is_there() -> None:
     """It has length, membership, `get`, `pop` and equality as a dict has them."""
     _, s = opened(shop())
