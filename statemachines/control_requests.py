@@ -11,7 +11,7 @@ and what tells a KRaft controller's requests.
 
 # ruff: noqa: N815
 
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
 from statemachines.leader_and_isr import LeaderRecoveryState
@@ -94,7 +94,7 @@ class StopReplicaPartitionState(NamedTuple):
 
     topicName: TopicName
     partitionIndex: PartitionId
-    leaderEpoch: LeaderEpoch
+    leaderEpoch: Literal[-2, -1] | LeaderEpoch
     """-1 if there is none, or until 2.5; -2 if the topic is to be deleted, which overrides any."""
     deletePartition: bool
     """It is to delete its log as well."""

@@ -144,7 +144,7 @@ class PartitionStateMachine(ZkStateMachine):
         try:
             self.batch.new_batch()
         except BatchNotEmpty:
-            self.fail(None, None, target, StateChangeFailure.BatchNotEmpty)
+            self.fail(None, target, StateChangeFailure.BatchNotEmpty)
             return self._all_failed(partitions, StateChangeFailure.BatchNotEmpty)
         for partition in partitions:
             self.context.put_partition_state_if_not_exists(partition, NonExistentPartition)
@@ -201,7 +201,7 @@ class PartitionStateMachine(ZkStateMachine):
             live, leaving = self._up_and_leaving(partition, replicas)
             elected = initialize_leader_and_isr(replicas, live, shutting_down=leaving)
             if elected.leader is None or elected.isr is None:
-                self.fail(partition, NewPartition, OnlinePartition, StateChangeFailure.NoLiveReplica)
+                self.fail(partition, OnlinePartition, StateChangeFailure.NoLiveReplica)
                 continue
             first = LeaderAndIsr(elected.leader, INITIAL_LEADER_EPOCH, elected.isr)
             updates.append(PartitionUpdate(partition, first, elected.recipients))
@@ -221,7 +221,7 @@ class PartitionStateMachine(ZkStateMachine):
                 self._has_written(update, update.leader_and_isr, is_new=True)
                 self._become(update.partition, OnlinePartition)
             else:
-                self.fail(update.partition, NewPartition, OnlinePartition, response.code)
+                self.fail(update.partition, OnlinePartition, response.code)
         return self._hold_elections(change, change.to_elect)
 
     # Elections.
@@ -266,7 +266,7 @@ class PartitionStateMachine(ZkStateMachine):
             permitted = unclean[partition.topic] if partition in configured else change.strategy.allow_unclean
             update = None
             if isinstance(permitted, Code):
-                self.fail(partition, self.context.partition_state(partition), OnlinePartition, permitted)
+                self.fail(partition, OnlinePartition, permitted)
             else:
                 update = self._elected(partition, leader_and_isr, change.strategy, permitted)
             if update is None:
@@ -343,20 +343,17 @@ class PartitionStateMachine(ZkStateMachine):
     def _not_elected(
         self, partition: TopicPartition, cause: StateChangeCause
     ) -> tuple[TopicPartition, ElectionOutcome]:
-        self.fail(partition, self.context.partition_state(partition), OnlinePartition, cause)
+        self.fail(partition, OnlinePartition, cause)
         return partition, cause
 
     def _may_become(self, partition: TopicPartition, target: PartitionState) -> bool:
-        state = self.context.partition_state(partition)
-        allowed = PARTITION.allows(state, target)
+        allowed = PARTITION.allows(self.context.partition_state(partition), target)
         if not allowed:
-            self.fail(partition, state, target, StateChangeFailure.InvalidTransition)
+            self.fail(partition, target, StateChangeFailure.InvalidTransition)
         return allowed
 
     def _become(self, partition: TopicPartition, target: PartitionState) -> None:
-        state = self.context.partition_state(partition)
-        if not PARTITION.allows(state, target):
-            raise self.refused(PARTITION, state, target)
+        """The table has been asked before, and no other changes what a controller knows."""
         self.context.put_partition_state(partition, target)
 
     def _send(

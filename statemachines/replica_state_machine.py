@@ -114,7 +114,7 @@ class ReplicaStateMachine(ZkStateMachine):
         try:
             self.batch.new_batch()
         except BatchNotEmpty:
-            self.fail(None, None, target, StateChangeFailure.BatchNotEmpty)
+            self.fail(None, target, StateChangeFailure.BatchNotEmpty)
             return Handled()
         return self._change(tuple((broker, tuple(each)) for broker, each in partitions.items()), target)
 
@@ -165,7 +165,7 @@ class ReplicaStateMachine(ZkStateMachine):
         state = self.context.replica_state(replica)
         if target is NewReplica and known is not None:
             if known.leader_and_isr.leader == broker:
-                self.fail(replica, state, target, StateChangeFailure.ReplicaLeads)
+                self.fail(replica, target, StateChangeFailure.ReplicaLeads)
                 return
             self._tell(broker, partition, known, is_new=True)
         elif target is OnlineReplica and state is NewReplica:
@@ -292,18 +292,14 @@ class ReplicaStateMachine(ZkStateMachine):
     def _not_removed(
         self, change: ReplicaStateChange, partition: TopicPartition, cause: StateChangeFailure | Code
     ) -> None:
-        replica = PartitionAndReplica(partition, change.replica)
-        self.fail(replica, self.context.replica_state(replica), OfflineReplica, cause)
+        self.fail(PartitionAndReplica(partition, change.replica), OfflineReplica, cause)
 
     def _may_become(self, replica: PartitionAndReplica, target: ReplicaState) -> bool:
-        state = self.context.replica_state(replica)
-        allowed = self.design.replica_table.allows(state, target)
+        allowed = self.design.replica_table.allows(self.context.replica_state(replica), target)
         if not allowed:
-            self.fail(replica, state, target, StateChangeFailure.InvalidTransition)
+            self.fail(replica, target, StateChangeFailure.InvalidTransition)
         return allowed
 
     def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        state = self.context.replica_state(replica)
-        if not self.design.replica_table.allows(state, target):
-            raise self.refused(self.design.replica_table, state, target)
+        """The table has been asked before, and no other changes what a controller knows."""
         self.context.put_replica_state(replica, target)

@@ -109,7 +109,7 @@ def carry_out(machine: StateMachine[C], change: C | Handled, zookeeper: ZooKeepe
     >>> for target in (NewPartition, OnlinePartition):
     ...     change = machine.handle_state_changes([TopicPartition("t", 0)], target, OFFLINE)
     ...     assert carry_out(machine, change, zookeeper, None) == Handled()
-    >>> zookeeper.get(None, "/brokers/topics/t/partitions/0/state")[0][:3]
+    >>> zookeeper.get(None, "/brokers/topics/t/partitions/0/state")[0].leader_and_isr[:3]
     (2, 0, (2, 1))
     >>> [(broker, type(request).__name__) for broker, request in sent]  # doctest: +NORMALIZE_WHITESPACE
     [(1, 'LeaderAndIsrRequest'), (2, 'LeaderAndIsrRequest'),

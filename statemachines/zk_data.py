@@ -4,10 +4,10 @@ The data are values where a real node has JSON. The version of the node is not i
 answer, as the partition epoch.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
+from election.ids import ControllerEpoch
+from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.topic_partition import TopicName, TopicPartition
 from statemachines.znode import ZkPath, ZkVersion
 
@@ -53,27 +53,23 @@ class TopicConfig(NamedTuple):
 
 
 class TopicPartitionState(NamedTuple):
-    """The data of .../partitions/<p>/state."""
+    """The data of .../partitions/<p>/state.
 
-    leader: Literal[-1] | BrokerId
-    leader_epoch: LeaderEpoch
-    isr: tuple[BrokerId, ...]
+    Leader and ISR stand in it as they are known elsewhere, but for the partition epoch, which is 0: what is read goes
+    on as one value, and no rule has to look into it.
+    """
+
+    leader_and_isr: LeaderAndIsr
     controller_epoch: ControllerEpoch
     """The epoch of the controller that wrote last; leaders that change the ISR write that of their last request."""
-    leader_recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
 
     @classmethod
     def encode(cls, leader_and_isr: LeaderAndIsr, controller_epoch: ControllerEpoch) -> "TopicPartitionState":
         """What a controller of this epoch writes."""
-        return cls(
-            leader_and_isr.leader,
-            leader_and_isr.leader_epoch,
-            leader_and_isr.isr,
-            controller_epoch,
-            leader_and_isr.leader_recovery_state,
-        )
+        return cls(leader_and_isr._replace(partition_epoch=0), controller_epoch)
 
     def decode(self, version: ZkVersion) -> LeaderIsrAndControllerEpoch:
         """What is known of a partition whose node has these data at this version."""
-        leader_and_isr = LeaderAndIsr(self.leader, self.leader_epoch, self.isr, self.leader_recovery_state, version)
-        return LeaderIsrAndControllerEpoch(leader_and_isr, self.controller_epoch)
+        return LeaderIsrAndControllerEpoch(
+            self.leader_and_isr._replace(partition_epoch=version), self.controller_epoch
+        )

@@ -1,7 +1,7 @@
 """What the two state machines have in common: how they ask ZooKeeper, and how they judge what it answers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from election.ids import BrokerId
 from statemachines.control_design import ControlDesign
@@ -25,15 +25,12 @@ from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpo
 from statemachines.partition import PartitionState
 from statemachines.replica import ReplicaState
 from statemachines.state_change import ElectionOutcome, FailedStateChange, StateChangeCause, StateChangeFailure
-from statemachines.table import IllegalTransition, Table, TableState
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import TopicConfig, TopicPartitionState
 from statemachines.znode import Code
 from statemachines.zookeeper import Write
 
 __all__ = ["PartitionUpdate", "StateChange", "ZkStateMachine", "topics_of"]
-
-S = TypeVar("S", bound=TableState)
 
 
 class PartitionUpdate(NamedTuple):
@@ -73,7 +70,7 @@ class ZkStateMachine:
         context: what it knows.
         batch: the requests to brokers.
         design: that of its release.
-        log: what becomes of a change that failed, where Kafka logs and goes on.
+        log: what becomes of a change that failed, where Kafka logs and goes on; None: nothing.
         unclean_leader_election_enable: what its broker is configured for topics that are configured nothing.
     """
 
@@ -82,7 +79,7 @@ class ZkStateMachine:
         context: ControllerContext,
         batch: ControllerBrokerRequestBatch,
         design: ControlDesign | None = None,
-        log: Callable[[FailedStateChange], object] = lambda failed: None,
+        log: Callable[[FailedStateChange], object] | None = None,
         unclean_leader_election_enable: bool = False,
     ) -> None:
         self.context, self.batch, self.log = context, batch, log
@@ -153,18 +150,20 @@ class ZkStateMachine:
         """What the controller remembers of what it read or wrote: always with its own epoch."""
         return LeaderIsrAndControllerEpoch(leader_and_isr, self.context.state.epoch)
 
-    def refused(self, table: Table[S], state: S, target: S) -> IllegalTransition:
-        """The error of a transition that the table has not."""
-        return IllegalTransition(str(table), state, target, table.targets(state))
-
     def fail(
         self,
         subject: TopicPartition | PartitionAndReplica | None,
-        state: PartitionState | ReplicaState | None,
         target: PartitionState | ReplicaState,
         cause: StateChangeCause,
     ) -> None:
-        """Log that a state does not change [logFailedStateChange]."""
+        """Log that a state does not change [logFailedStateChange]. Where nothing is logged, nothing is looked up."""
+        if self.log is None:
+            return
+        state: PartitionState | ReplicaState | None = None
+        if isinstance(subject, TopicPartition):
+            state = self.context.partition_state(subject)
+        elif subject is not None:
+            state = self.context.replica_state(subject)
         self.log(FailedStateChange(subject, state, target, cause))
 
     def send(self, target: PartitionState | ReplicaState) -> bool:
@@ -172,7 +171,7 @@ class ZkStateMachine:
         try:
             self.batch.send_requests_to_brokers(self.context.state.epoch)
         except RequestsNotSent:
-            self.fail(None, None, target, StateChangeFailure.RequestsNotSent)
+            self.fail(None, target, StateChangeFailure.RequestsNotSent)
             return False
         return True
 

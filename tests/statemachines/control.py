@@ -106,7 +106,7 @@ class Cluster:
         for depth in range(4, len(parts)):
             if (above := "/".join(parts[: depth + 1])) not in self.zookeeper.state.nodes:
                 self.zookeeper.create(None, above)
-        state = TopicPartitionState(leader, leader_epoch, tuple(isr), controller_epoch)
+        state = TopicPartitionState(LeaderAndIsr(leader, leader_epoch, tuple(isr)), controller_epoch)
         self.zookeeper.set(None, path, state)
         known = LeaderIsrAndControllerEpoch(
             LeaderAndIsr(leader, leader_epoch, tuple(isr), partition_epoch=1), controller_epoch
@@ -125,7 +125,7 @@ class Cluster:
         """The leader changes its ISR behind the controller's back."""
         path = topic_partition_state_path(partition)
         data, _ = self.zookeeper.get(None, path)
-        self.zookeeper.set(None, path, data._replace(isr=tuple(isr)))
+        self.zookeeper.set(None, path, data._replace(leader_and_isr=data.leader_and_isr._replace(isr=tuple(isr))))
 
     def elect_another_controller(self) -> None:
         """A newer controller has incremented the epoch."""
@@ -180,10 +180,14 @@ class Cluster:
 
     # What came of it.
 
-    def state(self, partition: TopicPartition) -> TopicPartitionState:
+    def written(self, partition: TopicPartition) -> TopicPartitionState:
         """A partition's state in ZooKeeper."""
         state: TopicPartitionState = self.zookeeper.get(None, topic_partition_state_path(partition))[0]
         return state
+
+    def state(self, partition: TopicPartition) -> LeaderAndIsr:
+        """Leader and ISR in it."""
+        return self.written(partition).leader_and_isr
 
     def version(self, partition: TopicPartition) -> int:
         """And its version."""

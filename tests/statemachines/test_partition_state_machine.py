@@ -87,7 +87,7 @@ def test_a_new_partition_gets_its_first_leader(cluster: Cluster) -> None:
     cluster.assign(T0, 4, 2, 1)
     cluster.become(NewPartition, T0)
     assert cluster.become(OnlinePartition, T0, strategy=OFFLINE) == Handled()
-    assert cluster.state(T0) == TopicPartitionState(2, 0, (2, 1), EPOCH)
+    assert cluster.written(T0) == TopicPartitionState(LeaderAndIsr(2, 0, (2, 1)), EPOCH)
     assert cluster.known(T0) == LeaderAndIsr(2, 0, (2, 1), partition_epoch=0)
     told = cluster.leader_and_isr()
     assert told.keys() == {(1, T0), (2, T0)}
@@ -194,15 +194,14 @@ def test_an_election_reads_then_sets_what_it_read(cluster: Cluster) -> None:
     assert isinstance(change, PartitionStateChange)
     path = "/brokers/topics/t/partitions/0/state"
     assert cluster.partitions.requests(change) == (GetData(path),)
-    state = cluster.state(T0)
-    change = cluster.partitions.answered(change, [ZkResponse(Code.OK, state, 1)])
+    change = cluster.partitions.answered(change, [ZkResponse(Code.OK, cluster.written(T0), 1)])
     assert isinstance(change, PartitionStateChange)
-    new = TopicPartitionState(3, 7, (2, 3), EPOCH)
+    new = TopicPartitionState(LeaderAndIsr(3, 7, (2, 3)), EPOCH)
     fence = Check(CONTROLLER_EPOCH, EPOCH_ZK_VERSION)
     assert cluster.partitions.requests(change) == (Multi((fence, SetData(path, new, 1))),)
     assert cluster.context.partition_state(T0) is OfflinePartition, "not before it has been written"
     assert cluster.drive(cluster.partitions, change).results == ((T0, LeaderAndIsr(3, 7, (2, 3), partition_epoch=2)),)
-    assert cluster.state(T0) == new
+    assert cluster.written(T0) == new
     assert cluster.known(T0).partition_epoch == cluster.version(T0) == 2
     assert cluster.context.partition_state(T0) is OnlinePartition
 
@@ -307,7 +306,8 @@ def test_who_permits_an_unclean_election(
     assert asked == batches
     state = cluster.state(T0)
     if elected:
-        assert state == TopicPartitionState(2, 1, (2,), EPOCH, LeaderRecoveryState.RECOVERING)
+        assert state == LeaderAndIsr(2, 1, (2,), LeaderRecoveryState.RECOVERING)
+        assert cluster.written(T0).controller_epoch == EPOCH
         assert cluster.leader_and_isr()[3, T0].leaderRecoveryState is LeaderRecoveryState.RECOVERING
     else:
         assert state[:3] == (4, 0, (4,))
@@ -327,7 +327,7 @@ def test_recovery_goes_on_through_a_clean_election(cluster: Cluster) -> None:
     cluster.lead(T0, 1, (1, 2))
     path = "/brokers/topics/t/partitions/0/state"
     recovering = cluster.state(T0)._replace(leader_recovery_state=LeaderRecoveryState.RECOVERING)
-    cluster.zookeeper.set(None, path, recovering)
+    cluster.zookeeper.set(None, path, cluster.written(T0)._replace(leader_and_isr=recovering))
     cluster.become(OnlinePartition, T0, strategy=PREFERRED)
     assert cluster.state(T0).leader_recovery_state is LeaderRecoveryState.RECOVERING
 

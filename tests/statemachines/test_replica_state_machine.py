@@ -9,7 +9,7 @@ import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.kafka_zk_client import ZkBatch, ZkResponse, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_LEADER
+from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.replica import (
     REPLICA,
     NewReplica,
@@ -138,7 +138,7 @@ def test_a_replica_that_is_back_is_told_what_is_known(cluster: Cluster, state: R
 def test_a_follower_leaves_the_isr(cluster: Cluster) -> None:
     """The leader stays, in the next epoch; it is told to stop, and the others who is left."""
     cluster.replicas_become(OfflineReplica, (T0, 2))
-    assert cluster.state(T0) == TopicPartitionState(1, 1, (1, 3), EPOCH)
+    assert cluster.written(T0) == TopicPartitionState(LeaderAndIsr(1, 1, (1, 3)), EPOCH)
     assert cluster.known(T0)[:3] == (1, 1, (1, 3))
     assert cluster.known(T0).partition_epoch == cluster.version(T0) == 2
     told = cluster.leader_and_isr()
@@ -268,7 +268,7 @@ def test_a_newer_controller_is_left_alone(cluster: Cluster, to_be_deleted: bool)
     """What it wrote stays, and the replica keeps its state; an error also where the topic is to be deleted."""
     if to_be_deleted:
         cluster.context.queue_topic_deletion({"t"})
-    cluster.zookeeper.set(None, STATE, cluster.state(T0)._replace(controller_epoch=EPOCH + 1))
+    cluster.zookeeper.set(None, STATE, cluster.written(T0)._replace(controller_epoch=EPOCH + 1))
     cluster.replicas_become(OfflineReplica, (T0, 2))
     assert cluster.state(T0).isr == (1, 2, 3)
     assert cluster.replica_state(T0, 2) is OnlineReplica

@@ -91,10 +91,10 @@ class Controlled(State):
     removing: ReplicaStateChange | None = variable("A removal from the ISR that waits for ZooKeeper.")
 
     @property
-    def state(self) -> TopicPartitionState:
-        """The partition's state in ZooKeeper."""
+    def state(self) -> LeaderAndIsr:
+        """The partition's leader and ISR in ZooKeeper."""
         state: TopicPartitionState = self.zk.nodes[PATH].data
-        return state
+        return state.leader_and_isr
 
     @property
     def idle(self) -> bool:
@@ -175,7 +175,7 @@ class OnePartition(Specification[Controlled]):
     def led(self, s: Controlled) -> None:
         """Broker 0 leads."""
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=1)
-        s.zk.nodes[PATH] = Node(data=TopicPartitionState(0, 0, BROKERS, 1))
+        s.zk.nodes[PATH] = Node(data=TopicPartitionState(LeaderAndIsr(0, 0, BROKERS), 1))
         s.partition_assignments[P] = ReplicaAssignment(BROKERS)
         s.partition_leadership_info[P] = LeaderIsrAndControllerEpoch(LeaderAndIsr(0, 0, BROKERS), 1)
         s.partition_states[P] = OnlinePartition
@@ -239,7 +239,8 @@ class OnePartition(Specification[Controlled]):
         """The leader takes the others out of its ISR, whatever the controller is about."""
         require(s.state.leader in s.live_broker_epochs and len(s.state.isr) > 1)
         bound(s.zk.nodes[PATH].version < self.writes)
-        self.zk.servers(s.zk).set(None, PATH, s.state._replace(isr=(s.state.leader,)))
+        shrunk = s.state._replace(isr=(s.state.leader,))
+        self.zk.servers(s.zk).set(None, PATH, s.zk.nodes[PATH].data._replace(leader_and_isr=shrunk))
 
     def follow(self, s: Controlled, electing: PartitionStep | None, removing: ReplicaStep | None) -> None:
         """What is under way from now on."""
