@@ -2,8 +2,7 @@
 
 What older ones did otherwise, and this does not follow: until 1.0 partitions were handled one by one, with a request
 for each read and each write, and a conflict was repeated for that one [KAFKA-5642]; until 1.1 a replica whose
-partition never had a leader did not become OfflineReplica [KAFKA-6650, 2.0]; until 2.1 UpdateMetadata that was added
-without partitions was of all of them [KAFKA-7537, 2.2].
+partition never had a leader did not become OfflineReplica [KAFKA-6650, 2.0].
 """
 
 from collections.abc import Mapping
@@ -32,6 +31,11 @@ class ControlDesign(NamedTuple):
     ] = True
     leader_recovery: Annotated[
         bool, "Who is elected uncleanly is told that it has to recover (3.2, KAFKA-13587)."
+    ] = True
+    metadata_first: Annotated[
+        bool,
+        "A controller that takes over tells brokers of each other before it tells them of leaders "
+        "(0.10.2, KAFKA-4443).",
     ] = True
     broker_epoch: Annotated[
         bool,
@@ -65,6 +69,19 @@ class ControlDesign(NamedTuple):
     epoch_after_log: Annotated[
         bool, "A follower takes its leader epoch when it has its log, not before (until 3.5; #14138)."
     ] = False
+    metadata_of_given: Annotated[
+        bool, "UpdateMetadata without partitions is of none; before, of all of them (2.2, KAFKA-7537)."
+    ] = True
+    metadata_without_election: Annotated[
+        bool,
+        "Brokers are told of one that is gone also where a leader was lost and no other found (3.1, KAFKA-13225).",
+    ] = True
+    restore_assignment: Annotated[
+        bool, "Partitions that are added to a topic that is to be deleted are taken away again (2.0, KAFKA-6612)."
+    ] = True
+    rebalance_while_reassigning: Annotated[
+        bool, "Leaders are rebalanced while partitions are being reassigned, too (3.4, KAFKA-10149)."
+    ] = True
     replica_table: Table[ReplicaState] = REPLICA
     """Which states of replicas may follow which; it changed in 2.3."""
 
@@ -76,6 +93,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "offline_on_failover": False,
         "fence_stop": False,
         "leader_recovery": False,
+        "metadata_first": False,
         "broker_epoch": False,
         "log_dir_failure": False,
         "hear_metadata_errors": False,
@@ -85,18 +103,25 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "check_partition_epoch": False,
         "stop_at_same_epoch": False,
         "epoch_after_log": True,
+        "metadata_of_given": False,
+        "metadata_without_election": False,
+        "rebalance_while_reassigning": False,
+        "restore_assignment": False,
     },
+    "0.10.2": {"metadata_first": True},
     "1.0": {"log_dir_failure": True, "offline_without_log": True},
     "1.1": {"keep_last_isr": True},
+    "2.0": {"restore_assignment": True},
     "2.1": {"fence_zk": True, "trunc_every_epoch": True},
-    "2.2": {"broker_epoch": True},
+    "2.2": {"broker_epoch": True, "metadata_of_given": True},
     "2.3": {"offline_on_failover": True},
     "2.5": {"hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
     "2.7": {"pass_over_unread": True},
-    "3.1": {"offline_without_log": False},
+    "3.1": {"offline_without_log": False, "metadata_without_election": True},
     "3.2": {"leader_recovery": True},
     "3.3": {"check_partition_epoch": True},
+    "3.4": {"rebalance_while_reassigning": True},
     "3.5": {"stop_at_same_epoch": True},
     "3.6": {"epoch_after_log": False},
 }

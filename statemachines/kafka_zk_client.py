@@ -35,12 +35,16 @@ from statemachines.znode import (
     ZkPath,
     ZkVersion,
     ZooKeeperError,
+    Zxid,
 )
 from statemachines.zookeeper import Multi, Write, ZooKeeper
 
 __all__ = [
     "ControllerMoved",
+    "Exists",
+    "GetChildren",
     "GetData",
+    "READS",
     "RequestFailed",
     "UNFENCED",
     "ZkBatch",
@@ -71,13 +75,31 @@ class RequestFailed(Exception):
 
 
 class GetData(NamedTuple):
-    """Read a node's data. The watch that Kafka sets where there is a handler is left out."""
+    """Read a node's data. The state machines' reads arm no watch, though Kafka's do where there is a handler."""
 
     path: ZkPath
+    watch: bool = False
 
 
-ZkRequest: TypeAlias = GetData | Write
+class GetChildren(NamedTuple):
+    """Read the names of a node's children."""
+
+    path: ZkPath
+    watch: bool = False
+
+
+class Exists(NamedTuple):
+    """Ask whether there is a node. The watch is armed in either case."""
+
+    path: ZkPath
+    watch: bool = False
+
+
+ZkRequest: TypeAlias = GetData | GetChildren | Exists | Write
 """A request of a batch."""
+
+READS: Final = (GetData, GetChildren, Exists)
+"""Those that write nothing, and are not fenced."""
 
 
 class ZkResponse(NamedTuple):
@@ -86,9 +108,12 @@ class ZkResponse(NamedTuple):
     code: Code
     """OK, or why not; of a multi, that of the first operation that failed."""
     data: Any = None
+    """The node's data, or the names of its children, which have no order."""
     version: ZkVersion = 0
     results: tuple[OpResult | Code, ...] = ()
     """Those of a multi's operations. Empty if there was none, because the session has ended."""
+    czxid: Zxid = 0
+    """The transaction that created the node whose data were read: of a broker's registration, its epoch."""
 
 
 class ZkBatch(Enum):
@@ -199,7 +224,7 @@ def retry_requests_until_connected(
 
     Args:
         zookeeper: the servers.
-        session: the controller's.
+        session: the controller's; None: a client that arms no watch.
         requests: the batch.
         answered: the connection is lost after so many answers, and the other requests are made once more.
         carried_out: so many had been carried out by then; as many as were answered, or more, whose replies are lost.
@@ -230,9 +255,15 @@ def _served(zookeeper: ZooKeeper, session: SessionId, request: ZkRequest) -> ZkR
     version: ZkVersion = 0
     try:
         match request:
-            case GetData(path):
-                data, stat = zookeeper.get(session, path)
-                return ZkResponse(Code.OK, data, stat.version)
+            case GetData(path, watch):
+                data, stat = zookeeper.get(session, path, watch and session is not None)
+                return ZkResponse(Code.OK, data, stat.version, czxid=stat.czxid)
+            case GetChildren(path, watch):
+                children, _ = zookeeper.children(session, path, watch and session is not None)
+                return ZkResponse(Code.OK, children)
+            case Exists(path, watch):
+                there = zookeeper.exists(session, path, watch and session is not None)
+                return ZkResponse(Code.NONODE if there is None else Code.OK)
             case Multi(operations):
                 results = zookeeper.multi(session, operations)
                 failed = (result for result in results if isinstance(result, Code) and result is not Code.OK)

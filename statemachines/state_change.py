@@ -11,7 +11,7 @@ What Kafka logs is not lost here: it goes as a `FailedStateChange` to a `log` th
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.leader_and_isr import LeaderAndIsr
@@ -25,6 +25,7 @@ __all__ = [
     "ElectionOutcome",
     "FailedStateChange",
     "Handled",
+    "Processed",
     "StateChangeCause",
     "StateChangeFailure",
     "carry_out",
@@ -74,20 +75,40 @@ class Handled(NamedTuple):
     """Another controller has been elected: the change was cut short, and nothing has been sent [ControllerMoved]."""
 
 
+class Processed(NamedTuple):
+    """A controller's event is over; see `statemachines.controller_calls`."""
+
+    answer: Any = None
+    """What is answered to who asked for it, if that is done."""
+    failure: Any = None
+    """Why it was cut short: an `EventFailure`, or ZooKeeper's code. ControllerMoved: the controller resigns."""
+    moves: bool = False
+    """Another controller is to be elected [triggerControllerMove]."""
+
+
 C = TypeVar("C")
+E = TypeVar("E", covariant=True)
 
 
-class StateMachine(Protocol[C]):
-    """What changes states in steps."""
+class StateMachine(Protocol[C, E]):
+    """What changes states in steps, or processes events in steps."""
 
-    def requests(self, change: C) -> tuple[ZkRequest, ...]:
+    def requests(self, change: C, /) -> tuple[ZkRequest, ...]:
         """The batch of requests that a change waits for."""
 
-    def answered(self, change: C, responses: Sequence[ZkResponse]) -> C | Handled:
+    def answered(self, change: C, responses: Sequence[ZkResponse], /) -> C | E:
         """What the answers to this batch lead to."""
 
 
-def carry_out(machine: StateMachine[C], change: C | Handled, zookeeper: ZooKeeper, session: SessionId) -> Handled:
+@overload
+def carry_out(
+    machine: StateMachine[C, Handled], change: C | Handled, zookeeper: ZooKeeper, session: SessionId
+) -> Handled: ...
+@overload
+def carry_out(
+    machine: StateMachine[C, Processed], change: C | Processed, zookeeper: ZooKeeper, session: SessionId
+) -> Processed: ...
+def carry_out(machine: StateMachine[Any, Any], change: Any, zookeeper: ZooKeeper, session: SessionId) -> Any:
     """Go through the steps of a change, against these servers, as long as there are any.
 
     >>> from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
@@ -115,7 +136,7 @@ def carry_out(machine: StateMachine[C], change: C | Handled, zookeeper: ZooKeepe
     [(1, 'LeaderAndIsrRequest'), (2, 'LeaderAndIsrRequest'),
      (1, 'UpdateMetadataRequest'), (2, 'UpdateMetadataRequest')]
     """
-    while not isinstance(change, Handled):
+    while not isinstance(change, Handled | Processed):
         responses = retry_requests_until_connected(zookeeper, session, machine.requests(change))
         change = machine.answered(change, responses)
     return change

@@ -1,24 +1,58 @@
-"""Where the state of a partition stands in ZooKeeper, and what its node holds [ZkData.scala, 3.9].
+"""Where a controller finds topics and partitions in ZooKeeper, and what the nodes hold [ZkData.scala, 3.9].
 
 The data are values where a real node has JSON. The version of the node is not in its data: a reader takes it from the
 answer, as the partition epoch.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from election.ids import ControllerEpoch
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import PartitionId, TopicName, TopicPartition
 from statemachines.znode import ZkPath, ZkVersion
 
 __all__ = [
+    "DELETE_TOPICS",
+    "ISR_CHANGE_NOTIFICATION",
+    "LOG_DIR_EVENT_NOTIFICATION",
+    "PREFERRED_REPLICA_ELECTION",
+    "REASSIGN_PARTITIONS",
+    "TOPICS",
+    "TopicAssignment",
     "TopicConfig",
     "TopicPartitionState",
+    "delete_topics_topic_path",
     "topic_config_path",
     "topic_partition_path",
     "topic_partition_state_path",
     "topic_partitions_path",
+    "topic_path",
 ]
+
+TOPICS: Final = "/brokers/topics"
+"""Has a child for each topic [TopicsZNode]."""
+DELETE_TOPICS: Final = "/admin/delete_topics"
+"""Has a child for each topic that is to be deleted [DeleteTopicsZNode]."""
+REASSIGN_PARTITIONS: Final = "/admin/reassign_partitions"
+"""Its data are pairs of a partition and the brokers that are to keep it, in their order [ReassignPartitionsZNode]."""
+PREFERRED_REPLICA_ELECTION: Final = "/admin/preferred_replica_election"
+"""Its data are the partitions that are to be led by their first replicas [PreferredReplicaElectionZNode]."""
+ISR_CHANGE_NOTIFICATION: Final = "/isr_change_notification"
+"""Has a child for each notification, whose data are partitions [IsrChangeNotificationZNode]."""
+LOG_DIR_EVENT_NOTIFICATION: Final = "/log_dir_event_notification"
+"""Has a child for each notification, whose data are a broker's id [LogDirEventNotificationZNode]."""
+
+
+def topic_path(topic: TopicName) -> ZkPath:
+    """The node of a topic, whose data are a `TopicAssignment` [TopicZNode]."""
+    return f"{TOPICS}/{topic}"
+
+
+def delete_topics_topic_path(topic: TopicName) -> ZkPath:
+    """The node that says that a topic is to be deleted [DeleteTopicsTopicZNode]."""
+    return f"{DELETE_TOPICS}/{topic}"
 
 
 def topic_partitions_path(topic: TopicName) -> ZkPath:
@@ -50,6 +84,22 @@ class TopicConfig(NamedTuple):
 
     unclean_leader_election_enable: bool | None = None
     """Whether a replica that is not in sync may be elected; None: as the controller's broker is configured."""
+
+
+class TopicAssignment(NamedTuple):
+    """The data of /brokers/topics/<t>. Left out: the topic's id."""
+
+    partitions: tuple[tuple[PartitionId, ReplicaAssignment], ...] = ()
+    """Which brokers keep each partition, in the order of the partitions."""
+
+    @classmethod
+    def encode(cls, assignments: Mapping[TopicPartition, ReplicaAssignment]) -> "TopicAssignment":
+        """What is written of the partitions of a topic."""
+        return cls(tuple((each.partition, assignments[each]) for each in sorted(assignments)))
+
+    def decode(self, topic: TopicName) -> dict[TopicPartition, ReplicaAssignment]:
+        """The assignments of a topic whose node has these data."""
+        return {TopicPartition(topic, partition): assignment for partition, assignment in self.partitions}
 
 
 class TopicPartitionState(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from statemachines.control_design import ControlDesign
 from statemachines.control_requests import (
@@ -24,7 +24,7 @@ from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica import OnlineReplica, ReplicaState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
-from statemachines.state_change import FailedStateChange, Handled, StateMachine
+from statemachines.state_change import FailedStateChange, Handled, Processed, StateMachine
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zk_data import TopicConfig, TopicPartitionState, topic_config_path, topic_partition_state_path
 from statemachines.zookeeper import ZooKeeper
@@ -137,14 +137,20 @@ class Cluster:
 
     # What is done.
 
+    @overload
+    def drive(self, machine: StateMachine[C, Handled], change: C | Handled, *how: Any, **named: Any) -> Handled: ...
+    @overload
+    def drive(
+        self, machine: StateMachine[C, Processed], change: C | Processed, *how: Any, **named: Any
+    ) -> Processed: ...
     def drive(
         self,
-        machine: StateMachine[C],
-        change: C | Handled,
+        machine: StateMachine[Any, Any],
+        change: Any,
         before: Mapping[int, Callable[[], object]] | None = None,
         lose: Mapping[int, tuple[int, int]] | None = None,
-    ) -> Handled:
-        """Go through a change, batch by batch.
+    ) -> Any:
+        """Go through a change, or through an event, batch by batch.
 
         Args:
             machine: whose it is.
@@ -154,14 +160,14 @@ class Cluster:
                 the connection is lost.
         """
         number = 0
-        while not isinstance(change, Handled):
+        while not isinstance(change, Handled | Processed):
             (before or {}).get(number, lambda: None)()
             requests: tuple[ZkRequest, ...] = machine.requests(change)
             lost = (lose or {}).get(number, (None, None))
             responses = retry_requests_until_connected(self.zookeeper, None, requests, *lost)
             change = machine.answered(change, responses)
             number += 1
-            assert number < 100, "a change that does not come to an end"
+            assert number < 200, "a change that does not come to an end"
         return change
 
     def become(

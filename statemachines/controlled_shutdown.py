@@ -1,0 +1,97 @@
+"""Controlled shutdown, the controller's side: a broker asks, before it stops, that others lead in its place.
+
+From then on the broker counts as *shutting down*: it is told everything still, and elected for nothing, until it is
+registered no more, or another controller takes over, which does not know of it. Of the partitions that it keeps and
+others keep too:
+
+    those that it leads     -> OnlinePartition, another replica is elected, and the broker leaves the ISR with it
+    those that it follows   StopReplica to the broker; then its replicas -> OfflineReplica, out of the ISRs
+
+The broker is answered which partitions it still leads, those for which no other replica was in sync; it asks again as
+long as there are any. It is refused if it has been registered anew since it asked. A broker that has an epoch and is
+not known is no BrokerNotAvailable: the search for its epoch fails [NoSuchElementException].
+
+What older releases did otherwise, and this does not follow: until 1.0 partitions were handled one by one, and others
+did what they liked in between [KAFKA-5642, 1.1].
+
+[doControlledShutdown in KafkaController.scala, 3.9]
+"""
+
+from election.ids import BrokerEpoch, BrokerId
+from statemachines.control_requests import UNKNOWN_BROKER_EPOCH
+from statemachines.controller_calls import (
+    Callback,
+    Calls,
+    ControllerCalls,
+    EventFailed,
+    EventFailure,
+    call,
+    caught,
+    then,
+)
+from statemachines.partition import OnlinePartition
+from statemachines.partition_state_machine import CONTROLLED_SHUTDOWN
+from statemachines.replica import OfflineReplica
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.znode import Code
+
+__all__ = ["ControlledShutdown"]
+
+
+class ControlledShutdown(ControllerCalls):
+    """The part of a controller that lets brokers go."""
+
+    def process_controlled_shutdown(self, broker: BrokerId, epoch: BrokerEpoch = UNKNOWN_BROKER_EPOCH) -> Calls:
+        """A broker asks to be let go, and is answered with what it leads still, or with what failed.
+
+        That another controller has been elected is answered as well, and nothing follows from it here.
+        [ControlledShutdown]
+
+        Args:
+            broker: its id.
+            epoch: that of its registration; -1 if it does not say.
+        """
+        return (
+            call(self._do_controlled_shutdown, broker, epoch),
+            caught(then(self._controlled_shutdown_failed)),
+        )
+
+    def _do_controlled_shutdown(self, broker: BrokerId, epoch: BrokerEpoch) -> Calls:
+        known = self.context.state.live_broker_epochs
+        if self.design.broker_epoch and epoch != UNKNOWN_BROKER_EPOCH:
+            if broker not in known:
+                raise EventFailed(EventFailure.UnknownBroker)
+            if epoch < known[broker]:
+                raise EventFailed(EventFailure.StaleBrokerEpoch)
+        if broker not in known:
+            raise EventFailed(EventFailure.BrokerNotAvailable)
+        self.context.state.shutting_down_broker_ids |= {broker}
+        led: list[TopicPartition] = []
+        followed: list[TopicPartition] = []
+        for partition in self.context.partitions_on_broker(broker):
+            leadership = self.context.leadership_of(partition)
+            alone = len(self.context.partition_replica_assignment(partition)) == 1
+            if alone or leadership is None or self.context.is_topic_queued_up_for_deletion(partition.topic):
+                continue
+            (led if leadership.leader_and_isr.leader == broker else followed).append(partition)
+        return (
+            call(self.partitions_become, tuple(led), OnlinePartition, CONTROLLED_SHUTDOWN),
+            call(self._stop_replicas, broker, tuple(followed)),
+            call(self.replicas_become, tuple(PartitionAndReplica(each, broker) for each in followed), OfflineReplica),
+            call(self._answer_controlled_shutdown, broker),
+        )
+
+    def _stop_replicas(self, broker: BrokerId, partitions: tuple[TopicPartition, ...]) -> None:
+        """They stop before they leave the ISRs; they are told once more as they do."""
+
+        def add() -> None:
+            for partition in partitions:
+                self.batch.add_stop_replica_request_for_brokers((broker,), partition, delete_partition=False)
+
+        self.in_a_batch(add)
+
+    def _answer_controlled_shutdown(self, broker: BrokerId) -> Calls:
+        return (Callback(self.context.partition_leaders_on_broker(broker)),)
+
+    def _controlled_shutdown_failed(self, failure: EventFailure | Code | None) -> Calls:
+        return () if failure is None else (Callback(failure),)

@@ -1,0 +1,247 @@
+"""What a controller's handlers read and write in ZooKeeper, by the methods of KafkaZkClient, as calls.
+
+Each method ends with a call that takes what was read. A node that is not there is nothing read; any other answer than
+OK is thrown on [maybeThrow]. What is deleted may be gone already. Writes are fenced.
+
+A read arms the watch of a handler that a controller has registered for its node. Which those are does not change here
+while a controller is active: that a handler is unregistered, for a topic that is gone or a partition that has moved,
+is left out, and an event that it would not have put finds nothing to do.
+
+[KafkaZkClient.scala, 3.9]
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from election.ids import BrokerEpoch, BrokerId
+from statemachines.controller import BROKER_IDS, registration
+from statemachines.controller_calls import (
+    Await,
+    Call,
+    Calls,
+    ControllerCalls,
+    EventFailed,
+    EventFailure,
+    ZkRequests,
+    call,
+    then,
+)
+from statemachines.kafka_zk_client import (
+    Exists,
+    GetChildren,
+    GetData,
+    ZkResponse,
+    get_topic_partition_states,
+    set_topic_partition_states,
+)
+from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.zk_data import (
+    TOPICS,
+    TopicAssignment,
+    delete_topics_topic_path,
+    topic_config_path,
+    topic_path,
+)
+from statemachines.znode import ANY_VERSION, Code, Delete, SetData, ZkPath
+
+__all__ = ["Assignments", "ControllerZkClient"]
+
+Assignments: TypeAlias = tuple[tuple[TopicPartition, ReplicaAssignment], ...]
+"""What was read of partitions, as a value."""
+
+
+class ControllerZkClient(ControllerCalls):
+    """The part of a controller that asks ZooKeeper for its handlers."""
+
+    # Nodes.
+
+    def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """Whether there is a node [pathExists, registerZNodeChangeHandlerAndCheckExistence]."""
+        return (Await(ZkRequests((Exists(path, watch),)), then(self._path_exists, following)),)
+
+    def _path_exists(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
+        return (following.given(self.read(responses[0]) is not None),)
+
+    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """The names of a node's children, sorted; none if it is not there [getChildren]."""
+        return (Await(ZkRequests((GetChildren(path, watch),)), then(self._get_children, following)),)
+
+    def _get_children(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
+        response = self.read(responses[0])
+        return (following.given(() if response is None else tuple(sorted(response.data))),)
+
+    def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
+        """What nodes hold, in one batch: the call takes their answers, None for one that is not there."""
+        return (Await(ZkRequests(tuple(GetData(path, watch) for path in paths)), then(self._get_data, following)),)
+
+    def _get_data(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
+        return (following.given(tuple(self.read(response) for response in responses)),)
+
+    def read(self, response: ZkResponse) -> ZkResponse | None:
+        """An answer to a read; None: there is no such node.
+
+        Raises:
+            EventFailed: it is another failure.
+        """
+        if response.code is Code.NONODE:
+            return None
+        if response.code is not Code.OK:
+            raise EventFailed(response.code)
+        return response
+
+    def written(self, response: ZkResponse) -> None:
+        """The answer to a write that has to have been carried out [maybeThrow].
+
+        Raises:
+            EventFailed: it has not.
+        """
+        if response.code is not Code.OK:
+            raise EventFailed(response.code)
+
+    def delete(self, paths: Iterable[ZkPath]) -> Calls:
+        """Delete nodes, in one batch, those that are there."""
+        return (Await(ZkRequests(tuple(Delete(path) for path in paths))),)
+
+    def delete_recursive(self, path: ZkPath) -> Calls:
+        """Delete a node with all below it, child by child, each by a request of its own [deleteRecursive]."""
+        return (Await(ZkRequests((GetChildren(path),)), then(self._delete_below, path)),)
+
+    def _delete_below(self, responses: Sequence[ZkResponse], path: ZkPath) -> Calls:
+        response = self.read(responses[0])
+        if response is None:
+            return ()
+        return (
+            *(call(self.delete_recursive, f"{path}/{child}") for child in sorted(response.data)),
+            Await(ZkRequests((Delete(path),)), then(self._deleted)),
+        )
+
+    def _deleted(self, responses: Sequence[ZkResponse]) -> None:
+        self.read(responses[0])
+
+    # Brokers and topics.
+
+    def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
+        """The brokers that are registered, with their epochs, in order; the watch for others is armed."""
+        return self.get_children(BROKER_IDS, then(self._get_brokers, following), watch=True)
+
+    def _get_brokers(self, names: Sequence[str], following: Call) -> Calls:
+        brokers = tuple(sorted(map(int, names)))
+        return self.get_data(map(registration, brokers), then(self._got_brokers, brokers, following))
+
+    def _got_brokers(
+        self, answers: Sequence[ZkResponse | None], brokers: Sequence[BrokerId], following: Call
+    ) -> Calls:
+        epochs = tuple(
+            (broker, self.broker_epoch(answer))
+            for broker, answer in zip(brokers, answers, strict=True)
+            if answer is not None
+        )
+        return (following.given(epochs),)
+
+    def broker_epoch(self, answer: ZkResponse) -> BrokerEpoch:
+        """The epoch of a broker whose node was read: the transaction that created it.
+
+        Where ZooKeeper keeps no zxids, it has to be read from elsewhere.
+        """
+        return answer.czxid
+
+    def get_all_topics_in_cluster(self, following: Call) -> Calls:
+        """The topics; the watch for others is armed."""
+        return self.get_children(TOPICS, following, watch=True)
+
+    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
+        """Which brokers keep the partitions of these topics; the watches for more partitions are armed."""
+        topics = tuple(topics)
+        return self.get_data(map(topic_path, topics), then(self._got_assignments, topics, following), watch=True)
+
+    def _got_assignments(
+        self, answers: Sequence[ZkResponse | None], topics: Sequence[TopicName], following: Call
+    ) -> Calls:
+        assignments: Assignments = tuple(
+            pair
+            for topic, answer in zip(topics, answers, strict=True)
+            if answer is not None and answer.data is not None
+            for pair in answer.data.decode(topic).items()
+        )
+        return (following.given(assignments),)
+
+    def set_topic_assignment(
+        self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment], following: Call
+    ) -> Calls:
+        """Write which brokers keep the partitions of a topic, whatever stands there [setTopicAssignmentRaw].
+
+        The call takes the answers.
+        """
+        data = TopicAssignment.encode(assignments)
+        return (Await(ZkRequests((SetData(topic_path(topic), data, ANY_VERSION),)), following),)
+
+    # The states of partitions.
+
+    def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
+        """The leaders and ISRs of these partitions: pairs, of those that have a state."""
+        partitions = tuple(partitions)
+        return (
+            Await(
+                ZkRequests(tuple(get_topic_partition_states(partitions))),
+                then(self._got_states, partitions, following),
+            ),
+        )
+
+    def _got_states(
+        self, responses: Sequence[ZkResponse], partitions: Sequence[TopicPartition], following: Call
+    ) -> Calls:
+        states = tuple(
+            (partition, response.data.decode(response.version))
+            for partition, response in zip(partitions, map(self.read, responses), strict=True)
+            if response is not None and response.data is not None
+        )
+        return (following.given(states),)
+
+    def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
+        """Write the same leader and ISR in the next leader epoch, however often that takes; the call takes them."""
+        return self.get_topic_partition_states((partition,), then(self._new_epoch, partition, following))
+
+    def _new_epoch(
+        self,
+        states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]],
+        partition: TopicPartition,
+        following: Call,
+    ) -> Calls:
+        if not states:
+            raise EventFailed(EventFailure.NoLeaderAndIsr)
+        leader_and_isr, controller_epoch = states[0][1]
+        epoch = self.context.state.epoch
+        if controller_epoch > epoch:
+            raise EventFailed(EventFailure.NewerController)
+        new = leader_and_isr.new_leader_and_isr(leader_and_isr.leader, leader_and_isr.isr)
+        writes = set_topic_partition_states(((partition, new),), epoch)
+        return (Await(ZkRequests(writes), then(self._set_epoch, partition, new, following)),)
+
+    def _set_epoch(
+        self, responses: Sequence[ZkResponse], partition: TopicPartition, new: LeaderAndIsr, following: Call
+    ) -> Calls:
+        (response,) = responses
+        if response.code is Code.BADVERSION:
+            return self.update_leader_epoch(partition, following)
+        if response.code is not Code.OK:
+            raise EventFailed(response.code)
+        written = new._replace(partition_epoch=response.version)
+        known = LeaderIsrAndControllerEpoch(written, self.context.state.epoch)
+        self.context.put_partition_leadership_info(partition, known)
+        return (following.given(known),)
+
+    # Deletions.
+
+    def delete_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
+        """Forget that topics are to be deleted."""
+        return self.delete(map(delete_topics_topic_path, topics))
+
+    def delete_topic_znode(self, topic: TopicName) -> Calls:
+        """Delete a topic's node with all below it."""
+        return self.delete_recursive(topic_path(topic))
+
+    def delete_topic_configs(self, topics: Sequence[TopicName]) -> Calls:
+        """Delete what is configured for topics."""
+        return self.delete(map(topic_config_path, topics))

@@ -1,0 +1,367 @@
+"""Reassignment: how the replicas of a partition move from some brokers to others (KIP-455).
+
+Replicas RS of a partition are those that it began with, ORS, and those that it moves to, TRS; AR of them are added,
+RR removed. The topic's node has RS, AR and RR, so that any controller can go on. The steps:
+
+    U1  the topic's node is written             U2  and the context follows
+    U3  replicas of an earlier reassignment that are not needed any more are stopped and deleted
+    then, while TRS are not all in the ISR that ZooKeeper has:
+    A1  the leader epoch is incremented, and ORS and AR are told, AR as new
+    A2  AR -> NewReplica
+    and as soon as they are:
+    B1  AR -> OnlineReplica                     B2  RS := TRS in the context
+    B3  the leader is moved if it is not in TRS or not online; else its epoch is incremented, and TRS are told, so
+        that it takes no replica of RR into its ISR again
+    B4  RR -> OfflineReplica, out of the ISR    B5  -> ReplicaDeletionStarted, Successful, NonExistentReplica, at once
+    B6  the topic's node: RS := TRS             B7  the partition leaves /admin/reassign_partitions
+    B8  all brokers are told, and the deletion of the topic may go on
+
+B6 comes last because ORS stands nowhere else: a controller that takes over before it does it all again. Whether TRS
+are in the ISR is looked at again when the ISR has changed, a broker of TRS has started, or a controller takes over.
+
+A reassignment comes by the node /admin/reassign_partitions or by AlterPartitionReassignments. The later one counts;
+one that names no replicas goes back to ORS. An error in one partition's does not stop the others.
+
+What older releases did otherwise, and this does not follow: until 2.3 only /admin/reassign_partitions knew where a
+partition moves to, RS in the topic's node was ORS and TRS, and a second reassignment had to wait for the first one to
+end [KAFKA-8345, 2.4]. Left out: the handler that watches the state of a partition until leaders use AlterIsr (2.7).
+
+[onPartitionReassignment, processZkPartitionReassignment in KafkaController.scala, 3.9]
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from election.ids import BrokerId
+from statemachines.controller_calls import (
+    Await,
+    Call,
+    Callback,
+    Calls,
+    EventFailed,
+    EventFailure,
+    ZkRequests,
+    call,
+    caught,
+    then,
+)
+from statemachines.controller_zk_client import Assignments
+from statemachines.errors import Errors
+from statemachines.kafka_zk_client import ZkResponse
+from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.partition import OnlinePartition
+from statemachines.partition_state_machine import REASSIGN
+from statemachines.replica import (
+    NewReplica,
+    NonExistentReplica,
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionStarted,
+    ReplicaDeletionSuccessful,
+)
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_deletion_manager import TopicDeletionManager
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zk_data import REASSIGN_PARTITIONS
+from statemachines.znode import ANY_VERSION, Code, Create, SetData
+
+__all__ = ["PartitionReassignment", "ReassignmentResults", "Targets"]
+
+Targets: TypeAlias = tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]
+"""Where partitions are to move to; None: back to where they came from."""
+
+ReassignmentResults: TypeAlias = tuple[tuple[TopicPartition, Errors], ...]
+"""What became of each partition that was asked for: NONE, it is being reassigned, or perhaps done already."""
+
+
+class PartitionReassignment(TopicDeletionManager):
+    """The part of a controller that moves partitions."""
+
+    # Events.
+
+    def process_zk_partition_reassignment(self) -> Calls:
+        """/admin/reassign_partitions was created. [ZkPartitionReassignment]"""
+        return self.resume_zk_partition_reassignment(then(self._ignore))
+
+    def process_api_partition_reassignment(self, targets: Targets) -> Calls:
+        """An administrator has asked for it, and is answered `ReassignmentResults`. [ApiPartitionReassignment]"""
+        refused: ReassignmentResults = ()
+        reassignments: Assignments = ()
+        for partition, target in targets:
+            error = Errors.NONE if target is None else self._validated(partition, target)
+            built = self._built(partition, target) if error is Errors.NONE else None
+            if built is not None:
+                reassignments += ((partition, built),)
+            else:
+                error = Errors.NO_REASSIGNMENT_IN_PROGRESS if error is Errors.NONE else error
+                refused += ((partition, error),)
+        return (
+            call(self._remove_from_zk_reassignment, tuple(partition for partition, _ in reassignments)),
+            call(self._trigger_reassignments, reassignments, refused, then(self._answer_reassignments)),
+        )
+
+    def process_partition_reassignment_isr_change(self, partition: TopicPartition) -> Calls:
+        """A leader has changed the ISR of a partition that moves. [PartitionReassignmentIsrChange, until 2.6]"""
+        return self.maybe_complete_reassignment(partition)
+
+    # What others ask of it.
+
+    def resume_zk_partition_reassignment(self, following: Call) -> Calls:
+        """What stands in /admin/reassign_partitions is begun; the call takes the partitions that this is of."""
+        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_reassignment, following), watch=True)
+
+    def maybe_resume_reassignments(self, partitions: Iterable[TopicPartition]) -> Calls:
+        """Go on with those of these partitions that are being reassigned [maybeResumeReassignments]."""
+        return tuple(call(self._resume_reassignment, partition) for partition in partitions)
+
+    def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
+        """The ISR of a partition has changed: if it moves, and has arrived, that ends here."""
+        if partition not in self.context.state.partitions_being_reassigned:
+            return ()
+        reassignment = self.context.partition_full_replica_assignment(partition)
+        return self._is_reassignment_complete(partition, reassignment, then(self._complete, partition, reassignment))
+
+    def _complete(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
+        return self.on_partition_reassignment(partition, reassignment) if complete else ()
+
+    def _resume_reassignment(self, partition: TopicPartition) -> Calls:
+        return self.on_partition_reassignment(partition, self.context.partition_full_replica_assignment(partition))
+
+    # By the node.
+
+    def _read_reassignment(self, there: bool, following: Call) -> Calls:
+        if not there:
+            return (following.given(()),)
+        return self.get_data((REASSIGN_PARTITIONS,), then(self._process_reassignment, following))
+
+    def _process_reassignment(self, answers: Sequence[ZkResponse | None], following: Call) -> Calls:
+        (answer,) = answers
+        targets: Targets = () if answer is None else answer.data
+        built = tuple((partition, self._built(partition, target)) for partition, target in targets)
+        reassignments = tuple((partition, each) for partition, each in built if each is not None)
+        refused = tuple((partition, Errors.NO_REASSIGNMENT_IN_PROGRESS) for partition, each in built if each is None)
+        return self._trigger_reassignments(reassignments, refused, then(self._processed_reassignment, following))
+
+    def _processed_reassignment(self, results: ReassignmentResults, following: Call) -> Calls:
+        done = tuple(partition for partition, error in results if error is Errors.NONE)
+        failed = tuple(partition for partition, error in results if error is not Errors.NONE)
+        removal = (call(self._remove_from_zk_reassignment, failed),) if failed else ()
+        return (*removal, following.given(done))
+
+    def _remove_from_zk_reassignment(self, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """These are reassigned otherwise, or cannot be [maybeRemoveFromZkReassignment]."""
+        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, partitions, None))
+
+    def _remove_completed(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
+        """A partition has arrived where the node says, unless another reassignment stands there by now."""
+        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, (partition,), replicas))
+
+    def _read_to_remove(
+        self, there: bool, partitions: tuple[TopicPartition, ...], replicas: tuple[BrokerId, ...] | None
+    ) -> Calls:
+        if not there:
+            return ()
+        return self.get_data((REASSIGN_PARTITIONS,), then(self._remove_read, partitions, replicas))
+
+    def _remove_read(
+        self,
+        answers: Sequence[ZkResponse | None],
+        partitions: tuple[TopicPartition, ...],
+        replicas: tuple[BrokerId, ...] | None,
+    ) -> Calls:
+        (answer,) = answers
+        targets: Targets = () if answer is None else answer.data
+        left = tuple(
+            (partition, target)
+            for partition, target in targets
+            if partition not in partitions or (replicas is not None and target != replicas)
+        )
+        if not left:
+            return (*self.delete_recursive(REASSIGN_PARTITIONS), call(self._expect_reassignment))
+        write = SetData(REASSIGN_PARTITIONS, left, ANY_VERSION)
+        return (Await(ZkRequests((write,)), then(self._rewritten, left)),)
+
+    def _rewritten(self, responses: Sequence[ZkResponse], left: Targets) -> Calls:
+        """Who had the node deleted in between finds it there again [setOrCreatePartitionReassignment]."""
+        if self.read(responses[0]) is not None:
+            return ()
+        return (Await(ZkRequests((Create(REASSIGN_PARTITIONS, left),)), then(self._created)),)
+
+    def _created(self, responses: Sequence[ZkResponse]) -> None:
+        self.written(responses[0])
+
+    def _expect_reassignment(self) -> None:
+        """The watch for another one has to be armed again."""
+        self.put(call(self.process_zk_partition_reassignment))
+
+    # Which are begun.
+
+    def _validated(self, partition: TopicPartition, target: tuple[BrokerId, ...]) -> Errors:
+        """Whether a partition may be asked to move to these brokers [validateReplicas]."""
+        if not target or len(set(target)) != len(target) or min(target) < 0:
+            return Errors.INVALID_REPLICA_ASSIGNMENT
+        added = self.context.partition_full_replica_assignment(partition).reassign_to(target).adding_replicas
+        live = all(self.context.is_live_broker(broker) for broker in added)
+        return Errors.NONE if live else Errors.INVALID_REPLICA_ASSIGNMENT
+
+    def _built(self, partition: TopicPartition, target: tuple[BrokerId, ...] | None) -> ReplicaAssignment | None:
+        """The assignment while a partition moves; None: there is nothing to cancel [maybeBuildReassignment]."""
+        now = self.context.partition_full_replica_assignment(partition)
+        if target is None and not now.is_being_reassigned:
+            return None
+        return now.reassign_to(now.origin_replicas if target is None else target)
+
+    def _trigger_reassignments(
+        self, reassignments: Assignments, results: ReassignmentResults, following: Call
+    ) -> Calls:
+        """Begin one after the other; the call takes what became of them [maybeTriggerPartitionReassignment]."""
+        if not reassignments:
+            return (following.given(results),)
+        (partition, reassignment), rest = reassignments[0], reassignments[1:]
+        queued = self.is_topic_queued_up_for_deletion(partition.topic)
+        if queued or not self.context.partition_replica_assignment(partition):
+            results += ((partition, Errors.UNKNOWN_TOPIC_OR_PARTITION),)
+            return self._trigger_reassignments(rest, results, following)
+        return (
+            call(self.on_partition_reassignment, partition, reassignment),
+            caught(then(self._triggered, partition, rest, results, following)),
+        )
+
+    def _triggered(
+        self,
+        failure: EventFailure | Code | None,
+        partition: TopicPartition,
+        rest: Assignments,
+        results: ReassignmentResults,
+        following: Call,
+    ) -> Calls:
+        if failure is EventFailure.ControllerMoved:
+            raise EventFailed(failure)
+        result = Errors.NONE if failure is None else Errors.UNKNOWN_SERVER_ERROR
+        return self._trigger_reassignments(rest, (*results, (partition, result)), following)
+
+    def _answer_reassignments(self, results: ReassignmentResults) -> Calls:
+        return (Callback(results),)
+
+    def _ignore(self, _: object) -> None:
+        """Who asked does not want to know."""
+
+    # The steps.
+
+    def on_partition_reassignment(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
+        """Go on with the reassignment of a partition, as far as it gets."""
+        self.mark_topic_ineligible_for_deletion((partition.topic,))
+        return (
+            call(self._update_current_reassignment, partition, reassignment),
+            call(self._being_reassigned, partition),
+            *self._is_reassignment_complete(partition, reassignment, then(self._go_on_with, partition, reassignment)),
+        )
+
+    def _update_current_reassignment(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
+        """U1 to U3."""
+        current = self.context.partition_full_replica_assignment(partition)
+        if current == reassignment:
+            return ()
+        unneeded = tuple(broker for broker in current.replicas if broker not in reassignment.replicas)
+        return (
+            call(self._update_replica_assignment_for_partition, partition, reassignment),
+            call(self._update_memory, partition, reassignment),
+            call(self._stop_removed_replicas, partition, unneeded),
+        )
+
+    def _being_reassigned(self, partition: TopicPartition) -> None:
+        self.context.state.partitions_being_reassigned |= {partition}
+
+    def _go_on_with(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
+        """A1 and A2, or B1 to B8."""
+        adding, removing = reassignment.adding_replicas, reassignment.removing_replicas
+        if not complete:
+            return (
+                call(self._update_leader_epoch_and_send_request, partition, reassignment),
+                *(call(self.replicas_become, (replica,), NewReplica) for replica in _on(partition, adding)),
+            )
+        completed = ReplicaAssignment(reassignment.target_replicas)
+        return (
+            call(self.replicas_become, _on(partition, adding), OnlineReplica),
+            call(self._update_memory, partition, completed),
+            call(self._move_leader_if_required, partition, completed),
+            call(self._stop_removed_replicas, partition, removing),
+            call(self._update_replica_assignment_for_partition, partition, completed),
+            call(self._remove_completed, partition, completed.replicas),
+            call(self._is_reassigned, partition),
+            call(self.resume_deletion_for_topics, (partition.topic,)),
+        )
+
+    def _is_reassignment_complete(
+        self, partition: TopicPartition, reassignment: ReplicaAssignment, following: Call
+    ) -> Calls:
+        """Whether the replicas that a partition moves to are all in sync, by what ZooKeeper has."""
+        if not reassignment.is_being_reassigned:
+            return (following.given(True),)
+        return self.get_topic_partition_states((partition,), then(self._are_in_isr, reassignment, following))
+
+    def _are_in_isr(
+        self,
+        states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]],
+        reassignment: ReplicaAssignment,
+        following: Call,
+    ) -> Calls:
+        complete = any(set(reassignment.target_replicas) <= set(known.leader_and_isr.isr) for _, known in states)
+        return (following.given(complete),)
+
+    def _update_replica_assignment_for_partition(
+        self, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> Calls:
+        """U1, B6."""
+        topic = partition.topic
+        partitions = self.context.partitions_for_topic(topic)
+        assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
+        assignments[partition] = assignment
+        return self.set_topic_assignment(topic, assignments, then(self._updated_assignment))
+
+    def _updated_assignment(self, responses: Sequence[ZkResponse]) -> None:
+        if self.read(responses[0]) is None:
+            raise EventFailed(EventFailure.NoTopic)
+
+    def _update_memory(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+        """U2, B2."""
+        self.context.update_partition_full_replica_assignment(partition, assignment)
+
+    def _update_leader_epoch_and_send_request(
+        self, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> Calls:
+        """A1, and B3 where the leader stays."""
+        return self.update_leader_epoch(partition, then(self._send_leader_and_isr, partition, assignment))
+
+    def _send_leader_and_isr(
+        self, known: LeaderIsrAndControllerEpoch, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> None:
+        def add() -> None:
+            for brokers, is_new in ((assignment.origin_replicas, False), (assignment.adding_replicas, True)):
+                self.batch.add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)
+
+        self.in_a_batch(add)
+
+    def _move_leader_if_required(self, partition: TopicPartition, completed: ReplicaAssignment) -> Calls:
+        """B3."""
+        leader = self.leadership_of(partition).leader_and_isr.leader
+        if leader in completed.replicas and self.context.is_replica_online(leader, partition):
+            return self._update_leader_epoch_and_send_request(partition, completed)
+        return self.partitions_become((partition,), OnlinePartition, REASSIGN)
+
+    def _stop_removed_replicas(self, partition: TopicPartition, removed: Sequence[BrokerId]) -> Calls:
+        """U3, B4 and B5. What brokers answer is not waited for."""
+        replicas = _on(partition, removed)
+        return tuple(
+            call(self.replicas_become, replicas, target)
+            for target in (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
+        )
+
+    def _is_reassigned(self, partition: TopicPartition) -> None:
+        """B7 and B8."""
+        self.context.state.partitions_being_reassigned -= {partition}
+        self.send_update_metadata_request(self.all_brokers(), (partition,))
+
+
+def _on(partition: TopicPartition, brokers: Iterable[BrokerId]) -> tuple[PartitionAndReplica, ...]:
+    return tuple(PartitionAndReplica(partition, broker) for broker in brokers)

@@ -1,0 +1,249 @@
+"""Replica leader election: leaders that are elected because they ought to lead, not because another has gone.
+
+The *preferred* replica of a partition is the first of its assignment. It is elected if it is online and in sync; the
+ISR stays as it is. Three ask for that:
+
+    the node /admin/preferred_replica_election   which is deleted when that is done, whatever came of it
+    an administrator, by ElectLeaders            who may ask for an unclean election as well: of any replica that is
+                                                 online, where the leader is gone
+    the controller itself, from time to time     the automatic rebalance, by `election.rebalance`: where too many of
+                                                 the partitions that prefer a broker are led by others, it is elected
+                                                 for those of them that it can lead
+
+Whoever asks, partitions that are led as they ought to be are left alone, and so are those of topics that are to be
+deleted. Where one of the partitions never had a leader the event fails, and the node stays.
+
+What older releases did otherwise, and this does not follow: until 2.5 the rebalance asked for partitions as well
+whose preferred replica was not in sync, which failed [KAFKA-9866, 2.6]. Left out: when the next rebalance is due,
+which is scheduled whatever came of this one.
+
+[processReplicaLeaderElection, onReplicaElection, checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from election import leader_for_preferred_replica
+from election.ids import BrokerId
+from election.rebalance import LEADER_IMBALANCE_PER_BROKER_PERCENTAGE, Partition, imbalance_ratio
+from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, at_last, call, then
+from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.errors import Errors
+from statemachines.kafka_zk_client import ZkResponse
+from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.partition import OnlinePartition
+from statemachines.partition_state_machine import OFFLINE, PREFERRED, UNCLEAN_OFFLINE
+from statemachines.state_change import ElectionOutcome, StateChangeFailure
+from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.zk_data import PREFERRED_REPLICA_ELECTION
+
+__all__ = ["ElectionTrigger", "ElectionType", "ReplicaLeaderElection"]
+
+
+class ElectionType(Enum):
+    """Which election is asked for [ElectionType.java]."""
+
+    PREFERRED = "of the preferred replicas"
+    UNCLEAN = "of any replica that is online, if none is in sync"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ElectionTrigger(Enum):
+    """Who asks for it [ElectionTrigger]."""
+
+    AutoTriggered = "the controller itself"
+    ZkTriggered = "the node /admin/preferred_replica_election"
+    AdminClientTriggered = "an administrator"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ElectionResults: TypeAlias = tuple[tuple[TopicPartition, BrokerId | Errors], ...]
+"""Who leads each partition now, or why there was no election."""
+
+NO_LEADER_ELECTED = frozenset(
+    {
+        StateChangeFailure.NoLiveReplica,
+        StateChangeFailure.NoLeaderAndIsr,
+        StateChangeFailure.NewerController,
+        StateChangeFailure.NoLeaderElected,
+    }
+)
+"""The failures that an administrator is told as such; they are StateChangeFailedException in Kafka."""
+
+
+class ReplicaLeaderElection(ControllerZkClient):
+    """The part of a controller that elects leaders for who asks."""
+
+    leader_imbalance_per_broker_percentage: int = LEADER_IMBALANCE_PER_BROKER_PERCENTAGE
+    """[leader.imbalance.per.broker.percentage]"""
+
+    # Events.
+
+    def process_replica_leader_election(
+        self,
+        partitions: tuple[TopicPartition, ...] | None = None,
+        election_type: ElectionType = ElectionType.PREFERRED,
+        trigger: ElectionTrigger = ElectionTrigger.ZkTriggered,
+    ) -> Calls:
+        """Leaders are to be elected; an administrator is answered `ElectionResults`. [ReplicaLeaderElection]
+
+        Args:
+            partitions: for which; None: for those of the node.
+            election_type: which election.
+            trigger: who asks.
+        """
+        following = then(self._elect_leaders, election_type, trigger)
+        if trigger is ElectionTrigger.AdminClientTriggered:
+            return (following.given(partitions or ()),)
+        return self.path_exists(PREFERRED_REPLICA_ELECTION, then(self._partitions_of_node, following), watch=True)
+
+    def process_auto_preferred_replica_leader_election(self) -> Calls:
+        """It is time to rebalance. [AutoPreferredReplicaLeaderElection]"""
+        preferring: dict[BrokerId, list[TopicPartition]] = {}
+        for partition in self.context.all_partitions():
+            if not self.context.is_topic_queued_up_for_deletion(partition.topic):
+                preferring.setdefault(self.preferred_replica(partition), []).append(partition)
+        return tuple(call(self._rebalance, broker, tuple(preferring[broker])) for broker in sorted(preferring))
+
+    def process_unclean_leader_election_enable(self, topic: TopicName | None = None) -> Calls:
+        """Unclean elections are permitted from now on, of a topic or by default.
+
+        [TopicUncleanLeaderElectionEnable, UncleanLeaderElectionEnable]
+        """
+        return self.trigger_online_partition_state_change(topic)
+
+    # What others ask of it.
+
+    def get_preferred_replica_election(self, following: Call) -> Calls:
+        """The partitions that stand in the node."""
+        return self.get_data((PREFERRED_REPLICA_ELECTION,), then(self._got_election, following))
+
+    def on_replica_election(
+        self,
+        partitions: tuple[TopicPartition, ...],
+        election_type: ElectionType,
+        trigger: ElectionTrigger,
+        following: Call | None = None,
+    ) -> Calls:
+        """Elect, and delete the node that asked for it; the call takes what elections came to.
+
+        Only an administrator is taken at their word that the election may be unclean.
+        """
+        by_admin = trigger is ElectionTrigger.AdminClientTriggered
+        unclean = UNCLEAN_OFFLINE if by_admin else OFFLINE
+        strategy = PREFERRED if election_type is ElectionType.PREFERRED else unclean
+        elect = call(self.partitions_become, partitions, OnlinePartition, strategy, following)
+        return (elect,) if by_admin else (elect, at_last(call(self._remove_partitions, partitions, trigger)))
+
+    def preferred_replica(self, partition: TopicPartition) -> BrokerId:
+        """The first replica of a partition.
+
+        Raises:
+            EventFailed: it has none.
+        """
+        replicas = self.context.partition_replica_assignment(partition)
+        if not replicas:
+            raise EventFailed(EventFailure.NotAssigned)
+        return replicas[0]
+
+    # By the node, or by an administrator.
+
+    def _partitions_of_node(self, there: bool, following: Call) -> Calls:
+        return self.get_preferred_replica_election(following) if there else ()
+
+    def _got_election(self, answers: Sequence[ZkResponse | None], following: Call) -> Calls:
+        (answer,) = answers
+        return (following.given(() if answer is None else tuple(answer.data)),)
+
+    def _elect_leaders(
+        self, partitions: tuple[TopicPartition, ...], election_type: ElectionType, trigger: ElectionTrigger
+    ) -> Calls:
+        refused: ElectionResults = ()
+        electable: tuple[TopicPartition, ...] = ()
+        for partition in partitions:
+            error = self._refusal(partition, election_type)
+            if error is Errors.NONE:
+                electable += (partition,)
+            else:
+                refused += ((partition, error),)
+        answer = then(self._answer_election, election_type, refused)
+        return self.on_replica_election(electable, election_type, trigger, answer)
+
+    def _refusal(self, partition: TopicPartition, election_type: ElectionType) -> Errors:
+        """Why there is no election for a partition."""
+        if partition not in self.context.state.partition_assignments:
+            return Errors.UNKNOWN_TOPIC_OR_PARTITION
+        if self.context.is_topic_queued_up_for_deletion(partition.topic):
+            return Errors.INVALID_TOPIC_EXCEPTION
+        leader = self.leadership_of(partition).leader_and_isr.leader
+        if election_type is ElectionType.PREFERRED:
+            needed = leader != self.preferred_replica(partition)
+        else:
+            needed = leader == NO_LEADER or not self.context.is_live_broker(leader)
+        return Errors.NONE if needed else Errors.ELECTION_NOT_NEEDED
+
+    def _answer_election(
+        self,
+        results: Sequence[tuple[TopicPartition, ElectionOutcome]],
+        election_type: ElectionType,
+        refused: ElectionResults,
+    ) -> Calls:
+        preferred = election_type is ElectionType.PREFERRED
+        none = Errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        told: ElectionResults = ()
+        for partition, outcome in results:
+            if isinstance(outcome, LeaderAndIsr):
+                told += ((partition, outcome.leader),)
+            else:
+                told += ((partition, none if outcome in NO_LEADER_ELECTED else Errors.UNKNOWN_SERVER_ERROR),)
+        return (Callback((*told, *refused)),)
+
+    def _remove_partitions(self, partitions: tuple[TopicPartition, ...], trigger: ElectionTrigger) -> Calls:
+        """The node is deleted, and another one expected [removePartitionsFromPreferredReplicaElection]."""
+        for partition in partitions:  # to log whether that led to anything; it may throw
+            self.leadership_of(partition)
+            self.preferred_replica(partition)
+        if trigger is ElectionTrigger.AutoTriggered:
+            return ()
+        return (*self.delete((PREFERRED_REPLICA_ELECTION,)), call(self._expect_election))
+
+    def _expect_election(self) -> None:
+        """The watch for another one has to be armed again."""
+        self.put(call(self.process_replica_leader_election))
+
+    # By the controller itself.
+
+    def _rebalance(self, broker: BrokerId, preferring: tuple[TopicPartition, ...]) -> Calls:
+        """A broker leads again what prefers it, if too much of that is led by others."""
+        percentage = Fraction(self.leader_imbalance_per_broker_percentage, 100)
+        if (
+            imbalance_ratio(broker, {partition: self._remembered(partition) for partition in preferring})
+            <= percentage
+        ):
+            return ()
+        if self.context.state.partitions_being_reassigned and not self.design.rebalance_while_reassigning:
+            return ()
+        candidates = tuple(partition for partition in preferring if self._can_lead_again(broker, partition))
+        return self.on_replica_election(candidates, ElectionType.PREFERRED, ElectionTrigger.AutoTriggered)
+
+    def _can_lead_again(self, broker: BrokerId, partition: TopicPartition) -> bool:
+        """Whether a partition is led by another broker, and would elect this one."""
+        replicas, leader, isr = self._remembered(partition)
+        if leader == broker or isr is None or partition.topic not in self.context.state.all_topics:
+            return False
+        online = {each for each in replicas if self.context.is_replica_online(each, partition)}
+        return leader_for_preferred_replica(replicas, isr, online).leader == broker
+
+    def _remembered(self, partition: TopicPartition) -> Partition:
+        """A partition, as `election.rebalance` takes it."""
+        replicas, known = self.context.partition_replica_assignment(partition), self.context.leadership_of(partition)
+        if known is None:
+            return Partition(replicas)
+        leader = known.leader_and_isr.leader
+        return Partition(replicas, None if leader == NO_LEADER else leader, known.leader_and_isr.isr)

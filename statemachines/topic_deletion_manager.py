@@ -1,0 +1,195 @@
+"""TopicDeletionManager: how topics are deleted, replica by replica, and when that is tried again.
+
+A topic that is queued waits while it is *ineligible*: a broker with one of its replicas is down, one of its
+partitions is being reassigned, or a broker could not delete. A broker that returns, or a reassignment that ends,
+resumes it. Then
+
+    partitions          -> Offline -> NonExistent, once; brokers are told that they have no leader (-2)
+    replicas, offline   -> ReplicaDeletionIneligible, and so is the topic
+    replicas, online    -> Offline, which stops them -> ReplicaDeletionStarted: StopReplica with the log
+    a broker's answer   -> ReplicaDeletionSuccessful, or Ineligible; and deletions are resumed
+    all successful      -> NonExistentReplica; the topic's node goes with all below it, then what is configured, then
+                        the node that said that it is to be deleted; and the controller forgets it
+
+Resuming goes through all queued topics: those whose replicas are all deleted are done; of those that no broker is
+about to delete, Ineligible replicas become Offline again, and eligible topics begin again. Without
+`delete.topic.enable` none of this happens, and who asks for a deletion only has the node removed.
+
+What older releases did otherwise, and this does not follow: until 2.5 deletions were begun, and begun again, topic by
+topic [KAFKA-9499, 2.6]; until 2.2 a topic was no longer queued when its nodes were deleted [KAFKA-8237, 2.3].
+
+[TopicDeletionManager.scala, 3.9]
+"""
+
+from collections.abc import Iterable, Sequence
+
+from statemachines.controller_calls import Calls, call
+from statemachines.controller_zk_client import ControllerZkClient
+from statemachines.partition import NonExistentPartition, OfflinePartition
+from statemachines.replica import (
+    NonExistentReplica,
+    OfflineReplica,
+    ReplicaDeletionIneligible,
+    ReplicaDeletionStarted,
+    ReplicaDeletionSuccessful,
+)
+from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+
+__all__ = ["TopicDeletionManager"]
+
+
+class TopicDeletionManager(ControllerZkClient):
+    """The part of a controller that deletes topics."""
+
+    # What others ask of it.
+
+    def init_topic_deletion_manager(self, topics: Iterable[TopicName], ineligible: Iterable[TopicName]) -> Calls:
+        """A controller takes over: these topics are to be deleted, and these have to wait [init]."""
+        topics = tuple(sorted(topics))
+        if not self.delete_topic_enable:
+            return self.delete_topic_deletions(topics)
+        self.context.queue_topic_deletion(topics)
+        self.mark_topic_ineligible_for_deletion(ineligible)
+        return ()
+
+    def try_topic_deletion(self) -> Calls:
+        """A controller takes over, and has started."""
+        return self.resume_deletions() if self.delete_topic_enable else ()
+
+    def enqueue_topics_for_deletion(self, topics: Iterable[TopicName]) -> Calls:
+        """Topics are to be deleted."""
+        if not self.delete_topic_enable:
+            return ()
+        self.context.queue_topic_deletion(topics)
+        return self.resume_deletions()
+
+    def resume_deletion_for_topics(self, topics: Iterable[TopicName]) -> Calls:
+        """A broker with replicas of these topics is up, or their reassignment is done."""
+        resumed = self.context.state.topics_to_be_deleted & frozenset(topics)
+        if not self.delete_topic_enable or not resumed:
+            return ()
+        self.context.state.topics_ineligible_for_deletion -= resumed
+        return self.resume_deletions()
+
+    def fail_replica_deletion(self, replicas: Sequence[PartitionAndReplica]) -> Calls:
+        """Replicas could not be deleted: their brokers are gone, or have answered with an error."""
+        failed = tuple(each for each in replicas if self.is_topic_queued_up_for_deletion(each.topic_partition.topic))
+        if not failed:
+            return ()
+        topics = tuple(dict.fromkeys(each.topic_partition.topic for each in failed))
+        return (
+            call(self.replicas_become, failed, ReplicaDeletionIneligible),
+            call(self.mark_topic_ineligible_for_deletion, topics),
+            call(self.resume_deletions),
+        )
+
+    def complete_replica_deletion(self, replicas: Sequence[PartitionAndReplica]) -> Calls:
+        """Brokers have deleted replicas."""
+        deleted = tuple(each for each in replicas if self.is_topic_queued_up_for_deletion(each.topic_partition.topic))
+        return (
+            call(self.replicas_become, deleted, ReplicaDeletionSuccessful),
+            call(self.resume_deletions),
+        )
+
+    def mark_topic_ineligible_for_deletion(self, topics: Iterable[TopicName]) -> None:
+        """Those of these topics that are to be deleted have to wait."""
+        if self.delete_topic_enable:
+            halted = self.context.state.topics_to_be_deleted & frozenset(topics)
+            self.context.state.topics_ineligible_for_deletion |= halted
+
+    def is_topic_queued_up_for_deletion(self, topic: TopicName) -> bool:
+        """Whether a topic is to be deleted."""
+        return self.delete_topic_enable and self.context.is_topic_queued_up_for_deletion(topic)
+
+    # What it does.
+
+    def resume_deletions(self) -> Calls:
+        """Go on with all topics that are to be deleted, as far as they can be."""
+        return self._resume_deletions_of(tuple(sorted(self.context.state.topics_to_be_deleted)), (), ())
+
+    def _resume_deletions_of(
+        self, queued: Sequence[TopicName], for_retry: tuple[TopicName, ...], for_deletion: tuple[TopicName, ...]
+    ) -> Calls:
+        """Go on with these, and then with those of which that has been found."""
+        if not queued:
+            return (
+                call(self._retry_deletion_for_ineligible_replicas, for_retry),
+                call(self._on_topic_deletion, for_deletion),
+            )
+        topic, rest = queued[0], queued[1:]
+        if self.context.are_all_replicas_in_state(topic, ReplicaDeletionSuccessful):
+            return (
+                call(self._complete_delete_topic, topic),
+                call(self._resume_deletions_of, rest, for_retry, for_deletion),
+            )
+        if not self.context.is_any_replica_in_state(topic, ReplicaDeletionStarted):
+            if self.context.is_any_replica_in_state(topic, ReplicaDeletionIneligible):
+                for_retry += (topic,)
+            if self.context.is_topic_eligible_for_deletion(topic):
+                for_deletion += (topic,)
+        return self._resume_deletions_of(rest, for_retry, for_deletion)
+
+    def _retry_deletion_for_ineligible_replicas(self, topics: Sequence[TopicName]) -> Calls:
+        """Who could not be deleted is offline again, from where it can be tried."""
+        failed = [
+            replica
+            for topic in topics
+            for replica in self.context.replicas_in_state(topic, ReplicaDeletionIneligible)
+        ]
+        return self.replicas_become(failed, OfflineReplica)
+
+    def _complete_delete_topic(self, topic: TopicName) -> Calls:
+        """All replicas of a topic are gone, and so is the topic."""
+        replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
+        return (
+            call(self.replicas_become, replicas, NonExistentReplica),
+            call(self.delete_topic_znode, topic),
+            call(self.delete_topic_configs, (topic,)),
+            call(self.delete_topic_deletions, (topic,)),
+            call(self._remove_topic, topic),
+        )
+
+    def _remove_topic(self, topic: TopicName) -> None:
+        self.context.remove_topic(topic)
+
+    def _on_topic_deletion(self, topics: Sequence[TopicName]) -> Calls:
+        """The deletion of these topics begins, or begins again."""
+        if not topics:
+            return ()
+        unseen = tuple(topic for topic in topics if not self.context.is_topic_deletion_in_progress(topic))
+        partitions = self._partitions_of(unseen)
+        return (
+            call(self.partitions_become, partitions, OfflinePartition),
+            call(self.partitions_become, partitions, NonExistentPartition),
+            call(self._begin_topic_deletion, unseen),
+            call(self._tell_of_deletion, topics),
+            call(self._on_partition_deletion, topics),
+        )
+
+    def _begin_topic_deletion(self, topics: Sequence[TopicName]) -> None:
+        if topics:
+            self.context.begin_topic_deletion(topics)
+
+    def _tell_of_deletion(self, topics: Sequence[TopicName]) -> None:
+        """Brokers forget the partitions of these topics."""
+        self.send_update_metadata_request(self.all_brokers(), self._partitions_of(topics))
+
+    def _on_partition_deletion(self, topics: Sequence[TopicName]) -> Calls:
+        """Replicas are stopped, and then deleted; where one is offline, its topic has to wait."""
+        dead: list[PartitionAndReplica] = []
+        for_deletion: list[PartitionAndReplica] = []
+        for replica in self.context.replicas_for_partition(self._partitions_of(topics)):
+            if not self.context.is_replica_online(replica.replica, replica.topic_partition):
+                dead.append(replica)
+            elif self.context.replica_state(replica) is not ReplicaDeletionSuccessful:
+                for_deletion.append(replica)
+        ineligible = tuple(dict.fromkeys(replica.topic_partition.topic for replica in dead))
+        return (
+            call(self.replicas_become, tuple(dead), ReplicaDeletionIneligible),
+            call(self.replicas_become, tuple(for_deletion), OfflineReplica),
+            call(self.replicas_become, tuple(for_deletion), ReplicaDeletionStarted),
+            call(self.mark_topic_ineligible_for_deletion, ineligible),
+        )
+
+    def _partitions_of(self, topics: Iterable[TopicName]) -> tuple[TopicPartition, ...]:
+        return tuple(partition for topic in topics for partition in self.context.partitions_for_topic(topic))

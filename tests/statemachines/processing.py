@@ -1,0 +1,235 @@
+"""A cluster whose controller processes events: what the tests of its handlers are set up with.
+
+Brokers are registered under sessions of their own, topics are created as an administrator does, and the controller
+takes over and learns of all that by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from statemachines.control_design import ControlDesign
+from statemachines.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.controller import BROKER_IDS, registration
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
+from statemachines.controller_calls import Call, Processing
+from statemachines.controller_context import ControllerContext
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.errors import Errors
+from statemachines.partition_state_machine import PartitionStateMachine
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.replica_state_machine import ReplicaStateMachine
+from statemachines.state_change import Processed
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zk_data import (
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    TopicAssignment,
+    delete_topics_topic_path,
+    topic_path,
+)
+from tests.statemachines.control import CONTROLLER, Cluster
+
+PATHS = (BROKER_IDS, "/admin", DELETE_TOPICS, ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION)
+
+
+class Channels:
+    """What the controller says of its channels, in order."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, Any]] = []
+
+    def startup(self, brokers: Sequence[int]) -> None:
+        self.said.append(("startup", tuple(brokers)))
+
+    def add_broker(self, broker: int) -> None:
+        self.said.append(("add", broker))
+
+    def remove_broker(self, broker: int) -> None:
+        self.said.append(("remove", broker))
+
+
+class EventCluster(Cluster):
+    """A ZooKeeper with brokers, and a controller of epoch 5 that processes events.
+
+    Args:
+        live: the brokers that are registered.
+        design: that of the release.
+        unclean: what the controller's broker is configured.
+        processor, partitions, replicas: the classes, which may be mutants.
+        delete_topic_enable: what is configured.
+    """
+
+    def __init__(
+        self,
+        live: Iterable[int] = (1, 2, 3),
+        design: ControlDesign | None = None,
+        unclean: bool = False,
+        processor: type[ControllerEventProcessor] = ControllerEventProcessor,
+        partitions: type[PartitionStateMachine] = PartitionStateMachine,
+        replicas: type[ReplicaStateMachine] = ReplicaStateMachine,
+        delete_topic_enable: bool = True,
+    ) -> None:
+        super().__init__((), design, unclean, partitions, replicas)
+        for path in PATHS:
+            self.zookeeper.create(None, path)
+        self.sessions: dict[int, Any] = {}
+        self.channels = Channels()
+        self.queue: list[Call] = []
+        self.kinds = (partitions, replicas, processor)
+        self.unclean, self.delete_topic_enable = unclean, delete_topic_enable
+        self.controller = self.made()
+        for broker in live:
+            self.register(broker)
+
+    def made(self) -> ControllerEventProcessor:
+        """A controller that knows nothing yet; the epoch apart."""
+        partitions, replicas, processor = self.kinds
+        state = self.context.state
+        epoch, version = state.epoch, state.epoch_zk_version
+        self.context = ControllerContext()
+        self.context.state.epoch, self.context.state.epoch_zk_version = epoch, version
+        design = self.batch.design
+        batches = [
+            ControllerBrokerRequestBatch(CONTROLLER, self.context, self.send, InMemoryBatch(), design)
+            for _ in range(3)
+        ]
+        self.partitions = partitions(self.context, batches[0], design, self.log.append, self.unclean)
+        self.replicas = replicas(self.context, batches[1], design, self.log.append, self.unclean)
+        self.batch = batches[2]
+        return processor(
+            self.partitions,
+            self.replicas,
+            self.batch,
+            self.channels,
+            self.queue.append,
+            self.delete_topic_enable,
+        )
+
+    def send(self, broker: int, request: ControlRequest) -> None:
+        """A request goes out."""
+        self.sent.append((broker, request))
+
+    # What happens elsewhere.
+
+    def register(self, broker: int) -> None:
+        """A broker starts."""
+        self.sessions[broker] = (broker, self.zookeeper.state.zxid)
+        self.zookeeper.connect(self.sessions[broker])
+        self.zookeeper.create(self.sessions[broker], registration(broker), ephemeral=True)
+
+    def die(self, *brokers: int) -> None:
+        """Brokers end."""
+        for broker in brokers:
+            self.zookeeper.close(self.sessions.pop(broker))
+
+    def create_topic(self, topic: str, *assignments: Sequence[int]) -> None:
+        """An administrator creates a topic: the brokers of each partition."""
+        self.zookeeper.create(None, topic_path(topic), self.assignment(*assignments))
+
+    def assignment(self, *assignments: Sequence[int]) -> TopicAssignment:
+        """The data of a topic's node."""
+        return TopicAssignment(
+            tuple((number, ReplicaAssignment(tuple(brokers))) for number, brokers in enumerate(assignments))
+        )
+
+    def ask_to_delete(self, topic: str) -> None:
+        """An administrator asks for a topic to be deleted."""
+        self.zookeeper.create(None, delete_topics_topic_path(topic))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a node."""
+        return self.zookeeper.exists(None, path) is not None
+
+    def data(self, path: str) -> Any:
+        """What a node holds."""
+        return self.zookeeper.get(None, path)[0]
+
+    # What the controller does.
+
+    def take_over(self, **interference: Any) -> Processed:
+        """The controller has been elected."""
+        return self.process("on_controller_failover", **interference)
+
+    def process(
+        self,
+        method: str,
+        *arguments: Any,
+        before: Mapping[int, Callable[[], object]] | None = None,
+        lose: Mapping[int, tuple[int, int]] | None = None,
+    ) -> Processed:
+        """An event is processed, to its end; see `Cluster.drive`."""
+        processing: Processing | Processed = self.controller.process(Call(method, arguments))
+        return self.drive(self.controller, processing, before, lose)
+
+    def quietly(self, method: str, *arguments: Any) -> None:
+        """An event is processed, and what it sends is forgotten."""
+        assert self.process(method, *arguments).failure is None
+        self.forget()
+
+    def forget(self) -> None:
+        """What was sent, and said, is forgotten."""
+        self.sent.clear()
+        self.log.clear()
+        self.channels.said.clear()
+
+    def deleted(self, broker: int, *partitions: TopicPartition, error: Errors = Errors.NONE) -> Processed:
+        """A broker answers StopReplica."""
+        errors = tuple((partition, error) for partition in partitions)
+        return self.process("process_topic_deletion_stop_replica_response_received", broker, Errors.NONE, errors)
+
+    # What came of it.
+
+    def story(self) -> list[str]:
+        """What has been sent, in order and in short: equal requests to several brokers as one line."""
+        lines: list[tuple[str, list[int]]] = []
+        for broker, request in self.sent:
+            line = told(request)
+            if lines and lines[-1][0] == line and broker not in lines[-1][1]:
+                lines[-1][1].append(broker)
+            else:
+                lines.append((line, [broker]))
+        return [f"{'+'.join(map(str, brokers))} {line}" for line, brokers in lines]
+
+    def replica_states(self, topic: str) -> dict[tuple[int, int], str]:
+        """The states of a topic's replicas, by partition and broker."""
+        return {
+            (replica.topic_partition.partition, replica.replica): str(state)
+            for replica, state in self.context.state.replica_states.items()
+            if replica.topic_partition.topic == topic
+        }
+
+    def on(self, partition: TopicPartition, broker: int) -> PartitionAndReplica:
+        """A replica."""
+        return PartitionAndReplica(partition, broker)
+
+
+def told(request: ControlRequest) -> str:
+    """What a request says, in short."""
+    match request:
+        case LeaderAndIsrRequest():
+            parts = [
+                f"{each.topicName}-{each.partitionIndex} led by {each.leader} in {each.leaderEpoch}, "
+                f"ISR {'+'.join(map(str, each.isr))}{', new' if each.isNew else ''}"
+                for each in request.partitionStates
+            ]
+            return f"LeaderAndIsr {'; '.join(parts)}"
+        case StopReplicaRequest():
+            stops = [
+                f"{each.topicName}-{each.partitionIndex}{', delete' if each.deletePartition else ''}"
+                for each in request.partitionStates
+            ]
+            return f"StopReplica {'; '.join(stops)}"
+        case UpdateMetadataRequest():
+            metadata = [
+                f"{each.topicName}-{each.partitionIndex} led by {each.leader} in {each.leaderEpoch}"
+                for each in request.partitionStates
+            ]
+            return f"UpdateMetadata of {'+'.join(map(str, request.liveBrokers))}{''.join(f'; {m}' for m in metadata)}"
