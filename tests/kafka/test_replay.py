@@ -27,9 +27,12 @@ from spec.language import Step
 from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.agenda import Do
+from statemachines.releases import Release
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
 NEWEST, WITHOUT_K1 = "3.9.1", "1.0.2"
+SINCE_1_1 = [each for each in releases() if Release(WITHOUT_K1) < Release(each) < Release(NEWEST)]
+"""The other releases that have it."""
 SOON = 60.0
 """Seconds, for what is to end at once."""
 
@@ -118,7 +121,7 @@ def test_k1_with_two_brokers(release: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize("release", [each for each in releases() if each not in (NEWEST, WITHOUT_K1)])
+@pytest.mark.parametrize("release", SINCE_1_1)
 def test_k1_on_other_releases(release: str) -> None:
     """It happens since 1.1, whose handler of a creation puts a ControllerChange where a Reelect was."""
     script = script_of("K1", release)

@@ -1,4 +1,4 @@
-"""The truncation of KIP-279 beside AbstractFetcherThread.getOffsetTruncationState."""
+"""The truncation of KIP-279 beside AbstractFetcherThread.getOffsetTruncationState, of each release that has it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
+from spec.kafka.jars import releases
 from spec.kafka.pure import PureCalls
 from statemachines.leader_epochs import EpochEndOffset
+from statemachines.releases import Release
 from statemachines.replica_log import Record, ReplicaLog
 from statemachines.truncation import Truncation, kip_279
+from tests.kafka.conftest import RELEASE, calling
+
+OLDEST = Release("2.0")
+"""The first that has the rule."""
+OTHERS = [each for each in releases() if Release(each) >= OLDEST and each != RELEASE]
 
 Rule: TypeAlias = Callable[[ReplicaLog, EpochEndOffset, int | None], Truncation]
 
@@ -46,12 +53,17 @@ def cases(most_records: int) -> Iterator[Answered]:
 Truncations: TypeAlias = list[tuple[Answered, Truncation]]
 
 
-@pytest.fixture(scope="module")
-def truncations(pure: PureCalls) -> Truncations:
-    """What Kafka makes of logs of up to three records."""
+def of_kafka(pure: PureCalls) -> Truncations:
+    """What a release makes of logs of up to three records."""
     asked = list(cases(3))
     told = pure.of("Truncations", (each.asked() for each in asked))
     return [(each, Truncation(**truncation)) for each, (_, truncation) in zip(asked, told, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def truncations(pure: PureCalls) -> Truncations:
+    """What the newest makes of them."""
+    return of_kafka(pure)
 
 
 def test_every_truncation(truncations: Truncations) -> None:
@@ -79,3 +91,11 @@ def without_where_it_stands(follower: ReplicaLog, answer: EpochEndOffset, fetch_
 def test_a_rule_that_is_wrong(truncations: Truncations, wrong: Rule) -> None:
     """Kafka contradicts it."""
     assert any(each.truncated(wrong) != kafka for each, kafka in truncations)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", OTHERS)
+def test_every_truncation_of_other_releases(release: str) -> None:
+    """It is to the same offset, and done or not: the rule has stayed as it was."""
+    with calling(release) as calls:
+        assert [(each, kafka) for each, kafka in of_kafka(calls) if each.truncated() != kafka] == []
