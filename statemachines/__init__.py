@@ -16,6 +16,8 @@ control_responses        what brokers answer; and controller_channel_manager, by
 kafka_apis               a broker that gets them: for whom is this?
 replica_manager          how it obeys, and hosted_partition, what it then knows of a partition
 metadata_cache           what it knows of the cluster
+alter_partition          how the controller changes an ISR for its leader, who asks by alter_partition_manager;
+                         until 2.6 leaders did it themselves, zk_alter_partition_manager
 errors                   why not, by Kafka's codes
 replica_log              a replica's log: records with leader epochs, and the high watermark
 leader_epochs            its leader-epoch cache: at which offset each epoch began

@@ -55,6 +55,17 @@ class ControlDesign(NamedTuple):
         "A replica without log whose topic's configuration cannot be read is passed over, and the request goes on "
         "(2.7, KAFKA-9769).",
     ] = True
+    alter_partition: Annotated[
+        bool, "A leader asks the controller to change its ISR, and does not write it itself (2.7, KAFKA-8836)."
+    ] = True
+    check_alter_epochs: Annotated[
+        bool,
+        "An AlterPartition ahead of the controller is for another one, and one behind it is refused (3.3, "
+        "KAFKA-14154, KAFKA-14144).",
+    ] = True
+    live_isr_check: Annotated[
+        bool, "Only a live broker may join an ISR, or be named as a member of it (3.3, KAFKA-14140)."
+    ] = True
     offline_without_log: Annotated[
         bool,
         "A partition that LeaderAndIsr leaves without log is taken for one whose directory has failed (1.0 to 3.0; "
@@ -99,6 +110,9 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "hear_metadata_errors": False,
         "trunc_every_epoch": False,
         "pass_over_unread": False,
+        "alter_partition": False,
+        "check_alter_epochs": False,
+        "live_isr_check": False,
         "offline_without_log": False,
         "check_partition_epoch": False,
         "stop_at_same_epoch": False,
@@ -117,10 +131,10 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "2.3": {"offline_on_failover": True},
     "2.5": {"hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
-    "2.7": {"pass_over_unread": True},
+    "2.7": {"pass_over_unread": True, "alter_partition": True},
     "3.1": {"offline_without_log": False, "metadata_without_election": True},
     "3.2": {"leader_recovery": True},
-    "3.3": {"check_partition_epoch": True},
+    "3.3": {"check_partition_epoch": True, "check_alter_epochs": True, "live_isr_check": True},
     "3.4": {"rebalance_while_reassigning": True},
     "3.5": {"stop_at_same_epoch": True},
     "3.6": {"epoch_after_log": False},

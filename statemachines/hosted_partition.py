@@ -18,6 +18,7 @@ Left out: the log itself, what a leader knows of its followers, topic ids, and d
 [Partition.scala, 3.9]
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
@@ -39,11 +40,11 @@ __all__ = [
 class CommittedPartitionState(NamedTuple):
     """No change of the ISR is under way."""
 
-    isr: frozenset[BrokerId] = frozenset()
+    isr: tuple[BrokerId, ...] = ()
     leader_recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
 
     @property
-    def maximal_isr(self) -> frozenset[BrokerId]:
+    def maximal_isr(self) -> tuple[BrokerId, ...]:
         """The replicas that the high watermark waits for."""
         return self.isr
 
@@ -56,14 +57,14 @@ class PendingExpandIsr(NamedTuple):
     last_committed_state: CommittedPartitionState
 
     @property
-    def isr(self) -> frozenset[BrokerId]:
+    def isr(self) -> tuple[BrokerId, ...]:
         """The ISR that is known to be in ZooKeeper."""
         return self.last_committed_state.isr
 
     @property
-    def maximal_isr(self) -> frozenset[BrokerId]:
+    def maximal_isr(self) -> tuple[BrokerId, ...]:
         """The replicas that the high watermark waits for: the new one may be in the ISR already."""
-        return self.isr | {self.new_in_sync_replica_id}
+        return (*self.isr, self.new_in_sync_replica_id)
 
 
 class PendingShrinkIsr(NamedTuple):
@@ -74,12 +75,12 @@ class PendingShrinkIsr(NamedTuple):
     last_committed_state: CommittedPartitionState
 
     @property
-    def isr(self) -> frozenset[BrokerId]:
+    def isr(self) -> tuple[BrokerId, ...]:
         """The ISR that is known to be in ZooKeeper."""
         return self.last_committed_state.isr
 
     @property
-    def maximal_isr(self) -> frozenset[BrokerId]:
+    def maximal_isr(self) -> tuple[BrokerId, ...]:
         """The replicas that the high watermark waits for: none has left before that is known."""
         return self.isr
 
@@ -119,7 +120,7 @@ class HostedPartition(NamedTuple):
             broker: this one.
             has_log: false: the log could not be made, and the change ends where it is needed.
         """
-        committed = CommittedPartitionState(frozenset(told.isr))
+        committed = CommittedPartitionState(told.isr)
         made = self._with(told, committed)
         return made._with_epochs(told) if has_log else made
 
@@ -133,9 +134,50 @@ class HostedPartition(NamedTuple):
             has_log: false: the log could not be made, and the change ends where it is needed.
             epoch_after_log: it takes the epochs when it has its log.
         """
-        committed = CommittedPartitionState(frozenset(), told.leaderRecoveryState)
+        committed = CommittedPartitionState((), told.leaderRecoveryState)
         made = self._with(told, committed)
         return made._with_epochs(told) if has_log or not epoch_after_log else made
+
+    def prepare_isr_expand(self, broker: BrokerId, replica: BrokerId) -> "HostedPartition":
+        """The leader is about to take a replica into the ISR, of which no change is under way [prepareIsrExpand]."""
+        committed = self._committed(broker)
+        sent = self._sent(broker, (*committed.isr, replica))
+        return self._replace(state=PendingExpandIsr(replica, sent, committed))
+
+    def prepare_isr_shrink(self, broker: BrokerId, out_of_sync: Iterable[BrokerId]) -> "HostedPartition":
+        """The leader is about to take replicas out of it [prepareIsrShrink]."""
+        committed, leaving = self._committed(broker), frozenset(out_of_sync)
+        sent = self._sent(broker, (each for each in committed.isr if each not in leaving))
+        return self._replace(state=PendingShrinkIsr(leaving, sent, committed))
+
+    def with_committed(self, leader_and_isr: LeaderAndIsr) -> "HostedPartition":
+        """The leader learns what ZooKeeper has; not if it leads in another epoch by now, or knows a later version.
+
+        [handleAlterPartitionUpdate]
+        """
+        if leader_and_isr.leader_epoch != self.leader_epoch or leader_and_isr.partition_epoch < self.partition_epoch:
+            return self
+        committed = CommittedPartitionState(leader_and_isr.isr, leader_and_isr.leader_recovery_state)
+        return self._replace(state=committed, partition_epoch=leader_and_isr.partition_epoch)
+
+    def _committed(self, broker: BrokerId) -> CommittedPartitionState:
+        """The ISR that can be changed.
+
+        Raises:
+            ValueError: the broker does not lead, or a change is under way.
+        """
+        if not self.is_led_by(broker):
+            raise ValueError(
+                f"broker {broker} does not lead the partition, but {self.leader}, and has no ISR to change"
+            )
+        if not isinstance(self.state, CommittedPartitionState):
+            raise ValueError(f"a change of the ISR is under way: {self.state}")
+        return self.state
+
+    def _sent(self, broker: BrokerId, isr: Iterable[BrokerId]) -> LeaderAndIsr:
+        """What is to be written."""
+        recovery = self._committed(broker).leader_recovery_state
+        return LeaderAndIsr(broker, self.leader_epoch, tuple(isr), recovery, self.partition_epoch)
 
     def _with(self, told: LeaderAndIsrPartitionState, committed: CommittedPartitionState) -> "HostedPartition":
         """With the assignment and the ISR [updateAssignmentAndIsr]."""

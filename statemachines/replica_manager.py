@@ -133,6 +133,18 @@ class _CutShort(Exception):
     """Something failed that Kafka does not expect: the rest of a request is not done."""
 
 
+@dataclass
+class _Handling:
+    """What is known of a request while it is handled."""
+
+    failures: Mapping[TopicPartition, LogFailure]
+    """What goes wrong with logs."""
+    errors: dict[TopicPartition, Errors]
+    """What has come of each partition."""
+    logs: list[TopicPartition] = field(default_factory=list)
+    """The logs that have been made, or deleted. They join the others, or leave them, all at once."""
+
+
 class ReplicaManager:
     """The replicas of one broker, over whatever holds them.
 
@@ -177,19 +189,22 @@ class ReplicaManager:
         states = _by_partition(request.partitionStates)
         if not self._takes(request):
             return LeadershipChange(_refused(states, Errors.STALE_CONTROLLER_EPOCH))
-        errors = {partition: self._judged(partition, told) for partition, told in states.items()}
-        accepted = {partition: told for partition, told in states.items() if errors[partition] is Errors.NONE}
+        handling = _Handling(failures, {each: self._judged(each, told) for each, told in states.items()})
+        accepted = {each: told for each, told in states.items() if handling.errors[each] is Errors.NONE}
         leading = {partition: told for partition, told in accepted.items() if told.leader == self.broker}
         following = {partition: told for partition, told in accepted.items() if told.leader != self.broker}
         try:
-            leaders = self._make_leaders(leading, failures, errors)
-            followers = self._make_followers(following, failures, errors)
+            leaders = self._make_leaders(leading, handling)
+            followers = self._make_followers(following, handling)
         except _CutShort:
             return LeadershipChange(_refused(states, Errors.UNKNOWN_SERVER_ERROR))
+        finally:
+            if handling.logs:
+                self.state.logs |= frozenset(handling.logs)
         if self.design.offline_without_log:
             for partition in states.keys() - self.state.logs:
                 self.state.all_partitions[partition] = OFFLINE_PARTITION
-        return LeadershipChange(LeaderAndIsrResponse(Errors.NONE, tuple(errors.items())), leaders, followers)
+        return LeadershipChange(LeaderAndIsrResponse(Errors.NONE, tuple(handling.errors.items())), leaders, followers)
 
     def stop_replicas(
         self, request: StopReplicaRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
@@ -206,13 +221,15 @@ class ReplicaManager:
         states = _by_partition(request.partitionStates)
         if not self._takes(request):
             return StopReplicaResponse(Errors.STALE_CONTROLLER_EPOCH)
-        errors = {}
+        handling = _Handling(failures, {})
         for partition, told in states.items():
             delete = request.deletePartitions or told.deletePartition
-            errors[partition] = self._may_stop(partition, told, delete)
-            if errors[partition] is Errors.NONE and self._stop(partition, delete, failures):
-                errors[partition] = Errors.KAFKA_STORAGE_ERROR
-        return StopReplicaResponse(Errors.NONE, tuple(errors.items()))
+            handling.errors[partition] = self._may_stop(partition, told, delete)
+            if handling.errors[partition] is Errors.NONE:
+                self._stop(partition, delete, handling)
+        if handling.logs:
+            self.state.logs -= frozenset(handling.logs)
+        return StopReplicaResponse(Errors.NONE, tuple(handling.errors.items()))
 
     def maybe_update_metadata_cache(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
         """Learn of the cluster."""
@@ -220,6 +237,19 @@ class ReplicaManager:
             return UpdateMetadataResponse(Errors.STALE_CONTROLLER_EPOCH)
         self.metadata_cache.update_metadata(request)
         return UpdateMetadataResponse(Errors.NONE)
+
+    # What it knows.
+
+    def led(self, partition: TopicPartition) -> HostedPartition:
+        """A partition that this broker leads.
+
+        Raises:
+            ValueError: it does not lead it.
+        """
+        hosted = self.state.all_partitions.get(partition)
+        if hosted is None or not hosted.is_led_by(self.broker):
+            raise ValueError(f"broker {self.broker} does not lead {partition}, and has no ISR of it")
+        return hosted
 
     # What happens to a broker.
 
@@ -280,8 +310,7 @@ class ReplicaManager:
     def _make_leaders(
         self,
         states: Mapping[TopicPartition, LeaderAndIsrPartitionState],
-        failures: Mapping[TopicPartition, LogFailure],
-        errors: dict[TopicPartition, Errors],
+        handling: _Handling,
     ) -> tuple[TopicPartition, ...]:
         for partition in states:
             self.state.fetchers.pop(partition, None)
@@ -290,33 +319,32 @@ class ReplicaManager:
             hosted = self.state.all_partitions[partition]
             if self._is_ahead(hosted, told):
                 continue
-            failure = self._create_log(partition, told.isNew, failures)
+            failure = self._create_log(partition, told.isNew, handling)
             new = hosted.make_leader(told, self.broker, has_log=failure is None)
-            if self._become(partition, new, failure, errors) and not hosted.is_led_by(self.broker):
+            if self._become(partition, new, failure, handling) and not hosted.is_led_by(self.broker):
                 made.append(partition)
         return tuple(made)
 
     def _make_followers(
         self,
         states: Mapping[TopicPartition, LeaderAndIsrPartitionState],
-        failures: Mapping[TopicPartition, LogFailure],
-        errors: dict[TopicPartition, Errors],
+        handling: _Handling,
     ) -> tuple[TopicPartition, ...]:
         made = []
         for partition, told in states.items():
             hosted = self.state.all_partitions[partition]
             if not self.metadata_cache.has_alive_broker(told.leader):
-                failure = self._create_log(partition, told.isNew, failures)
+                failure = self._create_log(partition, told.isNew, handling)
                 if failure is LogFailure.ConfigNotRead:
                     raise _CutShort
-                self._become(partition, hosted, failure, errors)
+                self._become(partition, hosted, failure, handling)
                 continue
             if self._is_ahead(hosted, told):
                 continue
-            failure = self._create_log(partition, told.isNew, failures)
+            failure = self._create_log(partition, told.isNew, handling)
             new = hosted.make_follower(told, failure is None, self.design.epoch_after_log)
             same_leader = hosted.leader == told.leader
-            if self._become(partition, new, failure, errors) and (self.design.trunc_every_epoch or not same_leader):
+            if self._become(partition, new, failure, handling) and (self.design.trunc_every_epoch or not same_leader):
                 made.append(partition)
         for partition in made:
             told = states[partition]
@@ -332,7 +360,7 @@ class ReplicaManager:
         partition: TopicPartition,
         hosted: HostedPartition,
         failure: LogFailure | None,
-        errors: dict[TopicPartition, Errors],
+        handling: _Handling,
     ) -> bool:
         """A partition is what has been made of it; whether all of it was done.
 
@@ -341,36 +369,34 @@ class ReplicaManager:
         """
         if failure is LogFailure.Storage:
             self.state.all_partitions[partition] = OFFLINE_PARTITION
-            errors[partition] = Errors.KAFKA_STORAGE_ERROR
+            handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
             return False
         self.state.all_partitions[partition] = hosted
         if failure is LogFailure.ConfigNotRead and not self.design.pass_over_unread:
             raise _CutShort
         return failure is None
 
-    def _create_log(
-        self, partition: TopicPartition, is_new: bool, failures: Mapping[TopicPartition, LogFailure]
-    ) -> LogFailure | None:
+    def _create_log(self, partition: TopicPartition, is_new: bool, handling: _Handling) -> LogFailure | None:
         """Make a log, if there is none; what went wrong [createLogIfNotExists, getOrCreateLog]."""
         if partition in self.state.logs:
             return None
         if self.state.has_offline_log_dir and not is_new:
             return LogFailure.Storage
-        failure = failures.get(partition)
+        failure = handling.failures.get(partition)
         if failure is None:
-            self.state.logs |= {partition}
+            handling.logs.append(partition)
         return failure
 
-    def _stop(self, partition: TopicPartition, delete: bool, failures: Mapping[TopicPartition, LogFailure]) -> bool:
-        """Stop a replica; whether its log could not be deleted [stopPartitions]."""
+    def _stop(self, partition: TopicPartition, delete: bool, handling: _Handling) -> None:
+        """Stop a replica, and delete it if it is to go [stopPartitions]."""
         self.state.fetchers.pop(partition, None)
         if not delete:
-            return False
+            return
         self.state.all_partitions.pop(partition, None)
-        if failures.get(partition) is LogFailure.Storage:
-            return True
-        self.state.logs -= {partition}
-        return False
+        if handling.failures.get(partition) is LogFailure.Storage:
+            handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
+        else:
+            handling.logs.append(partition)
 
 
 S = TypeVar("S", LeaderAndIsrPartitionState, StopReplicaPartitionState)

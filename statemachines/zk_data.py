@@ -24,6 +24,7 @@ __all__ = [
     "TopicConfig",
     "TopicPartitionState",
     "delete_topics_topic_path",
+    "isr_change_notification_path",
     "topic_config_path",
     "topic_partition_path",
     "topic_partition_state_path",
@@ -77,6 +78,14 @@ def topic_partition_state_path(partition: TopicPartition) -> ZkPath:
 def topic_config_path(topic: TopicName) -> ZkPath:
     """The node of what is configured for a topic, a `TopicConfig` [ConfigEntityZNode]."""
     return f"/config/topics/{topic}"
+
+
+def isr_change_notification_path() -> ZkPath:
+    """Where leaders name, in a tuple, partitions whose ISR they have changed; ZooKeeper puts a number behind it.
+
+    [IsrChangeNotificationSequenceZNode; until 2.6]
+    """
+    return f"{ISR_CHANGE_NOTIFICATION}/isr_change_"
 
 
 class TopicConfig(NamedTuple):

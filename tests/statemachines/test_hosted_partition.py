@@ -27,7 +27,7 @@ def test_a_leader_has_the_isr_and_recovers_at_once() -> None:
         partition_epoch=7,
         controller_epoch=5,
         assignment=MOVING,
-        state=CommittedPartitionState(frozenset({1, 2}), LeaderRecoveryState.RECOVERED),
+        state=CommittedPartitionState((1, 2), LeaderRecoveryState.RECOVERED),
     )
     assert (made.is_led_by(1), made.is_led_by(2), OFFLINE_PARTITION.is_led_by(1)) == (True, False, False)
 
@@ -42,7 +42,7 @@ def test_a_follower_forgets_the_isr() -> None:
         partition_epoch=8,
         controller_epoch=5,
         assignment=MOVING,
-        state=CommittedPartitionState(frozenset(), RECOVERING),
+        state=CommittedPartitionState((), RECOVERING),
     )
 
 
@@ -50,7 +50,7 @@ def test_without_its_log_a_leader_is_half_made() -> None:
     """It has the ISR, and not the epoch: the request can come again."""
     made = HostedPartition().make_leader(TOLD, 1, has_log=False)
     assert (made.leader, made.leader_epoch, made.partition_epoch) == (None, -1, 0)
-    assert made.state.isr == {1, 2}
+    assert made.state.isr == (1, 2)
 
 
 def test_without_its_log_a_follower_is_more_than_half_made() -> None:
@@ -64,7 +64,7 @@ def test_without_its_log_a_follower_is_more_than_half_made() -> None:
 
 def test_while_a_change_is_pending_the_larger_isr_counts() -> None:
     """For the high watermark: a replica that is about to join may have joined, one that is to leave has not left."""
-    both, all_of_them = frozenset({1, 2}), frozenset({1, 2, 3})
+    both, all_of_them = (1, 2), (1, 2, 3)
     committed, sent = CommittedPartitionState(both), LeaderAndIsr(1, 3, ())
     expand = PendingExpandIsr(3, sent, committed)
     shrink = PendingShrinkIsr(frozenset({2}), sent, committed)

@@ -276,8 +276,8 @@ class EndsWithTheFirstFailure(ReplicaManager):
 class MakesAllLogs(ReplicaManager):
     """Every replica is as good as new."""
 
-    def _create_log(self, partition: TopicPartition, is_new: bool, failures: Failures) -> LogFailure | None:
-        return super()._create_log(partition, True, failures)
+    def _create_log(self, partition: TopicPartition, is_new: bool, handling: Any) -> LogFailure | None:
+        return super()._create_log(partition, True, handling)
 
 
 MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [

@@ -1,0 +1,208 @@
+"""How leaders change their ISRs in ZooKeeper, until 2.6."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from statemachines.control_design import control_design_of
+from statemachines.errors import Errors
+from statemachines.hosted_partition import CommittedPartitionState
+from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.leader_and_isr import LeaderAndIsr
+from statemachines.zk_alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
+from statemachines.znode import Code, Create
+from statemachines.zookeeper import ZooKeeper
+from tests.statemachines.control import T0, T1, Cluster
+from tests.statemachines.receiving import Broker
+
+Kind = type[ZkAlterPartitionManager]
+
+
+class Leader:
+    """Broker 1 of release 2.6, which leads t-0 in epoch 3, with 1 and 2 in the ISR, at version 1."""
+
+    def __init__(self, kind: Kind = ZkAlterPartitionManager) -> None:
+        self.cluster = Cluster((1, 2, 3))
+        self.cluster.lead(T0, 1, (1, 2), 3)
+        self.broker = Broker(control_design_of("2.6"))
+        told = self.broker.lead(1, 3, replicas=(1, 2), partition_epoch=1, epoch=4)
+        assert told == [Errors.NONE]
+        self.manager = kind(self.broker.manager)
+
+    def drive(self, update: IsrUpdate | None, lose_the_reply: bool = False) -> None:
+        """Go through a change, with a lost reply to its write if that is said."""
+        lost: dict[str, Any] = {"answered": 0, "carried_out": 1} if lose_the_reply else {}
+        while update is not None:
+            requests = self.manager.requests(update)
+            responses = retry_requests_until_connected(self.cluster.zookeeper, None, requests, **lost)
+            update, lost = self.manager.answered(update, responses), {}
+
+    def knows(self) -> tuple[tuple[int, ...], int]:
+        """The ISR, and the version."""
+        hosted = self.broker.hosted()
+        assert hosted.state == CommittedPartitionState(hosted.state.isr)
+        return hosted.state.isr, hosted.partition_epoch
+
+
+def writes_its_isr(kind: Kind) -> None:
+    """In its leader epoch, with the epoch of the controller that made it a leader; a notification is due."""
+    leader = Leader(kind)
+    leader.drive(leader.manager.maybe_expand_isr(T0, 3))
+    assert leader.cluster.state(T0)[:3] == (1, 3, (1, 2, 3))
+    assert leader.cluster.written(T0).controller_epoch == 4
+    assert leader.knows() == ((1, 2, 3), 2)
+    leader.drive(leader.manager.maybe_shrink_isr(T0, [2]))
+    assert leader.knows() == ((1, 3), 3)
+    assert leader.manager.isr_change_notification() == Create(
+        "/isr_change_notification/isr_change_", (T0,), sequential=True
+    )
+
+
+def finds_its_own_write(kind: Kind) -> None:
+    """Its reply was lost, and the version is not the one that it expects. [KAFKA-1382]"""
+    leader = Leader(kind)
+    leader.drive(leader.manager.maybe_expand_isr(T0, 3), lose_the_reply=True)
+    assert leader.knows() == ((1, 2, 3), 2)
+
+
+def gives_way_to_other_writers(kind: Kind) -> None:
+    """The controller has taken a member out: the leader keeps what it knows, and writes nothing any more."""
+    leader = Leader(kind)
+    leader.cluster.leader_writes(T0, (1,))
+    for _ in range(2):
+        leader.drive(leader.manager.maybe_expand_isr(T0, 3))
+        assert leader.knows() == ((1, 2), 1)
+    assert leader.cluster.state(T0).isr == (1,)
+    assert leader.manager.isr_change_notification() is None
+    leader.broker.lead(1, 4, replicas=(1,), partition_epoch=2, epoch=5)
+    leader.drive(leader.manager.maybe_expand_isr(T0, 3))
+    assert leader.knows() == ((1, 3), 3)
+
+
+BATTERY: list[Callable[[Kind], None]] = [writes_its_isr, finds_its_own_write, gives_way_to_other_writers]
+
+
+class DoesNotReadBack(ZkAlterPartitionManager):
+    """A conflict is another's. [B36, until 0.8.1]"""
+
+    def answered(self, update: IsrUpdate, responses: Any) -> IsrUpdate | None:
+        return None if responses[0].code is Code.BADVERSION else super().answered(update, responses)
+
+
+class TakesWhatItReads(ZkAlterPartitionManager):
+    """Whatever is read, it was this leader that wrote it."""
+
+    def answered(self, update: IsrUpdate, responses: Any) -> IsrUpdate | None:
+        if responses[0].data is not None:
+            responses = [ZkResponse(Code.OK, version=responses[0].version)]
+            update = IsrUpdate(type(update.due).SetTopicPartitionStates, update.partition, update.leader_and_isr)
+        return super().answered(update, responses)
+
+
+class WritesAnyVersion(ZkAlterPartitionManager):
+    """The last writer is right."""
+
+    def requests(self, update: IsrUpdate) -> tuple[ZkRequest, ...]:
+        any_version = update.leader_and_isr._replace(partition_epoch=-1)
+        return super().requests(update._replace(leader_and_isr=any_version))
+
+
+class SignsWithTheNewestController(ZkAlterPartitionManager):
+    """The write has the newest epoch that the broker knows, not that of who made it a leader."""
+
+    def requests(self, update: IsrUpdate) -> tuple[ZkRequest, ...]:
+        state = self.replica_manager.state
+        hosted = state.all_partitions[update.partition]
+        newest = state.controller_epoch + 1
+        state.all_partitions[update.partition] = hosted._replace(controller_epoch=newest)
+        return super().requests(update)
+
+
+MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
+    (SignsWithTheNewestController, writes_its_isr),
+    (DoesNotReadBack, finds_its_own_write),
+    (TakesWhatItReads, gives_way_to_other_writers),
+    (WritesAnyVersion, gives_way_to_other_writers),
+]
+
+
+@pytest.mark.parametrize("scenario", BATTERY, ids=lambda scenario: scenario.__name__)
+def test_the_manager_passes(scenario: Callable[[Kind], None]) -> None:
+    """All of the battery."""
+    scenario(ZkAlterPartitionManager)
+
+
+@pytest.mark.parametrize(("kind", "scenario"), MUTANTS, ids=[kind.__name__ for kind, _ in MUTANTS])
+def test_each_mutant_is_caught(kind: Kind, scenario: Callable[[Kind], None]) -> None:
+    """By the scenario that is named beside it."""
+    with pytest.raises(AssertionError):
+        scenario(kind)
+
+
+def test_each_scenario_catches_a_mutant() -> None:
+    """One that catches none would guard nothing."""
+    assert {scenario for _, scenario in MUTANTS} == set(BATTERY)
+
+
+@pytest.mark.parametrize("code", [Code.NONODE, Code.SESSIONEXPIRED])
+def test_what_else_zookeeper_answers_ends_the_change(code: Code) -> None:
+    """Nothing is known of it, and nothing has changed: of the write, and of the read behind it."""
+    leader = Leader()
+    update = leader.manager.maybe_expand_isr(T0, 3)
+    assert update is not None
+    assert leader.manager.answered(update, [ZkResponse(code)]) is None
+    reading = leader.manager.answered(update, [ZkResponse(Code.BADVERSION)])
+    assert reading is not None
+    assert leader.manager.answered(reading, [ZkResponse(code)]) is None
+    assert leader.knows() == ((1, 2), 1)
+    assert leader.manager.isr_change_notification() is None
+
+
+def test_what_changes_nothing_is_not_written() -> None:
+    """A member that joins, and one that leaves without having been in it."""
+    leader = Leader()
+    assert leader.manager.maybe_expand_isr(T0, 2) is None
+    assert leader.manager.maybe_shrink_isr(T0, [3]) is None
+
+
+def test_a_notification_names_all_that_has_changed_since_the_last() -> None:
+    """As a node with a number."""
+    leader = Leader()
+    leader.manager.state.isr_change_set = frozenset({T1, T0})
+    notification = leader.manager.isr_change_notification()
+    assert notification is not None
+    zookeeper = ZooKeeper()
+    zookeeper.create(None, "/isr_change_notification")
+    retry_requests_until_connected(zookeeper, None, [notification])
+    assert zookeeper.get(None, "/isr_change_notification/isr_change_0000000000")[0] == (T0, T1)
+    leader.manager.notified()
+    assert leader.manager.isr_change_notification() is None
+
+
+def test_what_cannot_be_is_refused() -> None:
+    """By name, and nothing has changed."""
+    leader = Leader()
+    before = leader.broker.known()
+    update = leader.manager.maybe_expand_isr(T0, 3)
+    assert update is not None
+    with pytest.raises(ValueError, match="broker 1 does not lead t-1"):
+        leader.manager.maybe_expand_isr(T1, 3)
+    with pytest.raises(ValueError, match="broker 1 leads t-0, and does not leave its ISR"):
+        leader.manager.maybe_shrink_isr(T0, [1, 2])
+    with pytest.raises(ValueError, match="one request has 2 answers"):
+        leader.manager.answered(update, [ZkResponse(Code.OK)] * 2)
+    assert leader.broker.known() == before
+
+
+def test_a_leader_that_leads_no_more_is_told_so() -> None:
+    """In Kafka LeaderAndIsr waits for the write."""
+    leader = Leader()
+    update = leader.manager.maybe_expand_isr(T0, 3)
+    assert update is not None
+    assert update.leader_and_isr == LeaderAndIsr(1, 3, (1, 2, 3), partition_epoch=1)
+    leader.broker.lead(2, 4)
+    with pytest.raises(ValueError, match="broker 1 does not lead t-0"):
+        leader.manager.answered(update, [ZkResponse(Code.OK, version=2)])
