@@ -64,8 +64,9 @@ long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/test_spark*
 long-systems:  ## of that, whole systems to the end, and the tutorial from an installed wheel
 long-systems: PART = tests/spec/systems tests/test_benchmarks.py tests/test_packaging.py
 
-long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to
+long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to, and long sequences of commands
 long-kafka: PART = tests/kafka
+long long-kafka: export CONTROL_SEQUENCES = 100000
 
 long-zookeeper:  ## of that, a million operations beside a real ZooKeeper
 long-zookeeper: PART = tests/zookeeper tests/spec/testing

@@ -10,8 +10,9 @@ Each call is a class of `java/pure/`, which says what a case of it is and what a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from spec.kafka.process import AskedJava
@@ -23,9 +24,6 @@ SHARED: Final = tuple(
     SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Fields", "Json")
 )
 """What this Java has in common with the one that runs controllers."""
-A_LINE: Final = 500
-"""How many cases a line has."""
-
 Case = TypeVar("Case")
 
 
@@ -34,14 +32,20 @@ class PureCalls(AskedJava):
 
     Args:
         release: one whose jars are written down, such as 3.9.1.
+        what: the package of its main class, in a word.
+        sources: the files of Java, if they are others than those of `java/pure`.
 
     Raises (when it is entered):
         UsageError: there is no Java, no compiler, or a jar cannot be had.
         EnvironmentFailed: Java died, or what is compiled cannot be kept.
     """
 
-    def __init__(self, release: str) -> None:
-        super().__init__(release, "pure", [*SHARED, *sources_for(release, SOURCES / "pure")], "kafkaspec.pure.Main")
+    A_LINE = 500
+    """How many cases a line has."""
+
+    def __init__(self, release: str, what: str = "pure", sources: Sequence[Path] = ()) -> None:
+        own = sources or [*SHARED, *sources_for(release, SOURCES / "pure")]
+        super().__init__(release, what, own, f"kafkaspec.{what}.Main")
 
     def of(self, call: str, cases: Iterable[Case]) -> Iterator[tuple[Case, Any]]:
         """What Kafka makes of each case, in their order.
@@ -49,11 +53,11 @@ class PureCalls(AskedJava):
         Raises:
             EnvironmentFailed: Java died, does not answer, or this release has no such call.
         """
-        for line, told in self.answers(_lines(cases), lambda line: {"call": call, "cases": line}):
+        for line, told in self.answers(_lines(cases, self.A_LINE), lambda line: {"call": call, "cases": line}):
             yield from zip(line, told["answers"], strict=True)
 
 
-def _lines(cases: Iterable[Case]) -> Iterator[list[Case]]:
+def _lines(cases: Iterable[Case], of: int) -> Iterator[list[Case]]:
     remaining = iter(cases)
-    while line := list(islice(remaining, A_LINE)):
+    while line := list(islice(remaining, of)):
         yield line

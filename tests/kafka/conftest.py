@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from random import SystemRandom
 
 import pytest
+from hypothesis import settings
 
+from spec.kafka.control_plane import KafkaControlPlane
 from spec.kafka.harness import Harness
 from spec.kafka.pure import PureCalls
 from spec.language.errors import UsageError
@@ -48,3 +51,30 @@ def pure() -> Iterator[PureCalls]:
     """Those of the newest release."""
     with calling(RELEASE) as calls:
         yield calls
+
+
+@contextmanager
+def controlling(release: str) -> Iterator[KafkaControlPlane]:
+    """A controller's state machines of a release; the test is skipped where they cannot be had."""
+    with ExitStack() as stack:
+        try:
+            machines = stack.enter_context(KafkaControlPlane(release))
+        except UsageError as missing:
+            pytest.skip(str(missing))
+        yield machines
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[KafkaControlPlane]:
+    """Those of the newest release."""
+    with controlling(RELEASE) as machines:
+        yield machines
+
+
+@pytest.fixture
+def first_seed(request: pytest.FixtureRequest) -> int:
+    """The seed of what is generated: the one that is wanted, else always or never the same, as the profile says."""
+    wanted = request.config.getoption("--hypothesis-seed")
+    if wanted is not None and str(wanted).isdecimal():
+        return int(wanted)
+    return 0 if settings().derandomize else SystemRandom().randrange(2**32)

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from spec.kafka.control_plane import RELEASES
 from spec.kafka.harness import FAMILIES
 from spec.kafka.jars import releases
 from spec.kafka.sources import SOURCES, sources_for
@@ -48,7 +49,7 @@ def test_only_java_in_such_folders(tmp_path: Path) -> None:
 
 def test_each_file_is_meant_for_a_release() -> None:
     """For one that is run, or whose functions are called: none is left over behind newer ones."""
-    compiled = {**FAMILIES, "pure": releases()}
+    compiled = {**FAMILIES, "pure": releases(), "control": RELEASES}
     for folder, meant in compiled.items():
         files = {source for release in meant for source in sources_for(release, SOURCES / folder)}
         assert files == set((SOURCES / folder).rglob("*.java"))

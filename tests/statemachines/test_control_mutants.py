@@ -265,7 +265,7 @@ class OverwritesIsNew(ControllerBrokerRequestBatch):
     ) -> None:
         brokers = tuple(brokers)
         super().add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)
-        for replica in (PartitionAndReplica(partition, broker) for broker in brokers):
+        for replica in (PartitionAndReplica(partition, broker) for broker in brokers if broker >= 0):
             self.state.leader_and_isr[replica] = self.state.leader_and_isr[replica]._replace(isNew=is_new)
 
 

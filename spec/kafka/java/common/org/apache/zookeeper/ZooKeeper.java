@@ -62,6 +62,8 @@ public class ZooKeeper implements AutoCloseable {
         SERVE,
         /** It is served, and the connection is lost before the reply has come. */
         LOSE_REPLY,
+        /** The connection is lost before it is served. */
+        LOSE_REQUEST,
         /** It throws, for a reason that has nothing to do with ZooKeeper. */
         FAIL,
         /** The process dies before it sends it. */
@@ -295,6 +297,10 @@ public class ZooKeeper implements AutoCloseable {
                 die();
             }
             return Reply.of(Code.SESSIONEXPIRED);
+        }
+        if (verdict == Verdict.LOSE_REQUEST) {
+            loseConnection();
+            return Reply.of(Code.CONNECTIONLOSS);
         }
         Reply reply = server.serve(connection, request.type(), request.body());
         owner.served(request);

@@ -3,7 +3,7 @@ package kafkaspec.pure;
 import com.fasterxml.jackson.databind.JsonNode;
 
 /** Something that Kafka computes, without a thread or a network. */
-interface Call {
+public interface Call {
     /** What Kafka makes of a case. */
     JsonNode answer(JsonNode given) throws Exception;
 }

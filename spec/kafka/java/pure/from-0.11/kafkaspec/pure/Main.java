@@ -16,24 +16,28 @@ import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * Lines of JSON in, lines of JSON out: what functions of Kafka make of many cases.
- * In: {"call": "Elections", "cases": [...]}, where the call is a class beside this one. Out: {"answers": [...]}, one
- * for each case. The first line out says what runs here.
+ * In: {"call": "Elections", "cases": [...]}, where the call is a class beside this one, or in the package that is the
+ * argument. Out: {"answers": [...]}, one for each case. The first line out says what runs here.
  */
 public final class Main {
     private static final int MALFORMED = 2;
 
     private final Map<String, Call> calls = new HashMap<>();
     private final PrintStream out;
+    private final String where;
 
-    private Main(PrintStream out) {
+    private Main(PrintStream out, String where) {
         this.out = out;
+        this.where = where;
     }
 
     public static void main(String[] arguments) throws Exception {
         PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
         System.setOut(System.err);  // what a library prints is no answer
+        String where = arguments.length == 0 ? Main.class.getPackageName() : arguments[0];
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         try {
-            new Main(out).answerAll(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)));
+            new Main(out, where).answerAll(in);
         } catch (Json.Malformed malformed) {
             System.err.println(("malformed: " + malformed.getMessage()).replaceAll("\\s+", " "));
             System.exit(MALFORMED);
@@ -68,9 +72,9 @@ public final class Main {
         return call;
     }
 
-    private static Call make(String name) throws ReflectiveOperationException {
+    private Call make(String name) throws ReflectiveOperationException {
         try {
-            Class<?> call = Class.forName(Main.class.getPackageName() + "." + name);
+            Class<?> call = Class.forName(where + "." + name);
             return (Call) call.getDeclaredConstructor().newInstance();
         } catch (ClassNotFoundException unknown) {
             throw new Json.Malformed("no call " + name);

@@ -1,0 +1,479 @@
+"""A controller's state machines beside Kafka's own: the same commands to both, and what is to be seen then.
+
+    commands = [{"do": "brokers_up", "brokers": [[1, 101]]}, ...]
+    with KafkaControlPlane("3.9.1") as kafka:
+        for sequence, told in kafka.of("StateMachines", [commands]):
+            ours = ControlPlane()
+            for command, seen in zip(sequence, told, strict=True):
+                assert ours.disagreements(command, seen) == []
+
+A command is JSON, `{"do": ...}` with its arguments: a method of `ControlPlane`, and its like in
+`java/control/.../ControlPlane.java`. On the other side are Kafka's ControllerContext, ControllerBrokerRequestBatch
+and both of its state machines, over its own client of ZooKeeper and a real server that is run within the call. What
+would go to brokers is kept there.
+
+A command that changes states may say what happens while it is carried out:
+
+    "meanwhile": [[batch, request, command], ...]   before this request of this batch, another writes, or the session
+                                                    ends
+    "lost": [[batch, answered, carried_out], ...]   the connection is lost after so many answers of this batch, and so
+                                                    many of its requests are carried out
+
+Kafka goes first. Within a batch its requests stand in the order of a hash map, which decides what a lost connection
+loses; so ours are put into that order before they are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from election.ids import BrokerId
+from spec.kafka.control_values import (
+    DECODED,
+    decoded_cause,
+    decoded_failure,
+    decoded_requests,
+    decoded_results,
+    parsed,
+)
+from spec.kafka.pure import SHARED, PureCalls
+from spec.kafka.sources import SOURCES, sources_for
+from spec.language.errors import UsageError
+from statemachines.control_design import control_design_of
+from statemachines.control_requests import (
+    ControlRequest,
+)
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
+from statemachines.controller_context import ControllerContext
+from statemachines.kafka_zk_client import (
+    UNFENCED,
+    ZkBatch,
+    ZkRequest,
+    ZkResponse,
+    retry_requests_until_connected,
+)
+from statemachines.leader_and_isr import LeaderRecoveryState
+from statemachines.partition import PartitionState
+from statemachines.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
+from statemachines.replica import ReplicaState
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.replica_state_machine import ReplicaStateMachine
+from statemachines.state_change import FailedStateChange, Handled, StateChangeFailure
+from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.zk_data import TopicConfig, TopicPartitionState, topic_config_path, topic_partition_state_path
+from statemachines.znode import ZkPath
+from statemachines.zookeeper import Multi, ZooKeeper
+
+__all__ = ["CONTROLLER", "RELEASES", "ControlCommand", "ControlPlane", "Disagreement", "KafkaControlPlane", "Kinds"]
+
+ControlCommand = Mapping[str, Any]
+"""What is to be done, as JSON."""
+CONTROLLER: Final = 9
+"""The controller's id."""
+SESSION: Final = "controller"
+"""The session of its client."""
+PROTOCOL: Final = ("Main", "Call")
+"""What this Java has in common with the one that calls functions."""
+RELEASES: Final = ("2.8.2", "3.9.1")
+"""The releases that are run."""
+
+
+class KafkaControlPlane(PureCalls):
+    """The state machines of a release of Kafka, from `__enter__` to `__exit__`; its call is `StateMachines`.
+
+    Args:
+        release: one of `RELEASES`.
+
+    Raises (when it is entered; the first also when it is made):
+        UsageError: the release is not run; there is no Java, no compiler, or a jar cannot be had.
+        EnvironmentFailed: Java died, or what is compiled cannot be kept.
+    """
+
+    A_LINE = 20
+
+    def __init__(self, release: str) -> None:
+        if release not in RELEASES:
+            raise UsageError(f"the state machines of Kafka {release} are not run here; {', '.join(RELEASES)} are")
+        protocol = [each for each in sources_for(release, SOURCES / "pure") if each.stem in PROTOCOL]
+        zookeeper = sorted((SOURCES / "common" / "org").rglob("*.java"))
+        own = sources_for(release, SOURCES / "control")
+        super().__init__(release, "control", [*SHARED, *protocol, *zookeeper, *own])
+
+
+class Disagreement(NamedTuple):
+    """Something that is not the same on both sides."""
+
+    what: str
+    ours: Any
+    kafkas: Any
+
+    def __str__(self) -> str:
+        return f"{self.what}\n    ours    {self.ours}\n    Kafka's {self.kafkas}"
+
+
+def different(what: str, ours: Any, kafkas: Any) -> list[Disagreement]:
+    """The disagreement, if there is one."""
+    return [] if ours == kafkas else [Disagreement(what, ours, kafkas)]
+
+
+class Kinds(NamedTuple):
+    """The classes of our side; a test puts a mutant there."""
+
+    partitions: type[PartitionStateMachine] = PartitionStateMachine
+    replicas: type[ReplicaStateMachine] = ReplicaStateMachine
+    batch: type[ControllerBrokerRequestBatch] = ControllerBrokerRequestBatch
+
+
+class ControlPlane:
+    """Our side: a controller without a cluster, its state machines, a ZooKeeper, and the world beside it.
+
+    Args:
+        release: by whose rules.
+        kinds: the classes that change states.
+    """
+
+    def __init__(self, release: str = "3.9", kinds: Kinds | None = None) -> None:
+        kinds = Kinds() if kinds is None else kinds
+        design = control_design_of(release)
+        self.zookeeper = ZooKeeper()
+        for path in ("/brokers", "/brokers/topics", "/config", "/config/topics"):
+            self.zookeeper.create(None, path)
+        self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
+        self.zookeeper.connect(SESSION)
+        self.context = ControllerContext()
+        self.log: list[FailedStateChange] = []
+        self.sent: dict[BrokerId, list[ControlRequest]] = {}
+        self.batch = kinds.batch(CONTROLLER, self.context, self._send, design=design)
+        self.partitions = kinds.partitions(self.context, self.batch, design, self.log.append)
+        self.replicas = kinds.replicas(self.context, self.batch, design, self.log.append)
+        self.kafkas: dict[str, Any] = {}
+        """What was to be seen of Kafka last."""
+        self._asked: list[list[ZkPath]] = []
+
+    def _send(self, broker: BrokerId, request: ControlRequest) -> None:
+        self.sent.setdefault(broker, []).append(request)
+
+    def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
+        """Carry out a command as Kafka has done: what is not the same then.
+
+        Args:
+            command: what both do.
+            seen: what is to be seen of Kafka, as far as it is new.
+        """
+        self.kafkas |= {name: DECODED[name](value) for name, value in seen.items() if name in DECODED}
+        self.log.clear()
+        self.sent.clear()
+        self._asked = seen["asked"]
+        if self._is_known_to_throw(command):
+            thrown = seen.get("thrown", {"thrown": None})["thrown"]
+            return [*self._compared(), *different("exception", "NoSuchElementException", thrown)]
+        handled, refused = Handled(), None
+        try:
+            handled = self._perform(command)
+        except OtherRequests as other:
+            return [Disagreement("requests to ZooKeeper", other.ours, other.kafkas)]
+        except BatchNotEmpty:
+            refused = StateChangeFailure.BatchNotEmpty
+        kafkas = decoded_cause(seen["thrown"]) if "thrown" in seen else None
+        return [
+            *self._compared(),
+            *self._told(command, handled, seen),
+            *different("exception", refused, kafkas),
+        ]
+
+    # What is compared.
+
+    def _compared(self) -> list[Disagreement]:
+        return [
+            disagreement
+            for name, value in self._seen().items()
+            for disagreement in different(name, value, self.kafkas[name])
+        ]
+
+    def _seen(self) -> dict[str, Any]:
+        state, batch = self.context.state, self.batch.state
+        return {
+            "epoch": (state.epoch, state.epoch_zk_version),
+            "partition_assignments": state.partition_assignments,
+            "partition_leadership_info": state.partition_leadership_info,
+            "partition_states": state.partition_states,
+            "replica_states": state.replica_states,
+            "live_broker_epochs": state.live_broker_epochs,
+            "shutting_down_broker_ids": state.shutting_down_broker_ids,
+            "replicas_on_offline_dirs": state.replicas_on_offline_dirs,
+            "all_topics": state.all_topics,
+            "topics_to_be_deleted": state.topics_to_be_deleted,
+            "topics_with_deletion_started": state.topics_with_deletion_started,
+            "topics_ineligible_for_deletion": state.topics_ineligible_for_deletion,
+            "znodes": {
+                path: (node.version, node.data)
+                for path, node in self.zookeeper.state.nodes.items()
+                if path == CONTROLLER_EPOCH or path.startswith(("/brokers/topics", "/config/topics"))
+            },
+            "left": (
+                batch.leader_and_isr,
+                batch.stop_replica,
+                batch.update_metadata,
+                batch.update_metadata_brokers,
+            ),
+        }
+
+    def _told(self, command: ControlCommand, handled: Handled, seen: Mapping[str, Any]) -> list[Disagreement]:
+        """What is to be seen of one command only: requests, results, failures."""
+        told = [
+            *different("requests to brokers", self.sent, decoded_requests(seen["sent"])),
+            *different("controller moved", handled.controller_moved, seen.get("moved", False)),
+        ]
+        if command["do"] == "change_partitions" and not handled.controller_moved:
+            told += different("results", dict(handled.results), decoded_results(seen.get("results", {})))
+        ours = sorted((failed for failed in self.log if failed.subject is not None), key=repr)
+        kafkas = sorted(map(decoded_failure, seen["log"]), key=repr)
+        if handled.controller_moved:  # then Kafka has not come to logging what failed in the same round
+            kafkas = ours = kafkas if set(kafkas) <= set(ours) else ours
+        return [*told, *different("failures", ours, kafkas)]
+
+    def _is_known_to_throw(self, command: ControlCommand) -> bool:
+        """In Kafka what has no state has none; here that is NonExistentPartition."""
+        known = self.context.state.partition_states
+        return command["do"] == "trigger" and any(
+            partition not in known for partition in self.context.partitions_for_topic(command["topic"])
+        )
+
+    # What is done.
+
+    def _perform(self, command: ControlCommand) -> Handled:
+        arguments = {name: value for name, value in command.items() if name not in ("do", "meanwhile", "lost")}
+        method: Callable[..., Any] = getattr(self, command["do"])
+        done = method(**arguments)
+        if not isinstance(done, tuple):
+            return Handled()
+        machine, change = done
+        return self._drive(machine, change, command)
+
+    def _drive(self, machine: Any, change: Any, command: ControlCommand) -> Handled:
+        number = 0
+        while not isinstance(change, Handled):
+            asked = self._asked[number] if number < len(self._asked) else []
+            change = in_order(machine, change, asked)
+            change = machine.answered(change, self._answers(machine.requests(change), command, number))
+            number += 1
+        if number != len(self._asked):
+            raise OtherRequests([], self._asked[number:])
+        return change
+
+    def _answers(self, requests: Sequence[ZkRequest], command: ControlCommand, number: int) -> tuple[ZkResponse, ...]:
+        """What is answered to a batch, with what happens meanwhile."""
+        happens = [row for row in command.get("meanwhile", ()) if row[0] == number and row[1] < len(requests)]
+        lost = [row for row in command.get("lost", ()) if row[0] == number]
+        answered, carried_out = (
+            min(each, len(requests)) for each in (lost[-1][1:] if lost else (len(requests),) * 2)
+        )
+        responses: list[ZkResponse] = []
+        again: list[ZkRequest] = []
+        for place, request in enumerate(requests):
+            for _, _, other in (row for row in happens if row[1] == place):
+                self._perform(other)
+            if place < carried_out:
+                [response] = retry_requests_until_connected(self.zookeeper, SESSION, [request])
+            if place < answered:
+                responses.append(response)
+            else:
+                again.append(request)
+        return (*responses, *retry_requests_until_connected(self.zookeeper, SESSION, again))
+
+    # Commands: what others do.
+
+    def configure(self, topic: TopicName, unclean: bool | None) -> None:
+        """An administrator permits unclean elections of a topic, or not; None: leaves it open."""
+        path = topic_config_path(topic)
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, TopicConfig(unclean))
+        else:
+            self.zookeeper.create(None, path, TopicConfig(unclean))
+
+    def leader_writes(self, partition: str, isr: Sequence[BrokerId]) -> None:
+        """A leader changes its ISR, if there is a state."""
+        recovered = LeaderRecoveryState.RECOVERED
+        self._change(
+            partition,
+            lambda state: state._replace(
+                leader_and_isr=state.leader_and_isr._replace(isr=tuple(isr), leader_recovery_state=recovered)
+            ),
+        )
+
+    def newer_controller_writes(self, partition: str) -> None:
+        """A newer controller has written a state, though it has not been heard of otherwise."""
+        epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
+        self._change(partition, lambda state: state._replace(controller_epoch=epoch + 1))
+
+    def _change(self, partition: str, how: Callable[[TopicPartitionState], TopicPartitionState]) -> None:
+        path = topic_partition_state_path(parsed(partition))
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, how(self.zookeeper.get(None, path)[0]))
+
+    def delete_state(self, partition: str) -> None:
+        """A partition's state is gone, if there was one."""
+        path = topic_partition_state_path(parsed(partition))
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.delete(None, path)
+
+    def newer_controller(self) -> None:
+        """Another controller is elected."""
+        epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
+        self.zookeeper.set(None, CONTROLLER_EPOCH, epoch + 1)
+
+    def expire(self) -> None:
+        """The controller's session ends, and it does not hear of it."""
+        if SESSION in self.zookeeper.state.sessions:
+            self.zookeeper.expire(SESSION)
+
+    # Commands: what the controller comes to know.
+
+    def assign(
+        self, partition: str, replicas: Sequence[BrokerId], adding: Sequence[BrokerId], removing: Sequence[BrokerId]
+    ) -> None:
+        """A partition is assigned; its topic's node is there."""
+        assigned = parsed(partition)
+        path = f"/brokers/topics/{assigned.topic}"
+        if path not in self.zookeeper.state.nodes:
+            self.zookeeper.create(None, path)
+        self.context.set_all_topics({*self.context.state.all_topics, assigned.topic})
+        assignment = ReplicaAssignment(tuple(replicas), tuple(adding), tuple(removing))
+        self.context.update_partition_full_replica_assignment(assigned, assignment)
+
+    def brokers_up(self, brokers: Iterable[tuple[BrokerId, int]]) -> None:
+        """Brokers are registered, each under an epoch."""
+        self.context.add_live_brokers(dict(brokers))
+
+    def brokers_down(self, brokers: Iterable[BrokerId]) -> None:
+        """Brokers are not registered any more."""
+        self.context.remove_live_brokers(brokers)
+
+    def shut_down(self, brokers: Iterable[BrokerId]) -> None:
+        """These brokers, and no others, have asked for a controlled shutdown."""
+        self.context.state.shutting_down_broker_ids = frozenset(brokers)
+
+    def fail_directories(self, broker: BrokerId, partitions: Iterable[str]) -> None:
+        """Of a broker's log directories those of these partitions have failed."""
+        self.context.state.replicas_on_offline_dirs[broker] = frozenset(map(parsed, partitions))
+
+    def queue_deletion(self, topics: Iterable[TopicName]) -> None:
+        """Topics are to be deleted."""
+        self.context.queue_topic_deletion(topics)
+
+    def begin_deletion(self, topics: Iterable[TopicName]) -> None:
+        """Their deletion begins."""
+        self.context.begin_topic_deletion(topics)
+
+    def mark_ineligible(self, topics: Iterable[TopicName]) -> None:
+        """Their deletion has to wait."""
+        self.context.state.topics_ineligible_for_deletion |= frozenset(topics)
+
+    def remove_topic(self, topic: TopicName) -> None:
+        """A topic is gone, its nodes with it."""
+        self.context.remove_topic(topic)
+        nodes, root = self.zookeeper.state.nodes, f"/brokers/topics/{topic}"
+        for path in sorted(nodes, reverse=True):
+            if path == root or path.startswith(f"{root}/"):
+                self.zookeeper.delete(None, path)
+
+    def fail_over(self) -> None:
+        """It is elected, and reads the states of all partitions; what state each was in it does not know."""
+        self.newer_controller()
+        state = self.context.state
+        state.epoch, stat = self.zookeeper.get(None, CONTROLLER_EPOCH)
+        state.epoch_zk_version = stat.version
+        state.partition_states.clear()
+        state.replica_states.clear()
+        state.partition_leadership_info.clear()
+        for partition in self.context.all_partitions():
+            path = topic_partition_state_path(partition)
+            if path in self.zookeeper.state.nodes:
+                data, stat = self.zookeeper.get(None, path)
+                self.context.put_partition_leadership_info(partition, data.decode(stat.version))
+
+    def clear_batch(self) -> None:
+        """What an earlier change left in the batch is forgotten."""
+        self.batch.clear()
+
+    # Commands: what its batch of requests does, and its state machines.
+
+    def send_requests(self, added: Iterable[Sequence[Any]]) -> None:
+        """A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag."""
+        self.batch.new_batch()
+        for kind, name, brokers, *flag in added:
+            partition = parsed(name)
+            known = self.context.leadership_of(partition)
+            if kind == "stop_replica":
+                self.batch.add_stop_replica_request_for_brokers(brokers, partition, *flag)
+            elif kind == "metadata":
+                self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
+            elif known is not None:
+                assignment = self.context.partition_full_replica_assignment(partition)
+                self.batch.add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, *flag)
+        self.batch.send_requests_to_brokers(self.context.state.epoch)
+
+    def change_partitions(
+        self, partitions: Sequence[str], target: str, strategy: Any, allow_unclean: bool
+    ) -> tuple[Any, Any]:
+        """Partitions are to be in a state."""
+        how = None if strategy is None else PartitionLeaderElectionStrategy(strategy, allow_unclean)
+        these = [parsed(partition) for partition in partitions]
+        return self.partitions, self.partitions.handle_state_changes(these, PartitionState[target], how)
+
+    def change_replicas(self, replicas: Sequence[tuple[str, BrokerId]], target: str) -> tuple[Any, Any]:
+        """Replicas are to be in a state."""
+        these = [PartitionAndReplica(parsed(partition), broker) for partition, broker in replicas]
+        return self.replicas, self.replicas.handle_state_changes(these, ReplicaState[target])
+
+    def start_partitions(self) -> tuple[Any, Any]:
+        """The partitions' machine starts."""
+        return self.partitions, self.partitions.startup()
+
+    def start_replicas(self) -> tuple[Any, Any]:
+        """The replicas' machine starts."""
+        return self.replicas, self.replicas.startup()
+
+    def trigger(self, topic: TopicName | None) -> tuple[Any, Any]:
+        """Whatever has no leader is to get one, of a topic or of all."""
+        return self.partitions, self.partitions.trigger_online_partition_state_change(topic)
+
+
+class OtherRequests(Exception):
+    """The two sides ask ZooKeeper for different things."""
+
+    def __init__(self, ours: Sequence[Any], kafkas: Sequence[Any]) -> None:
+        super().__init__(ours, kafkas)
+        self.ours, self.kafkas = ours, kafkas
+
+
+def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
+    """The change, with the requests of its next batch in the order in which Kafka asked.
+
+    Raises:
+        OtherRequests: they are not the same.
+    """
+    paths = [path_of(request) for request in machine.requests(change)]
+    if paths == asked:
+        return change
+    if sorted(paths) != sorted(asked):
+        raise OtherRequests(sorted(paths), sorted(asked))
+    rank = {path: place for place, path in enumerate(asked)}
+    by_topic = change.due in (ZkBatch.GetTopicConfigs, ZkBatch.CreateTopicPartitions)
+    subjects = list(dict.fromkeys(each.topic for each in change.asking)) if by_topic else list(change.asking)
+    place = {subject: rank[path] for subject, path in zip(subjects, paths, strict=True)}
+
+    def placed(partition: TopicPartition) -> int:
+        return place[partition.topic if by_topic else partition]
+
+    change = change._replace(asking=tuple(sorted(change.asking, key=placed)))
+    if change.due in UNFENCED:
+        return change
+    return change._replace(updates=tuple(sorted(change.updates, key=lambda update: placed(update.partition))))
+
+
+def path_of(request: ZkRequest) -> ZkPath:
+    """The path that a request is about; of a multi, that of its last operation."""
+    return request.operations[-1].path if isinstance(request, Multi) else request.path

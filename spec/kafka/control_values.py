@@ -1,0 +1,191 @@
+"""What is to be seen of Kafka's state machines, in values of ours.
+
+On the other side of it are `java/control/.../Observation.java`, `Requests.java` and `FailureLog.java`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from election.ids import BrokerId
+from statemachines.control_requests import (
+    ControlRequest,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+)
+from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
+from statemachines.partition import NewPartition, OnlinePartition, PartitionState
+from statemachines.replica import NewReplica, ReplicaState
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.state_change import FailedStateChange, StateChangeCause, StateChangeFailure
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zk_data import TopicConfig, TopicPartitionState
+from statemachines.znode import Code, ZkPath
+
+__all__ = [
+    "DECODED",
+    "decoded_cause",
+    "decoded_failure",
+    "decoded_requests",
+    "decoded_results",
+    "parsed",
+]
+
+
+@cache
+def parsed(name: str) -> TopicPartition:
+    """The partition of this name, such as t-0."""
+    topic, _, number = name.rpartition("-")
+    return TopicPartition(topic, int(number))
+
+
+@cache
+def parsed_replica(name: str) -> PartitionAndReplica:
+    """The replica of this name, such as t-0@1."""
+    partition, _, broker = name.rpartition("@")
+    return PartitionAndReplica(parsed(partition), int(broker))
+
+
+def decoded_leader_and_isr(fields: Sequence[Any]) -> LeaderAndIsr:
+    """A leader and an ISR."""
+    leader, leader_epoch, isr, recovery, partition_epoch = fields
+    return LeaderAndIsr(leader, leader_epoch, tuple(isr), LeaderRecoveryState(recovery), partition_epoch)
+
+
+def decoded_state(kind: Callable[..., Any], fields: Sequence[Any]) -> Any:
+    """What a request says of a partition."""
+    state = kind(*(tuple(each) if isinstance(each, list) else each for each in fields))
+    if isinstance(state, LeaderAndIsrPartitionState):
+        state = state._replace(leaderRecoveryState=LeaderRecoveryState(state.leaderRecoveryState))
+    return state
+
+
+def decoded_request(fields: Sequence[Any]) -> ControlRequest:
+    """A request to a broker."""
+    kind, controller, epoch, broker_epoch, *parts = fields
+    match kind:
+        case "LeaderAndIsrRequest":
+            states = tuple(sorted(decoded_state(LeaderAndIsrPartitionState, each) for each in parts[0]))
+            return LeaderAndIsrRequest(controller, epoch, broker_epoch, states, tuple(sorted(parts[1])))
+        case "UpdateMetadataRequest":
+            told = tuple(sorted(decoded_state(UpdateMetadataPartitionState, each) for each in parts[0]))
+            return UpdateMetadataRequest(controller, epoch, broker_epoch, told, tuple(sorted(parts[1])))
+    stopped = tuple(sorted(decoded_state(StopReplicaPartitionState, each) for each in parts[1]))
+    return StopReplicaRequest(controller, epoch, broker_epoch, parts[0], stopped)
+
+
+def decoded_requests(sent: Mapping[str, Sequence[Any]]) -> dict[BrokerId, list[ControlRequest]]:
+    """The requests to each broker, in their order."""
+    return {int(broker): [decoded_request(request) for request in requests] for broker, requests in sent.items()}
+
+
+def decoded_left(left: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What stayed in the batch of requests."""
+    return (
+        {
+            parsed_replica(replica): decoded_state(LeaderAndIsrPartitionState, state)
+            for replica, state in left["leader_and_isr"].items()
+        },
+        {
+            parsed_replica(replica): decoded_state(StopReplicaPartitionState, state)
+            for replica, state in left["stop_replica"].items()
+        },
+        {
+            parsed(partition): decoded_state(UpdateMetadataPartitionState, state)
+            for partition, state in left["update_metadata"].items()
+        },
+        frozenset(left["update_metadata_brokers"]),
+    )
+
+
+def decoded_znode(path: ZkPath, data: Any) -> Any:
+    """What a node holds."""
+    if path.endswith("/state"):
+        recovery = LeaderRecoveryState(data.get("leader_recovery_state", 0))
+        leader_and_isr = LeaderAndIsr(data["leader"], data["leader_epoch"], tuple(data["isr"]), recovery)
+        return TopicPartitionState(leader_and_isr, data["controller_epoch"])
+    if data is not None and path.startswith("/config/topics/"):
+        unclean = data["config"].get("unclean.leader.election.enable")
+        return TopicConfig(None if unclean is None else unclean == "true")
+    return data
+
+
+FAILED_PARTITION: Final = re.compile(r"failed to change state for partition (\S+) from (\w+) to (\w+)")
+FAILED_REPLICA: Final = re.compile(r"state change of replica (\d+) for partition (\S+) from (\w+) to (\w+) failed")
+CAUSES: Final = {
+    "should be in": StateChangeFailure.InvalidTransition,
+    "No assigned replica is alive": StateChangeFailure.NoLiveReplica,
+    "LeaderAndIsr information doesn't exist": StateChangeFailure.NoLeaderAndIsr,
+    "path in zookeeper is empty": StateChangeFailure.NoLeaderAndIsr,
+    "written by another controller": StateChangeFailure.NewerController,
+    "Failed to elect leader": StateChangeFailure.NoLeaderElected,
+    "requested to become leader": StateChangeFailure.ReplicaLeads,
+    "batch is not empty": StateChangeFailure.BatchNotEmpty,
+}
+"""Why a state did not change, by what Kafka's exception says."""
+
+
+def decoded_cause(told: Mapping[str, Any]) -> StateChangeCause | str:
+    """Why a state did not change; an exception that is none of these as it is."""
+    if "code" in told:
+        return Code[told["code"]]
+    found = (cause for text, cause in CAUSES.items() if text in told["message"])
+    return next(found, f"{told['thrown']}: {told['message']}")
+
+
+def decoded_results(told: Mapping[str, Any]) -> dict[TopicPartition, Any]:
+    """What elections came to."""
+    return {
+        parsed(partition): decoded_cause(result) if isinstance(result, dict) else decoded_leader_and_isr(result)
+        for partition, result in told.items()
+    }
+
+
+def decoded_failure(told: Mapping[str, Any]) -> FailedStateChange:
+    """What Kafka logged of a state that did not change. Two of its texts name another target than was asked for."""
+    cause: Any = decoded_cause(told)
+    if found := FAILED_PARTITION.search(told["text"]):
+        partition, source, target = found.groups()
+        state, asked = PartitionState[source], PartitionState[target]
+        if asked is state is NewPartition and cause is not StateChangeFailure.InvalidTransition:
+            asked = OnlinePartition
+        return FailedStateChange(parsed(partition), state, asked, cause)
+    found = FAILED_REPLICA.search(told["text"])
+    assert found is not None, told["text"]
+    broker, partition, source, target = found.groups()
+    replica_target = NewReplica if cause is StateChangeFailure.ReplicaLeads else ReplicaState[target]
+    replica = PartitionAndReplica(parsed(partition), int(broker))
+    return FailedStateChange(replica, ReplicaState[source], replica_target, cause)
+
+
+DECODED: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "epoch": tuple,
+    "partition_assignments": lambda told: {
+        parsed(name): ReplicaAssignment(*map(tuple, parts)) for name, parts in told.items()
+    },
+    "partition_leadership_info": lambda told: {
+        parsed(name): LeaderIsrAndControllerEpoch(decoded_leader_and_isr(fields), epoch)
+        for name, (fields, epoch) in told.items()
+    },
+    "partition_states": lambda told: {parsed(name): PartitionState[state] for name, state in told.items()},
+    "replica_states": lambda told: {parsed_replica(name): ReplicaState[state] for name, state in told.items()},
+    "live_broker_epochs": lambda told: {int(broker): epoch for broker, epoch in told.items()},
+    "shutting_down_broker_ids": frozenset,
+    "replicas_on_offline_dirs": lambda told: {
+        int(broker): frozenset(map(parsed, partitions)) for broker, partitions in told.items()
+    },
+    "all_topics": frozenset,
+    "topics_to_be_deleted": frozenset,
+    "topics_with_deletion_started": frozenset,
+    "topics_ineligible_for_deletion": frozenset,
+    "znodes": lambda told: {path: (version, decoded_znode(path, data)) for path, (version, data) in told.items()},
+    "left": decoded_left,
+}
+"""What is to be seen of Kafka, as values of ours."""

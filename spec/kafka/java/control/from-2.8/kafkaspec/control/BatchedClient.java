@@ -1,0 +1,31 @@
+package kafkaspec.control;
+
+import kafka.server.KafkaConfig;
+import kafka.zk.KafkaZkClient;
+import kafka.zookeeper.AsyncRequest;
+import kafka.zookeeper.AsyncResponse;
+import kafka.zookeeper.ZooKeeperClient;
+import org.apache.kafka.common.utils.Time;
+import scala.collection.Seq;
+
+/** Kafka's own client of ZooKeeper, of Kafka 2.8, which says when a batch of requests begins. */
+final class BatchedClient extends ZooKeeperClient {
+    private final Meanwhile meanwhile;
+
+    private BatchedClient(KafkaConfig config, Meanwhile meanwhile) {
+        super(
+            config.zkConnect(), config.zkSessionTimeoutMs(), config.zkConnectionTimeoutMs(),
+            config.zkMaxInFlightRequests(), Time.SYSTEM, "kafka.server", "SessionExpireListener");
+        this.meanwhile = meanwhile;
+    }
+
+    static KafkaZkClient connect(KafkaConfig config, Meanwhile meanwhile) {
+        return new KafkaZkClient(new BatchedClient(config, meanwhile), false, Time.SYSTEM);
+    }
+
+    @Override
+    public <R extends AsyncRequest> Seq<AsyncResponse> handleRequests(Seq<R> requests) {
+        meanwhile.batchBegins();
+        return super.handleRequests(requests);
+    }
+}

@@ -1,0 +1,192 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import kafkaspec.Json;
+import org.apache.jute.Record;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.ZooDefs.OpCode;
+import org.apache.zookeeper.data.Stat;
+import org.apache.zookeeper.proto.CreateRequest;
+import org.apache.zookeeper.proto.DeleteRequest;
+import org.apache.zookeeper.proto.SetDataRequest;
+import org.apache.zookeeper.server.DataNode;
+import org.apache.zookeeper.server.SynchronousConnection;
+import org.apache.zookeeper.server.SynchronousServer;
+
+/**
+ * ZooKeeper, and what others than the controller do with it: leaders, administrators, a newer controller.
+ */
+final class Ensemble {
+    static final String CONTROLLER_EPOCH = "/controller_epoch";
+
+    private static final int LONG = 1_000_000;
+    private static final List<String> ROOTS = List.of("/brokers/topics", "/config/topics");
+
+    private final SynchronousServer server = new SynchronousServer(false);
+    private final SynchronousConnection others = server.connect(LONG);
+
+    Ensemble() {
+        for (String path : List.of("/brokers", "/brokers/topics", "/config", "/config/topics")) {
+            create(path, new byte[0]);
+        }
+        create(CONTROLLER_EPOCH, utf8("0"));
+    }
+
+    SynchronousServer server() {
+        return server;
+    }
+
+    // Where things are.
+
+    static String topic(String topic) {
+        return "/brokers/topics/" + topic;
+    }
+
+    static String state(String partition) {
+        int dash = partition.lastIndexOf('-');
+        return topic(partition.substring(0, dash)) + "/partitions/" + partition.substring(dash + 1) + "/state";
+    }
+
+    // What others do.
+
+    /**
+     * Does what is no command to the controller.
+     *
+     * @return whether it is such
+     */
+    boolean perform(JsonNode command) {
+        switch (Json.field(command, "do").asText()) {
+            case "configure" -> configure(Json.field(command, "topic").asText(), Json.field(command, "unclean"));
+            case "leader_writes" -> leaderWrites(Json.field(command, "partition").asText(), command);
+            case "delete_state" -> delete(state(Json.field(command, "partition").asText()));
+            case "newer_controller" -> increaseEpoch();
+            case "newer_controller_writes" -> newerControllerWrites(Json.field(command, "partition").asText());
+            default -> {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** An administrator says whether a topic permits unclean elections, or, with null, leaves it open. */
+    private void configure(String topic, JsonNode unclean) {
+        ObjectNode data = Json.object().put("version", 1);
+        ObjectNode config = data.putObject("config");
+        if (!unclean.isNull()) {
+            config.put("unclean.leader.election.enable", unclean.asText());
+        }
+        String path = "/config/topics/" + topic;
+        if (server.stat(path) == null) {
+            create(path, Json.bytes(data));
+        } else {
+            set(path, Json.bytes(data));
+        }
+    }
+
+    /** A leader changes its ISR, if there is a state. */
+    private void leaderWrites(String partition, JsonNode command) {
+        change(partition, state -> {
+            state.set("isr", Json.field(command, "isr"));
+            state.put("leader_recovery_state", 0);
+        });
+    }
+
+    private void newerControllerWrites(String partition) {
+        change(partition, state -> state.put("controller_epoch", epoch() + 1));
+    }
+
+    private void change(String partition, Consumer<ObjectNode> how) {
+        String path = state(partition);
+        byte[] data = server.data(path);
+        if (data != null) {
+            ObjectNode state = (ObjectNode) Json.read(data);
+            how.accept(state);
+            set(path, Json.bytes(state));
+        }
+    }
+
+    int epoch() {
+        return Integer.parseInt(new String(server.data(CONTROLLER_EPOCH), StandardCharsets.UTF_8));
+    }
+
+    /** A controller has been elected. */
+    void increaseEpoch() {
+        set(CONTROLLER_EPOCH, utf8(String.valueOf(epoch() + 1)));
+    }
+
+    /** A topic's node is there, if it was not before. */
+    void createTopic(String topic) {
+        if (server.stat(topic(topic)) == null) {
+            create(topic(topic), new byte[0]);
+        }
+    }
+
+    /** A topic's node is gone, and all below it. */
+    void deleteTopic(String topic) {
+        List<String> paths = new ArrayList<>();
+        collect(topic(topic), paths);
+        for (int last = paths.size() - 1; last >= 0; last--) {
+            delete(paths.get(last));
+        }
+    }
+
+    private void create(String path, byte[] data) {
+        serve(OpCode.create, new CreateRequest(path, data, Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT.toFlag()));
+    }
+
+    private void set(String path, byte[] data) {
+        serve(OpCode.setData, new SetDataRequest(path, data, -1));
+    }
+
+    private void delete(String path) {
+        serve(OpCode.delete, new DeleteRequest(path, -1));
+    }
+
+    private static byte[] utf8(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private void serve(int operation, Record request) {
+        server.serve(others, operation, request);
+    }
+
+    // What is to be seen.
+
+    /** Every node, with its version and its data. */
+    ObjectNode observe() {
+        ObjectNode seen = Json.object();
+        put(seen, CONTROLLER_EPOCH);
+        List<String> paths = new ArrayList<>();
+        ROOTS.forEach(root -> collect(root, paths));
+        paths.forEach(path -> put(seen, path));
+        return seen;
+    }
+
+    private void put(ObjectNode seen, String path) {
+        Stat stat = server.stat(path);
+        byte[] data = server.data(path);
+        ArrayNode node = seen.putArray(path).add(stat.getVersion());
+        if (data == null || data.length == 0) {
+            node.addNull();
+        } else {
+            node.add(Json.read(data));
+        }
+    }
+
+    /** A node and all below it, in order; none, if there is no such node. */
+    private void collect(String path, List<String> paths) {
+        DataNode node = server.getZKDatabase().getDataTree().getNode(path);
+        if (node != null) {
+            paths.add(path);
+            new TreeSet<>(node.getChildren()).forEach(child -> collect(path + "/" + child, paths));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.List;
+import kafkaspec.Json;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.ZooKeeper.Request;
+import org.apache.zookeeper.ZooKeeper.Verdict;
+import org.apache.zookeeper.server.SynchronousServer;
+
+/**
+ * What happens while the controller changes states: before which request of which batch others write or its session
+ * ends, and which requests of a batch its connection does not survive.
+ * A batch is a call of handleRequests; the one that repeats what a lost connection left open is no other batch.
+ */
+final class Meanwhile implements ZooKeeper.Owner {
+    private final Ensemble ensemble;
+    private ZooKeeper handle;
+    private JsonNode script = Json.object();
+    private ArrayNode asked = Json.array();
+    private int batch = -1;
+    private int request;
+    private int answered;
+    private int carriedOut;
+    private boolean repeats;
+    private boolean isLost;
+
+    Meanwhile(Ensemble ensemble) {
+        this.ensemble = ensemble;
+    }
+
+    /**
+     * A change of states begins.
+     *
+     * @param command has, if anything happens, `meanwhile`: rows of a batch, a request of it, and a command; and
+     *     `lost`: rows of a batch, how many answers come, and how many of its requests are carried out.
+     */
+    void begin(JsonNode command) {
+        script = command;
+        asked = Json.array();
+        batch = -1;
+    }
+
+    /** What was asked for, batch by batch: operation and path of each request. */
+    ArrayNode asked() {
+        return asked;
+    }
+
+    /** The client is about to make a batch of requests. */
+    void batchBegins() {
+        repeats = isLost;
+        isLost = false;
+        request = 0;
+        if (!repeats) {
+            batch++;
+            asked.addArray();
+            answered = Integer.MAX_VALUE;
+            carriedOut = Integer.MAX_VALUE;
+            for (JsonNode lost : script.path("lost")) {
+                if (lost.get(0).asInt() == batch) {
+                    answered = lost.get(1).asInt();
+                    carriedOut = lost.get(2).asInt();
+                }
+            }
+        }
+    }
+
+    void endSession() {
+        server().endSession(handle.connection().getSessionId(), List.of());
+    }
+
+    // What the client asks.
+
+    @Override
+    public SynchronousServer server() {
+        return ensemble.server();
+    }
+
+    @Override
+    public void opens(ZooKeeper opening) {
+        handle = opening;
+    }
+
+    @Override
+    public Verdict sends(Request sent) {
+        if (repeats) {
+            return Verdict.SERVE;
+        }
+        for (JsonNode row : script.path("meanwhile")) {
+            if (row.get(0).asInt() == batch && row.get(1).asInt() == request) {
+                happens(row.get(2));
+            }
+        }
+        ((ArrayNode) asked.get(batch)).add(sent.path());
+        int place = request++;
+        if (place < answered) {
+            return Verdict.SERVE;
+        }
+        isLost |= server().isAlive(handle.connection().getSessionId());
+        return place < carriedOut ? Verdict.LOSE_REPLY : Verdict.LOSE_REQUEST;
+    }
+
+    private void happens(JsonNode command) {
+        if (Json.field(command, "do").asText().equals("expire")) {
+            endSession();
+        } else if (!ensemble.perform(command)) {
+            throw new Json.Malformed("nothing that happens meanwhile: " + command);
+        }
+    }
+
+    /** The connection is back; but whether the session is still there, only a request finds out. */
+    @Override
+    public void waitsForConnection() {
+        if (server().isAlive(handle.connection().getSessionId())) {
+            handle.reconnect();
+        } else {
+            handle.mayFindOut();
+        }
+    }
+
+    @Override
+    public void served(Request served) { }
+
+    @Override
+    public void waitsForEver() {
+        throw new IllegalStateException("a callback of Kafka's client failed");
+    }
+
+    @Override
+    public boolean learnsOfExpiry() {
+        return false;
+    }
+}

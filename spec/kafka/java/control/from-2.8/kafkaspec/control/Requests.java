@@ -1,0 +1,84 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.List;
+import kafkaspec.Json;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
+import org.apache.kafka.common.message.StopReplicaRequestData.StopReplicaPartitionState;
+import org.apache.kafka.common.message.UpdateMetadataRequestData.UpdateMetadataPartitionState;
+import org.apache.kafka.common.requests.AbstractControlRequest;
+import org.apache.kafka.common.requests.LeaderAndIsrRequest;
+import org.apache.kafka.common.requests.StopReplicaRequest;
+import org.apache.kafka.common.requests.UpdateMetadataRequest;
+
+/** The three requests of a controller as JSON: their fields in the order of `statemachines.control_requests`. */
+final class Requests {
+    private Requests() { }
+
+    static ArrayNode request(AbstractControlRequest request) {
+        ArrayNode fields = Json.array()
+            .add(request.getClass().getSimpleName())
+            .add(controllerId(request))
+            .add(request.controllerEpoch())
+            .add(request.brokerEpoch());
+        if (request instanceof LeaderAndIsrRequest leaderAndIsr) {
+            ArrayNode states = fields.addArray();
+            leaderAndIsr.partitionStates().forEach(state -> states.add(state(null, state)));
+            ArrayNode leaders = fields.addArray();
+            leaderAndIsr.liveLeaders().forEach(leader -> leaders.add(leader.brokerId()));
+        } else if (request instanceof UpdateMetadataRequest updateMetadata) {
+            ArrayNode states = fields.addArray();
+            updateMetadata.partitionStates().forEach(state -> states.add(state(null, state)));
+            ArrayNode brokers = fields.addArray();
+            updateMetadata.liveBrokers().forEach(broker -> brokers.add(broker.id()));
+        } else if (request instanceof StopReplicaRequest stopReplica) {
+            fields.add(stopReplica.data().deletePartitions());
+            ArrayNode states = fields.addArray();
+            stopReplica.partitionStates().forEach((partition, state) -> states.add(state(partition, state)));
+        }
+        return fields;
+    }
+
+    private static int controllerId(AbstractControlRequest request) {
+        if (request instanceof LeaderAndIsrRequest leaderAndIsr) {
+            return leaderAndIsr.controllerId();
+        }
+        if (request instanceof UpdateMetadataRequest updateMetadata) {
+            return updateMetadata.controllerId();
+        }
+        return ((StopReplicaRequest) request).controllerId();
+    }
+
+    /** What a request says of a partition; a partition whose name the state does not have is given. */
+    static ArrayNode state(Object partition, Object state) {
+        ArrayNode fields = Json.array();
+        if (state instanceof LeaderAndIsrPartitionState told) {
+            fields.add(told.topicName()).add(told.partitionIndex()).add(told.controllerEpoch());
+            fields.add(told.leader()).add(told.leaderEpoch());
+            put(fields.addArray(), told.isr());
+            fields.add(Versions.partitionEpoch(told));
+            put(fields.addArray(), told.replicas());
+            put(fields.addArray(), told.addingReplicas());
+            put(fields.addArray(), told.removingReplicas());
+            fields.add(told.isNew()).add(Versions.leaderRecoveryState(told));
+        } else if (state instanceof UpdateMetadataPartitionState told) {
+            fields.add(told.topicName()).add(told.partitionIndex()).add(told.controllerEpoch());
+            fields.add(told.leader()).add(told.leaderEpoch());
+            put(fields.addArray(), told.isr());
+            fields.add(told.zkVersion());
+            put(fields.addArray(), told.replicas());
+            put(fields.addArray(), told.offlineReplicas());
+        } else {
+            StopReplicaPartitionState told = (StopReplicaPartitionState) state;
+            TopicPartition stopped = (TopicPartition) partition;
+            fields.add(stopped.topic()).add(stopped.partition());
+            fields.add(told.leaderEpoch()).add(told.deletePartition());
+        }
+        return fields;
+    }
+
+    private static void put(ArrayNode array, List<Integer> brokers) {
+        brokers.forEach(array::add);
+    }
+}

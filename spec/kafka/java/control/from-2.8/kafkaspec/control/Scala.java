@@ -1,0 +1,73 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import org.apache.kafka.common.TopicPartition;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterable;
+import scala.collection.Iterator;
+import scala.collection.Map;
+import scala.collection.immutable.Set;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Values of Scala's that Kafka takes and gives, from JSON and in loops. */
+final class Scala {
+    private Scala() { }
+
+    static <T> void forEach(Iterable<T> elements, Consumer<? super T> what) {
+        for (Iterator<T> each = elements.iterator(); each.hasNext(); ) {
+            what.accept(each.next());
+        }
+    }
+
+    static <K, V> void forEach(Map<K, V> map, BiConsumer<? super K, ? super V> what) {
+        for (Iterator<Tuple2<K, V>> each = map.iterator(); each.hasNext(); ) {
+            Tuple2<K, V> pair = each.next();
+            what.accept(pair._1(), pair._2());
+        }
+    }
+
+    static <T> scala.collection.immutable.List<T> list(List<T> elements) {
+        return CollectionConverters.asScala(elements).toList();
+    }
+
+    static <T> Set<T> set(T element) {
+        return list(List.of(element)).toSet();
+    }
+
+    static <T> void forEach(Option<T> element, Consumer<? super T> what) {
+        if (element.isDefined()) {
+            what.accept(element.get());
+        }
+    }
+
+    static scala.collection.immutable.List<Object> ids(JsonNode brokers) {
+        List<Object> ids = new ArrayList<>();
+        brokers.forEach(broker -> ids.add(broker.asInt()));
+        return list(ids);
+    }
+
+    static Set<String> texts(JsonNode names) {
+        return list(textList(names)).toSet();
+    }
+
+    static scala.collection.immutable.List<TopicPartition> partitions(JsonNode names) {
+        return list(textList(names).stream().map(Scala::partition).toList());
+    }
+
+    /** The partition with this name, such as `t-0`. */
+    static TopicPartition partition(String name) {
+        int dash = name.lastIndexOf('-');
+        return new TopicPartition(name.substring(0, dash), Integer.parseInt(name.substring(dash + 1)));
+    }
+
+    private static List<String> textList(JsonNode names) {
+        List<String> texts = new ArrayList<>();
+        names.forEach(name -> texts.add(name.asText()));
+        return texts;
+    }
+}

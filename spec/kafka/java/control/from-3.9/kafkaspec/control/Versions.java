@@ -1,0 +1,25 @@
+package kafkaspec.control;
+
+import kafka.api.LeaderAndIsr;
+import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
+
+/** What Kafka 3.9 calls the version of a partition's state, and how a leader was elected. */
+final class Versions {
+    private Versions() { }
+
+    static int partitionEpoch(LeaderAndIsr state) {
+        return state.partitionEpoch();
+    }
+
+    static int partitionEpoch(LeaderAndIsrPartitionState told) {
+        return told.partitionEpoch();
+    }
+
+    static int leaderRecoveryState(LeaderAndIsr state) {
+        return state.leaderRecoveryState().value();
+    }
+
+    static int leaderRecoveryState(LeaderAndIsrPartitionState told) {
+        return told.leaderRecoveryState();
+    }
+}

@@ -1,0 +1,117 @@
+"""Both sides of a sequence compared, and what many sequences came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from spec.kafka.control_plane import ControlCommand, ControlPlane, Disagreement, Kinds
+from spec.kafka.control_values import parsed
+from statemachines.partition import PARTITION, PartitionState
+from statemachines.releases import line_of
+from statemachines.replica import REPLICA, ReplicaState
+from statemachines.state_change import StateChangeFailure
+from statemachines.table import Table, TableState
+from statemachines.topic_partition import PartitionAndReplica
+from statemachines.znode import Code
+from tests.kafka.conftest import RELEASE
+
+Seen = Mapping[str, Any]
+"""What is to be seen of Kafka after a command."""
+Row = tuple[TableState, TableState]
+"""A state, and one that is to follow."""
+
+UNCLEANLY: Final = "a leader was elected uncleanly"
+HAPPENS: Final = {
+    UNCLEANLY,
+    "another wrote in between",
+    "the connection was lost",
+    "the controller moved",
+    *(cause.name for cause in StateChangeFailure if cause is not StateChangeFailure.RequestsNotSent),
+    *(code.name for code in (Code.NODEEXISTS, Code.NONODE, Code.SESSIONEXPIRED)),
+}
+"""What happens in enough sequences: that it is met shows that they go everywhere."""
+
+
+def rows(*tables: Table[Any]) -> set[Row]:
+    """The transitions that these tables have."""
+    return {(row.source, row.target) for table in tables for row in table.in_force}
+
+
+def compare(
+    sequence: Sequence[ControlCommand],
+    seen: Sequence[Seen],
+    release: str = RELEASE,
+    kinds: Kinds | None = None,
+    tally: Tally | None = None,
+) -> ControlPlane:
+    """Our side does what Kafka has done; AssertionError says where it comes to something else."""
+    ours = ControlPlane(line_of(release), kinds)
+    for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
+        before = {} if tally is None else states(ours)
+        disagreements = ours.disagreements(command, now)
+        assert not disagreements, _told(sequence[: number + 1], disagreements)
+        if tally is not None:
+            tally.add(command, before, ours, now)
+    return ours
+
+
+def _told(sequence: Sequence[ControlCommand], disagreements: Sequence[Disagreement]) -> str:
+    return "\n".join(["after", *map(str, sequence), *map(str, disagreements)])
+
+
+class Tally:
+    """What sequences came to on which both sides agree."""
+
+    def __init__(self) -> None:
+        self.taken: set[Row] = set()
+        """Transitions that were asked for and made."""
+        self.refused: set[Row] = set()
+        """Those that were asked for and refused, with the state unchanged."""
+        self.happened: Counter[str] = Counter()
+
+    def add(self, command: ControlCommand, before: Mapping[Any, TableState], ours: ControlPlane, seen: Seen) -> None:
+        """A command was carried out."""
+        causes = {failed.subject: failed.cause for failed in ours.log}
+        self.happened.update(cause.name for cause in causes.values())
+        self.happened.update(_happened(command, ours, seen))
+        after = states(ours)
+        for subject, target in _asked(command):
+            source, now = (each.get(subject, _first(target)) for each in (before, after))
+            if causes.get(subject) is StateChangeFailure.InvalidTransition:
+                assert now is source
+                self.refused.add((source, target))
+            elif now is target and not causes.keys() & {subject, None} and not seen.get("moved"):
+                self.taken.add((source, target))
+
+
+def states(ours: ControlPlane) -> dict[Any, TableState]:
+    """The states of all partitions and replicas."""
+    return {**ours.context.state.partition_states, **ours.context.state.replica_states}
+
+
+def _first(target: TableState) -> TableState:
+    return PARTITION.initial if isinstance(target, PartitionState) else REPLICA.initial
+
+
+def _asked(command: ControlCommand) -> Iterator[tuple[Any, TableState]]:
+    """Whose state a command is to change, and to which."""
+    for name in command.get("partitions", ()) if command["do"] == "change_partitions" else ():
+        yield parsed(name), PartitionState[command["target"]]
+    for name, broker in command.get("replicas", ()) if command["do"] == "change_replicas" else ():
+        yield PartitionAndReplica(parsed(name), broker), ReplicaState[command["target"]]
+
+
+def _happened(command: ControlCommand, ours: ControlPlane, seen: Seen) -> Iterator[str]:
+    """What is to be told of a command, beside what failed."""
+    batches = seen["asked"]
+    if any(again and set(again) <= set(written) for written, again in pairwise(batches[1:])):
+        yield "another wrote in between"
+    if seen.get("moved"):
+        yield "the controller moved"
+    if any(number < len(batches) for number, _, _ in command.get("lost", ())):
+        yield "the connection was lost"
+    if any(known.leader_and_isr.leader_recovery_state for known in ours.kafkas["partition_leadership_info"].values()):
+        yield UNCLEANLY

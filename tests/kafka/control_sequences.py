@@ -1,0 +1,242 @@
+"""Sequences of commands to a controller's state machines, drawn choice by choice.
+
+Brokers 1 to 4, four partitions of three topics. What no controller is asked is not drawn: partitions that it has not
+been told of, and the end of a replica whose topic is not to be deleted (Kafka would look for the preferred one of no
+replicas, and throw).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from spec.kafka.control_plane import ControlCommand
+from statemachines.partition import PARTITION, NewPartition, NonExistentPartition, OfflinePartition, OnlinePartition
+from statemachines.replica import (
+    REPLICA,
+    NewReplica,
+    NonExistentReplica,
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionStarted,
+    ReplicaDeletionSuccessful,
+)
+
+BROKERS: Final = (1, 2, 3, 4)
+PARTITIONS: Final = ("a-0", "a-1", "b-0", "c-0")
+TOPICS: Final = ("a", "b", "c")
+STRATEGIES: Final = ("offline", "reassign", "preferred", "controlled-shutdown")
+PARTITION_TARGETS: Final = (OnlinePartition, OnlinePartition, OnlinePartition, NewPartition, *PARTITION.states)
+REPLICA_TARGETS: Final = (OnlineReplica, OnlineReplica, OfflineReplica, OfflineReplica, NewReplica, *REPLICA.states)
+
+Pick = Callable[[int], int]
+"""A number below this one, drawn."""
+
+
+class Drawing:
+    """Draws commands, one after another, from what there is.
+
+    Args:
+        pick: how numbers are drawn; what is drawn small is simple.
+    """
+
+    def __init__(self, pick: Pick) -> None:
+        self._pick = pick
+        self._known: list[str] = []
+        self._queued: list[str] = []
+        self._to_come: list[ControlCommand] = []
+        self._broker_epoch = 100
+
+    def sequence(self, length: int) -> list[ControlCommand]:
+        """So many commands; before them, mostly, a cluster comes up."""
+        commands = list(self._cluster()) if self._pick(8) < 7 else []
+        while len(commands) < length:
+            goes_on = self._to_come and self._pick(3)
+            commands.append(self._to_come.pop(0) if goes_on else self._command())
+        return commands[:length]
+
+    # Choices.
+
+    def _one(self, of: Sequence[Any]) -> Any:
+        return of[self._pick(len(of))]
+
+    def _some(self, of: Sequence[Any], at_least: int = 0) -> list[Any]:
+        """Some of these, in some order."""
+        remaining, count = list(of), max(at_least, self._pick(len(of) + 1))
+        return [remaining.pop(self._pick(len(remaining))) for _ in range(count)]
+
+    def _often(self, of: Sequence[Any]) -> list[Any]:
+        """All of these, or some."""
+        return self._some(of, 1) if self._pick(2) else list(of)
+
+    # A cluster.
+
+    def _cluster(self) -> Iterator[ControlCommand]:
+        yield self._up(list(BROKERS) if self._pick(4) else self._some(BROKERS))
+        for partition in self._often(PARTITIONS):
+            yield self._assign(partition)
+        replicas = [[partition, broker] for partition in self._known for broker in BROKERS]
+        yield self._partitions_to(self._known, NewPartition.name)
+        yield self._replicas_to(self._often(replicas), NewReplica.name)
+        yield self._partitions_to(self._known, OnlinePartition.name, "offline")
+        yield self._replicas_to(self._often(replicas), OnlineReplica.name)
+
+    def _command(self) -> ControlCommand:
+        draw: Callable[[], ControlCommand] = self._one(
+            (
+                self._clear_batch,
+                *(self._change_partitions,) * 8,
+                *(self._change_replicas,) * 10,
+                *(self._elsewhere,) * 4,
+                *(self._brokers,) * 6,
+                *(self._deletion,) * 4,
+                self._start,
+                self._fail_over,
+                self._assign_anew,
+                self._send_requests,
+            )
+        )
+        return draw()
+
+    # What the controller comes to know.
+
+    def _up(self, brokers: Sequence[int]) -> ControlCommand:
+        self._broker_epoch += 10
+        return {"do": "brokers_up", "brokers": [[broker, self._broker_epoch + broker] for broker in brokers]}
+
+    def _brokers(self) -> ControlCommand:
+        match self._pick(5):
+            case 0:
+                return self._up(self._some(BROKERS, 1))
+            case 1 | 2:
+                return {"do": "brokers_down", "brokers": self._some(BROKERS[: 1 + self._pick(4)], 1)}
+            case 3:
+                return {"do": "shut_down", "brokers": self._some(BROKERS)}
+        partitions = self._some(PARTITIONS)
+        return {"do": "fail_directories", "broker": self._one(BROKERS), "partitions": partitions}
+
+    def _assign(self, partition: str) -> ControlCommand:
+        if partition not in self._known:
+            self._known.append(partition)
+        replicas = self._some(BROKERS, 1)
+        moves = self._pick(4) == 3
+        return {
+            "do": "assign",
+            "partition": partition,
+            "replicas": replicas,
+            "adding": self._some(replicas) if moves else [],
+            "removing": self._some(replicas) if moves else [],
+        }
+
+    def _assign_anew(self) -> ControlCommand:
+        return self._assign(self._one(PARTITIONS))
+
+    def _deletion(self) -> ControlCommand:
+        match self._pick(5):
+            case 0 if self._queued:
+                do = self._one(("begin_deletion", "mark_ineligible"))
+                return {"do": do, "topics": self._some(self._queued, 1)}
+            case 1 if self._queued:
+                topic = self._queued.pop(self._pick(len(self._queued)))
+                self._known = [partition for partition in self._known if partition[0] != topic]
+                return {"do": "remove_topic", "topic": topic}
+            case 2 if self._queued:
+                self._to_come = list(self._whole_deletion(self._one(self._queued)))
+                return self._to_come.pop(0)
+        topic = self._one(TOPICS)
+        if topic not in self._queued:
+            self._queued.append(topic)
+        return {"do": "queue_deletion", "topics": [topic]}
+
+    def _whole_deletion(self, topic: str) -> Iterator[ControlCommand]:
+        """What a controller asks of its state machines to delete a topic."""
+        partitions = [partition for partition in self._known if partition[0] == topic]
+        replicas = [[partition, broker] for partition in partitions for broker in BROKERS]
+        yield self._partitions_to(partitions, OfflinePartition.name)
+        yield self._partitions_to(partitions, NonExistentPartition.name)
+        for state in (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica):
+            yield self._replicas_to(replicas, state.name)
+
+    # What others do.
+
+    def _elsewhere(self) -> ControlCommand:
+        match self._pick(16):
+            case 0 | 1 | 2 | 3 | 4 | 5:
+                isr = self._some(BROKERS, 1)
+                return {"do": "leader_writes", "partition": self._one(PARTITIONS), "isr": isr}
+            case 6 | 7 | 8:
+                return {"do": "configure", "topic": self._one(TOPICS), "unclean": self._one((True, False, None))}
+            case 9 | 10 | 11 | 12:
+                return {"do": "delete_state", "partition": self._one(PARTITIONS)}
+            case 13:
+                return {"do": "newer_controller_writes", "partition": self._one(PARTITIONS)}
+        return {"do": "expire"} if self._pick(4) == 3 else {"do": "newer_controller"}
+
+    def _meanwhile(self) -> dict[str, Any]:
+        """What happens while a change is carried out: mostly nothing."""
+        happens: dict[str, Any] = {}
+        if self._pick(3) == 2:
+            happens["meanwhile"] = [
+                [self._pick(6), self._pick(3) and self._pick(4), self._elsewhere()] for _ in range(1 + self._pick(2))
+            ]
+        if self._pick(5) == 4:
+            answered = self._pick(4)
+            happens["lost"] = [[self._pick(5), answered, answered + self._pick(4)]]
+        return happens
+
+    # What its state machines do.
+
+    def _fail_over(self) -> ControlCommand:
+        return {"do": "fail_over"}
+
+    def _clear_batch(self) -> ControlCommand:
+        return {"do": "clear_batch"}
+
+    def _send_requests(self) -> ControlCommand:
+        added = []
+        for _ in range(1 + self._pick(4) if self._known else 0):
+            kind = self._one(("leader_and_isr", "stop_replica", "metadata"))
+            flags = [] if kind == "metadata" else [self._one((False, True))]
+            added.append([kind, self._one(self._known), self._some((-1, *BROKERS)), *flags])
+        return {"do": "send_requests", "added": added}
+
+    def _start(self) -> ControlCommand:
+        match self._pick(3):
+            case 0:
+                return {"do": "start_partitions", **self._meanwhile()}
+            case 1:
+                return {"do": "start_replicas", **self._meanwhile()}
+        return {"do": "trigger", "topic": self._one((None, *TOPICS)), **self._meanwhile()}
+
+    def _change_partitions(self) -> ControlCommand:
+        target = self._one(PARTITION_TARGETS)
+        partitions = self._some(self._known) if self._pick(2) else list(self._known)
+        strategy = self._one(STRATEGIES)
+        if target is not OnlinePartition:
+            return self._partitions_to(partitions, target.name) | self._meanwhile()
+        unclean = strategy == "offline" and self._pick(4) == 3
+        return self._partitions_to(partitions, target.name, strategy, unclean) | self._meanwhile()
+
+    def _partitions_to(
+        self, partitions: Sequence[str], target: str, strategy: str | None = None, unclean: bool = False
+    ) -> dict[str, Any]:
+        return {
+            "do": "change_partitions",
+            "partitions": list(partitions),
+            "target": target,
+            "strategy": strategy,
+            "allow_unclean": unclean,
+        }
+
+    def _change_replicas(self) -> ControlCommand:
+        target = self._one(REPLICA_TARGETS)
+        known = self._known
+        if target is NonExistentReplica:
+            known = [partition for partition in known if partition[0] in self._queued]
+        partitions = self._some(known) if self._pick(2) else list(known)
+        brokers = self._some(BROKERS, 1)
+        replicas = [[partition, broker] for partition in partitions for broker in brokers]
+        return self._replicas_to(replicas, target.name) | self._meanwhile()
+
+    def _replicas_to(self, replicas: Sequence[Any], target: str) -> dict[str, Any]:
+        return {"do": "change_replicas", "replicas": list(replicas), "target": target}

@@ -1,0 +1,365 @@
+"""A controller's state machines beside Kafka's own: generated sequences of commands, and cases of interest.
+
+After each command these are equal: the context, every node of ZooKeeper with its version, the requests to each broker
+in their order, what stayed in the batch, the results of elections, what failed and why, and which requests ZooKeeper
+was asked. Sequences follow from a seed, which is printed.
+
+Deliberate disagreements, each of which is one still:
+
+    brokers in a hash map     five brokers that fail at once are handled as 5, 1, 2, 3, 4; here by id
+    a state that is unknown   triggerOnlinePartitionStateChange(topic) throws; here it is NonExistentPartition
+    the end of the last one   NonExistentReplica of the only replica, though its topic is not to be deleted: for a
+                              metric, Kafka looks for the first of no replicas, and throws; here the replica is gone
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+from spec.kafka.control_plane import ControlCommand, KafkaControlPlane, Kinds
+from spec.kafka.control_values import DECODED, decoded_requests
+from statemachines.control_requests import UpdateMetadataPartitionState, UpdateMetadataRequest
+from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
+from statemachines.partition import PARTITION, PartitionState
+from statemachines.replica import REPLICA, ReplicaState
+from statemachines.table import Table, TableState
+from tests.kafka.conftest import RELEASE, controlling
+from tests.kafka.control_comparison import HAPPENS, Seen, Tally, compare, rows
+from tests.kafka.control_sequences import BROKERS, Drawing
+from tests.statemachines.test_control_mutants import MUTANTS, mutated
+from tests.statemachines.test_control_mutants import Kinds as MutantKinds
+
+LENGTH = 20
+CHOICES = 512
+"""How many choices a sequence takes at most, or nearly so."""
+LONG = int(os.environ.get("CONTROL_SEQUENCES", 2_000))
+"""How many sequences the long test has."""
+
+
+def drawn(seed: int, count: int) -> Iterable[list[ControlCommand]]:
+    """So many sequences; each is `Drawing(Random(f"{seed} {number}").randrange).sequence(20)`."""
+    return (Drawing(Random(f"{seed} {number}").randrange).sequence(LENGTH) for number in range(count))
+
+
+def chosen(choices: bytes) -> list[ControlCommand]:
+    """The sequence of these choices, which Hypothesis can make simpler; where there are none left, the simplest."""
+    remaining = iter(choices)
+    return Drawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
+
+
+def asked(kafka: KafkaControlPlane, *sequence: ControlCommand) -> tuple[Sequence[ControlCommand], Sequence[Seen]]:
+    """A sequence, and what Kafka makes of it."""
+    [(_, seen)] = kafka.of("StateMachines", [sequence])
+    return sequence, seen
+
+
+# Generated.
+
+
+def test_sequences(control_plane: KafkaControlPlane, first_seed: int) -> None:
+    """Two hundred of 20 commands; one that fails is made simpler."""
+    print(f"seed {first_seed}")
+
+    @seeded(first_seed)
+    @settings(max_examples=200, database=None)
+    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(chosen))
+    def both_agree(sequence: list[ControlCommand]) -> None:
+        compare(*asked(control_plane, *sequence))
+
+    both_agree()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("release", "share"), [(RELEASE, 1), ("2.8.2", 4)])
+def test_many_sequences(release: str, share: int, first_seed: int) -> None:
+    """Those of the newest release take every row of both tables, and meet whatever can happen."""
+    print(f"seed {first_seed}")
+    tally = Tally()
+    with controlling(release) as kafka:
+        for sequence, seen in kafka.of("StateMachines", drawn(first_seed, LONG // share)):
+            compare(sequence, seen, release, tally=tally)
+    if release == RELEASE:
+        assert rows(PARTITION, REPLICA) - tally.taken == set()
+        assert HAPPENS - tally.happened.keys() == set()
+
+
+# Every pair of states.
+
+COMES_UP: list[ControlCommand] = [
+    {"do": "brokers_up", "brokers": [[broker, 100 + broker] for broker in BROKERS]},
+    {"do": "assign", "partition": "t-0", "replicas": [1, 2], "adding": [], "removing": []},
+]
+
+
+def partitions_to(target: str, *partitions: str, strategy: str | None = None, **meanwhile: Any) -> ControlCommand:
+    """Partitions are to be in a state."""
+    strategy = "offline" if target == "OnlinePartition" and strategy is None else strategy
+    these = list(partitions or ("t-0",))
+    return {
+        "do": "change_partitions",
+        "partitions": these,
+        "target": target,
+        "strategy": strategy,
+        "allow_unclean": False,
+        **meanwhile,
+    }
+
+
+def replicas_to(target: str, *brokers: int, **meanwhile: Any) -> ControlCommand:
+    """Replicas of t-0 are to be in a state."""
+    return {"do": "change_replicas", "replicas": [["t-0", each] for each in brokers], "target": target, **meanwhile}
+
+
+def way(table: Table[Any], to: TableState) -> list[TableState]:
+    """The states through which a thing comes to this one, but the first; a partition was online before offline."""
+    ways: dict[TableState, list[TableState]] = {table.initial: []}
+    while to not in ways:
+        latest = next(state for state in reversed(ways) if set(table.targets(state)) - ways.keys())
+        target = next(state for state in table.targets(latest) if state not in ways)
+        ways[target] = [*ways[latest], target]
+    return ways[to]
+
+
+def pairs(release: str) -> list[list[ControlCommand]]:
+    """Of each pair of states of a table a sequence that comes to the first, and then asks for the second.
+
+    Replicas go where the topic is to be deleted: else the last one's end is one of the differences.
+    """
+    partitions = [
+        [*COMES_UP, *(partitions_to(each.name) for each in (*way(PARTITION, source), target))]
+        for source, target in product(PartitionState, repeat=2)
+    ]
+    replica = REPLICA.at(release)
+    replicas = [
+        [
+            *COMES_UP,
+            {"do": "queue_deletion", "topics": ["t"]},
+            *(replicas_to(each.name, 2) for each in (*way(replica, source), target)),
+        ]
+        for source, target in product(ReplicaState, repeat=2)
+    ]
+    return [*partitions, *replicas]
+
+
+@pytest.mark.parametrize("release", [RELEASE, pytest.param("2.8.2", marks=pytest.mark.long)])
+def test_every_pair_of_states(release: str) -> None:
+    """Rows are taken, all others refused."""
+    tally = Tally()
+    with controlling(release) as kafka:
+        for sequence, seen in kafka.of("StateMachines", pairs(release)):
+            compare(sequence, seen, release, tally=tally)
+    every = {*product(PartitionState, repeat=2), *product(ReplicaState, repeat=2)}
+    assert tally.taken == rows(PARTITION, REPLICA.at(release))
+    assert tally.refused == every - tally.taken
+
+
+# What had been in doubt.
+
+BROUGHT_UP: list[ControlCommand] = [
+    *COMES_UP,
+    partitions_to("NewPartition"),
+    replicas_to("NewReplica", 1, 2),
+    partitions_to("OnlinePartition"),
+    replicas_to("OnlineReplica", 1, 2),
+]
+BOTH: list[ControlCommand] = [
+    *COMES_UP,
+    {"do": "assign", "partition": "t-1", "replicas": [1, 2], "adding": [], "removing": []},
+    partitions_to("NewPartition", "t-0", "t-1"),
+]
+MOVES: ControlCommand = {"do": "newer_controller"}
+EXPIRES: ControlCommand = {"do": "expire"}
+
+
+@pytest.mark.parametrize("brokers", [(1, 2), (2, 1)])
+def test_the_last_member_is_of_the_highest_id(control_plane: KafkaControlPlane, brokers: tuple[int, ...]) -> None:
+    """Of members of the ISR that die together it stays, in whatever order they are named."""
+    down = {"do": "brokers_down", "brokers": [1, 2]}
+    ours = compare(*asked(control_plane, *BROUGHT_UP, down, replicas_to("OfflineReplica", *brokers)))
+    [known] = ours.context.state.partition_leadership_info.values()
+    assert known.leader_and_isr[:3] == (-1, 2, (2,))
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize(("first", "then", "moved"), [(MOVES, EXPIRES, True), (EXPIRES, MOVES, False)])
+def test_a_fence_and_the_end_of_a_session_in_one_batch(
+    control_plane: KafkaControlPlane, first: ControlCommand, then: ControlCommand, moved: bool, batch: int
+) -> None:
+    """The first answer that is no good says what comes of it: ControllerMoved, or a failure of the whole batch."""
+    change = partitions_to("OnlinePartition", "t-0", "t-1", meanwhile=[[batch, 0, first], [batch, 1, then]])
+    sequence, seen = asked(control_plane, *BOTH, change)
+    compare(sequence, seen)
+    assert seen[-1].get("moved", False) is moved
+    assert [failed["code"] for failed in seen[-1]["log"]] == ([] if moved else ["SESSIONEXPIRED"] * 2)
+
+
+def test_a_topic_that_is_to_be_deleted(control_plane: KafkaControlPlane) -> None:
+    """UpdateMetadata has no leader of it, -2, nor an epoch or a version, and StopReplica an epoch that overrides any.
+
+    That a replica has left its ISR nobody is told.
+    """
+    queued = {"do": "queue_deletion", "topics": ["t"]}
+    sequence, seen = asked(
+        control_plane, *BROUGHT_UP, queued, replicas_to("OnlineReplica", 2), replicas_to("OfflineReplica", 2)
+    )
+    compare(sequence, seen)
+    [metadata] = decoded_requests(seen[-2]["sent"])[1]
+    assert isinstance(metadata, UpdateMetadataRequest)
+    assert metadata.partitionStates == (
+        UpdateMetadataPartitionState("t", 0, 0, LEADER_DURING_DELETE, 0, (1, 2), 0, (1, 2), ()),
+    )
+    [(broker, [stop])] = decoded_requests(seen[-1]["sent"]).items()
+    assert (broker, stop.partitionStates[0].leaderEpoch) == (2, EPOCH_DURING_DELETE)
+    assert seen[-1]["partition_leadership_info"]["t-0"][0][:3] == [1, 1, [1]]
+
+
+def test_a_dirty_batch(control_plane: KafkaControlPlane) -> None:
+    """A controller that moved in mid-change leaves it; elected again, it can do nothing until it is cleared."""
+    sequence = [
+        *BROUGHT_UP,
+        replicas_to("OfflineReplica", 2, meanwhile=[[1, 0, MOVES]]),
+        {"do": "fail_over"},
+        {"do": "start_replicas"},
+        {"do": "start_partitions"},
+        partitions_to("OnlinePartition", strategy="preferred"),
+        {"do": "clear_batch"},
+        partitions_to("OnlinePartition", strategy="preferred"),
+    ]
+    _, seen = asked(control_plane, *sequence)
+    compare(sequence, seen)
+    assert seen[6]["moved"]
+    assert [bool(each["sent"]) for each in seen[6:]] == [False, False, False, False, False, False, True]
+
+
+def test_a_create_whose_reply_is_lost(control_plane: KafkaControlPlane) -> None:
+    """The partition has a leader in ZooKeeper and stays new, until another controller reads the state."""
+    sequence = [
+        *COMES_UP,
+        partitions_to("NewPartition"),
+        partitions_to("OnlinePartition", lost=[[2, 0, 1]]),
+        partitions_to("OnlinePartition"),
+        {"do": "fail_over"},
+        {"do": "start_replicas"},
+        {"do": "start_partitions"},
+    ]
+    _, seen = asked(control_plane, *sequence)
+    ours = compare(sequence, seen)
+    assert [each.get("partition_states", {}).get("t-0") for each in seen[2:]] == [
+        *("NewPartition", None, None, None, None, "OnlinePartition"),
+    ]
+    assert [each["code"] for each in seen[3]["log"]] == ["NODEEXISTS"]
+    assert ours.context.state.partition_states
+
+
+# What is different, and is to be.
+
+
+def differs(kafka: KafkaControlPlane, *sequence: ControlCommand) -> set[str]:
+    """What is not the same at the end of a sequence, all of which but the end is the same."""
+    _, seen = asked(kafka, *sequence)
+    ours = compare(sequence[:-1], seen[:-1])
+    return {disagreement.what for disagreement in ours.disagreements(sequence[-1], seen[-1])}
+
+
+def test_five_brokers_in_a_hash_map(control_plane: KafkaControlPlane) -> None:
+    """The fifth is the first, and so not the last member of the ISR."""
+    sequence: list[ControlCommand] = [
+        {"do": "brokers_up", "brokers": [[broker, 100 + broker] for broker in (1, 5)]},
+        {"do": "assign", "partition": "t-0", "replicas": [1, 5], "adding": [], "removing": []},
+        partitions_to("NewPartition"),
+        replicas_to("NewReplica", 1, 5),
+        partitions_to("OnlinePartition"),
+        replicas_to("OfflineReplica", 1, 2, 3, 4, 5),
+    ]
+    assert "partition_leadership_info" in differs(control_plane, *sequence)
+
+
+def test_a_state_that_is_unknown(control_plane: KafkaControlPlane) -> None:
+    """A topic's partitions have none after a failover, until the state machine starts; Kafka throws."""
+    sequence, seen = asked(control_plane, *COMES_UP, {"do": "fail_over"}, {"do": "trigger", "topic": "t"})
+    compare(sequence, seen)
+    assert seen[-1]["thrown"]["thrown"] == "NoSuchElementException"
+
+
+def test_the_end_of_the_last_replica(control_plane: KafkaControlPlane) -> None:
+    """Kafka throws where the topic is not to be deleted, and goes on; the state stays, the assignment is empty."""
+    alone: ControlCommand = {"do": "assign", "partition": "t-0", "replicas": [2], "adding": [], "removing": []}
+    lives = ("NewReplica", "OnlineReplica", "OfflineReplica", "ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
+    sequence: list[ControlCommand] = [
+        *(COMES_UP[0], alone, partitions_to("NewPartition"), partitions_to("OnlinePartition")),
+        *(replicas_to(state, 2) for state in lives[1:]),
+        replicas_to("NonExistentReplica", 2),
+    ]
+    sequence.insert(3, replicas_to("NewReplica", 2))
+    assert differs(control_plane, *sequence) == {"replica_states"}
+
+
+# Mistakes.
+
+
+def less(told: Any) -> Any:
+    """What was told, but for one thing; None if that cannot be."""
+    match told:
+        case bool():
+            return not told
+        case dict() | list() if told:
+            return dict(list(told.items())[:-1]) if isinstance(told, dict) else told[:-1]
+    return None
+
+
+def test_what_is_altered_is_different(control_plane: KafkaControlPlane) -> None:
+    """Whatever is compared, and all of it: that one thing less is told by Kafka is noticed."""
+    sequence, seen = asked(
+        control_plane,
+        *BROUGHT_UP,
+        partitions_to("OnlinePartition", strategy="preferred"),
+        partitions_to("NewPartition"),
+        {"do": "fail_directories", "broker": 3, "partitions": ["t-0"]},
+        {"do": "shut_down", "brokers": [4]},
+        replicas_to("OfflineReplica", 1, 2, meanwhile=[[2, 0, MOVES]]),
+        *({"do": do, "topics": ["t"]} for do in ("queue_deletion", "begin_deletion", "mark_ineligible")),
+    )
+    compare(sequence, seen)
+    noticed = set()
+    for number, now in enumerate(seen):
+        parts = {f"left {name}": {**now["left"], name: less(part)} for name, part in now.get("left", {}).items()}
+        for name, fewer in {**{name: less(told) for name, told in now.items()}, **parts}.items():
+            told = name.partition(" ")[0]
+            if name in ("epoch", "left") or fewer is None or (told == "left" and None in fewer.values()):
+                continue
+            altered = [*seen[:number], {**now, told: fewer}, *seen[number + 1 :]]
+            with pytest.raises(AssertionError):
+                compare(sequence, altered)
+            noticed.add(name)
+    left = {
+        f"left {part}" for part in ("leader_and_isr", "stop_replica", "update_metadata", "update_metadata_brokers")
+    }
+    assert noticed == {*DECODED, *left, "asked", "log", "moved", "results", "sent"} - {"epoch", "left"}
+
+
+@pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=[mutated(kinds) for kinds, _ in MUTANTS])
+def test_each_mutant_is_contradicted(recorded: list[tuple[Any, Any]], kinds: MutantKinds) -> None:
+    """By Kafka, in one of some generated sequences."""
+    with pytest.raises(AssertionError):
+        compare_all(recorded, Kinds(*kinds))
+
+
+def compare_all(recorded: Iterable[tuple[Sequence[ControlCommand], Sequence[Seen]]], kinds: Kinds) -> None:
+    """Sequences, one after the other."""
+    for sequence, seen in recorded:
+        compare(sequence, seen, kinds=kinds)
+
+
+@pytest.fixture(scope="module")
+def recorded(control_plane: KafkaControlPlane) -> list[tuple[Any, Any]]:
+    """Generated sequences, with what Kafka makes of them."""
+    return list(control_plane.of("StateMachines", drawn(0, 300)))
