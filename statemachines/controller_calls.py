@@ -53,7 +53,7 @@ from statemachines.partition_state_machine import (
 )
 from statemachines.replica import ReplicaState
 from statemachines.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
-from statemachines.state_change import Handled, Processed
+from statemachines.state_change import Handled, Processed, StateMachine
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.znode import Code
 
@@ -114,10 +114,11 @@ class ZkRequests(NamedTuple):
 class Await(NamedTuple):
     """What is waited for, and the call that is made with what comes of it.
 
-    That takes, before its arguments, the answers to requests, or the results of a change of states.
+    That takes, before its arguments, the answers to requests, or the results of a change.
     """
 
-    what: ZkRequests | PartitionStateChange | ReplicaStateChange | Handled
+    what: Any
+    """`ZkRequests`; or a step of a machine's: a change that waits, `Handled`, or what else it has come to."""
     then: Call | None = None
 
 
@@ -267,10 +268,9 @@ class ControllerCalls:
     def requests(self, processing: Processing) -> tuple[ZkRequest, ...]:
         """The batch of requests that is waited for, fenced where that is done."""
         what = processing.awaits.what
-        if isinstance(what, PartitionStateChange):
-            return self.partition_state_machine.requests(what)
-        if isinstance(what, ReplicaStateChange):
-            return self.replica_state_machine.requests(what)
+        machine = self.machine_of(what)
+        if machine is not None:
+            return machine.requests(what)
         assert isinstance(what, ZkRequests)
         if not self._is_fenced(what):
             return what.requests
@@ -284,17 +284,24 @@ class ControllerCalls:
             ValueError: these are not as many as the requests.
         """
         what, rest = processing.awaits.what, processing.calls
+        machine = self.machine_of(what)
         step: Calls
-        if isinstance(what, PartitionStateChange):
-            step = (Await(self.partition_state_machine.answered(what, responses), processing.awaits.then),)
-        elif isinstance(what, ReplicaStateChange):
-            step = (Await(self.replica_state_machine.answered(what, responses), processing.awaits.then),)
+        if machine is not None:
+            step = (Await(machine.answered(what, responses), processing.awaits.then),)
         else:
             assert isinstance(what, ZkRequests)
             if len(responses) != len(what.requests):
                 raise ValueError(f"{len(what.requests)} requests have {len(responses)} answers")
             step = self._of_zookeeper(what, processing.awaits.then, responses)
         return self._go_on((*step, *rest), processing.answer, processing.moves)
+
+    def machine_of(self, what: Any) -> StateMachine[Any, Any] | None:
+        """The machine whose change waits; None: it is no change, or waits no more."""
+        if isinstance(what, PartitionStateChange):
+            return self.partition_state_machine
+        if isinstance(what, ReplicaStateChange):
+            return self.replica_state_machine
+        return None
 
     def fail(self, cause: EventFailure | Code) -> None:
         """A failure goes on."""
@@ -340,12 +347,16 @@ class ControllerCalls:
         return getattr(self, made.method)(*made.arguments) or ()
 
     def _is_over(self, awaits: Await) -> bool:
-        """Whether there is nothing to wait for: states have changed, or no request is to be made."""
-        return isinstance(awaits.what, Handled) or awaits.what == ZkRequests(())
+        """Whether there is nothing to wait for: a change is over, or no request is to be made."""
+        if isinstance(awaits.what, ZkRequests):
+            return not awaits.what.requests
+        return self.machine_of(awaits.what) is None
 
     def _what_follows(self, awaits: Await) -> Calls:
-        results: tuple[Any, ...] = ()
-        if isinstance(awaits.what, Handled):
+        results: Any = awaits.what
+        if isinstance(awaits.what, ZkRequests):
+            results = ()
+        elif isinstance(awaits.what, Handled):
             results = awaits.what.results
             if awaits.what.controller_moved:
                 raise EventFailed(EventFailure.ControllerMoved)

@@ -26,6 +26,7 @@ __all__ = [
     "FailedStateChange",
     "Handled",
     "Processed",
+    "StateMachine",
     "StateChangeCause",
     "StateChangeFailure",
     "carry_out",

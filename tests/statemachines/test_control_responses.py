@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
+from statemachines import controller_event_processor
 from statemachines.control_design import control_design_of
 from statemachines.control_requests import (
     ControlRequest,
@@ -22,9 +25,12 @@ from statemachines.control_responses import (
     UpdateMetadataResponseReceived,
     response_received,
 )
+from statemachines.controller_calls import Call
 from statemachines.controller_context import ControllerContext
+from statemachines.controller_event_processor import event_of
 from statemachines.errors import Errors
 from tests.statemachines.control import T0, T1
+from tests.statemachines.processing import EventCluster
 
 LEADER_AND_ISR = LeaderAndIsrRequest(9, 5, 101, (), ())
 UPDATE_METADATA = UpdateMetadataRequest(9, 5, 101, (), ())
@@ -92,3 +98,32 @@ def test_an_answer_to_something_else_is_refused() -> None:
     """By name."""
     with pytest.raises(ValueError, match=r"LeaderAndIsrRequest to broker 1 is not answered by UpdateMetadata"):
         response_received(1, LEADER_AND_ISR, UpdateMetadataResponse(Errors.NONE), ControllerContext())
+
+
+def test_what_a_broker_deleted_is_an_event_that_its_controller_processes() -> None:
+    """From the answer to what the controller makes of it."""
+    cluster = EventCluster()
+    cluster.create_topic("t", (1,))
+    cluster.take_over()
+    cluster.ask_to_delete("t")
+    cluster.process("process_topic_deletion")
+    answered = []
+    for broker, request in cluster.sent:
+        if isinstance(request, StopReplicaRequest):
+            response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
+            answered.append(response_received(broker, request, response, cluster.context))
+    (received,) = (each for each in answered if each is not None)
+    event = event_of(received)
+    assert event is not None
+    assert cluster.process(event.method, *event.arguments).failure is None
+    assert not cluster.exists("/brokers/topics/t")
+
+
+def test_which_answers_are_processed() -> None:
+    """That of UpdateMetadata only logs."""
+    leader_and_isr, metadata = LeaderAndIsrResponse(Errors.NONE), UpdateMetadataResponse(Errors.NONE)
+    assert event_of(LeaderAndIsrResponseReceived(leader_and_isr, 3)) == Call(
+        "process_leader_and_isr_response_received", (leader_and_isr, 3)
+    )
+    assert event_of(UpdateMetadataResponseReceived(metadata, 3)) is None
+    assert doctest.testmod(controller_event_processor).failed == 0
