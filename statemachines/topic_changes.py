@@ -12,6 +12,10 @@ not looked at. Partitions that are added to a topic that is to be deleted are ta
 before, they stayed there, and the next controller took them for new [B40, KAFKA-6612]. Topics that are to be deleted
 are handed on to `TopicDeletionManager`; of one that does not exist the node that says so is deleted.
 
+A topic with a partition that is being reassigned is marked to wait before it is queued, and marks count for queued
+topics alone. So it does not wait: deletion and reassignment go on beside each other, until another controller takes
+over, which queues it first. So it is in Kafka, from 1.1 to 3.9.
+
 Left out: topic ids.
 
 [processTopicChange, processPartitionModifications, processTopicDeletion in KafkaController.scala, 3.9]
