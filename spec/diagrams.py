@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,16 @@ GENERATIONS: Final = ("0.10.2", "1.0", "2.0", "3.9")
 """The releases whose controllers are drawn in `diagrams/`: the last one of each generation."""
 ENDINGS: Final = {"mermaid": "mmd", "svg": "svg"}
 """In which formats they stand there, and how the names of these files end."""
+_PICTURES: Final = (
+    *(("controller", release) for release in GENERATIONS),
+    *((each, None) for each in diagrams.DIAGRAMS),
+)
+FILES: Final[Mapping[str, tuple[str, str, str | None]]] = {
+    f"{what}-{release}.{ending}" if release else f"{what}.{ending}": (what, form, release)
+    for what, release in _PICTURES
+    for form, ending in ENDINGS.items()
+}
+"""What each file there shows: of what, in which format, and of which release."""
 
 
 def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgress = silent) -> str:
@@ -44,12 +55,7 @@ def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgr
 
 def files() -> dict[str, str]:
     """What stands in `diagrams/`, by the name of the file."""
-    pictures = [("controller", release) for release in GENERATIONS] + [(each, None) for each in diagrams.DIAGRAMS]
-    return {
-        f"{what}-{release}.{ending}" if release else f"{what}.{ending}": drawn(what, form, release)
-        for what, release in pictures
-        for form, ending in ENDINGS.items()
-    }
+    return {name: drawn(*picture) for name, picture in FILES.items()}
 
 
 def _main(arguments: list[str]) -> None:

@@ -217,8 +217,9 @@ def test_kafka_asks_for_more() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize("by", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(tmp_path: Path, by: signal.Signals) -> None:
     """One line, 130, and nothing is left."""
     with running(tmp_path) as (command, ends):

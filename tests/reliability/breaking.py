@@ -25,7 +25,7 @@ from tests.reliability.outage import SUBJECT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DRIVER_LEVEL = {False: 145_000, True: 24_400}
+DRIVER_LEVEL = {False: 96_000, True: 16_000}
 """Larger levels are jobs, three of them: of states, and of orbits."""
 PATIENCE = 120
 """Seconds in which Spark has a worker."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 DEPTH = 43
 """Levels of the system that is explored."""
-JOBS = (25, 29)
+JOBS = (26, 30)
 """From before the first level that is a job of Spark's until after the last."""
 
 

@@ -24,12 +24,14 @@ def unfenced() -> Failure:
     return failure_of(machine, max_examples=ci.max_examples, stateful_step_count=ci.stateful_step_count)
 
 
+@pytest.mark.long
 def test_the_ci_profile_finds_a_zombies_write(unfenced: Failure) -> None:
     """Within its number of examples, and by the name of the property."""
     assert isinstance(unfenced.error, Violation)
     assert str(unfenced.error).startswith("fenced_writes is broken by update_leader_and_isr(")
 
 
+@pytest.mark.long
 def test_the_printed_program_writes_it_again(unfenced: Failure) -> None:
     """Pasted as it stands, it fails in the same way."""
     with pytest.raises(Violation) as again:
@@ -37,6 +39,7 @@ def test_the_printed_program_writes_it_again(unfenced: Failure) -> None:
     assert str(again.value) == str(unfenced.error)
 
 
+@pytest.mark.long
 def test_the_program_is_about_as_short_as_can_be(unfenced: Failure) -> None:
     """Hypothesis shrinks it to within two steps of the shortest way there is."""
     shortest = check(ControllerElection(brokers=2, fence_zk=False, crashes=False)).counterexample
