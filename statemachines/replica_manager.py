@@ -46,11 +46,7 @@ from statemachines.control_requests import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from statemachines.control_responses import (
-    LeaderAndIsrResponse,
-    StopReplicaResponse,
-    UpdateMetadataResponse,
-)
+from statemachines.control_responses import LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse
 from statemachines.errors import Errors
 from statemachines.hosted_partition import OFFLINE_PARTITION, HostedPartition
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, NO_EPOCH
@@ -269,7 +265,7 @@ class ReplicaManager:
         return offline
 
     def restart(self) -> None:
-        """The broker's process starts anew: it has its logs, and knows nothing else."""
+        """The broker's process starts anew: it has its logs, and knows nothing else. A failed directory stays so."""
         self.state.controller_epoch = 0
         self.state.all_partitions.clear()
         self.state.fetchers.clear()
@@ -308,9 +304,7 @@ class ReplicaManager:
     # How it is obeyed.
 
     def _make_leaders(
-        self,
-        states: Mapping[TopicPartition, LeaderAndIsrPartitionState],
-        handling: _Handling,
+        self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: _Handling
     ) -> tuple[TopicPartition, ...]:
         for partition in states:
             self.state.fetchers.pop(partition, None)
@@ -326,9 +320,7 @@ class ReplicaManager:
         return tuple(made)
 
     def _make_followers(
-        self,
-        states: Mapping[TopicPartition, LeaderAndIsrPartitionState],
-        handling: _Handling,
+        self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: _Handling
     ) -> tuple[TopicPartition, ...]:
         made = []
         for partition, told in states.items():
@@ -356,11 +348,7 @@ class ReplicaManager:
         return self.design.check_partition_epoch and told.partitionEpoch < hosted.partition_epoch
 
     def _become(
-        self,
-        partition: TopicPartition,
-        hosted: HostedPartition,
-        failure: LogFailure | None,
-        handling: _Handling,
+        self, partition: TopicPartition, hosted: HostedPartition, failure: LogFailure | None, handling: _Handling
     ) -> bool:
         """A partition is what has been made of it; whether all of it was done.
 

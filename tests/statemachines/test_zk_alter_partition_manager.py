@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from statemachines.control_design import control_design_of
+from statemachines.control_requests import LeaderAndIsrRequest
 from statemachines.errors import Errors
 from statemachines.hosted_partition import CommittedPartitionState
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
@@ -16,6 +17,7 @@ from statemachines.zk_alter_partition_manager import IsrUpdate, ZkAlterPartition
 from statemachines.znode import Code, Create
 from statemachines.zookeeper import ZooKeeper
 from tests.statemachines.control import T0, T1, Cluster
+from tests.statemachines.processing import EventCluster
 from tests.statemachines.receiving import Broker
 
 Kind = type[ZkAlterPartitionManager]
@@ -206,3 +208,29 @@ def test_a_leader_that_leads_no_more_is_told_so() -> None:
     leader.broker.lead(2, 4)
     with pytest.raises(ValueError, match="broker 1 does not lead t-0"):
         leader.manager.answered(update, [ZkResponse(Code.OK, version=2)])
+
+
+def test_the_controller_hears_of_it_by_the_notification() -> None:
+    """And tells all brokers; until then it goes by what it knew."""
+    design = control_design_of("2.6")
+    cluster = EventCluster(design=design)
+    cluster.create_topic("t", (1, 2))
+    cluster.take_over()
+    broker = Broker(design)
+    broker.manager.become_leader_or_follower(
+        next(request for to, request in cluster.sent if to == 1 and isinstance(request, LeaderAndIsrRequest))
+    )
+    cluster.forget()
+    manager = ZkAlterPartitionManager(broker.manager)
+    update = manager.maybe_shrink_isr(T0, [2])
+    while update is not None:
+        responses = retry_requests_until_connected(cluster.zookeeper, None, manager.requests(update))
+        update = manager.answered(update, responses)
+    assert (cluster.state(T0).isr, cluster.known(T0).isr) == ((1,), (1, 2))
+    notification = manager.isr_change_notification()
+    assert notification is not None
+    retry_requests_until_connected(cluster.zookeeper, None, [notification])
+    assert cluster.process("process_isr_change_notification").failure is None
+    assert cluster.known(T0).isr == (1,)
+    assert cluster.metadata()[3].partitionStates[0].isr == (1,)
+    assert not cluster.exists("/isr_change_notification/isr_change_0000000000")
