@@ -5,25 +5,16 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Method;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import kafka.api.LeaderAndIsr;
-import kafka.cluster.Broker;
-import kafka.cluster.EndPoint;
 import kafka.controller.ControllerContext;
 import kafka.controller.Election$;
 import kafka.controller.ElectionResult;
-import kafka.controller.ReplicaAssignment;
 import kafka.controller.StateChangeLogger;
 import kafka.controller.ZkPartitionStateMachine;
 import kafka.server.KafkaConfig;
 import kafkaspec.Configuration;
 import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.network.ListenerName;
-import org.apache.kafka.common.security.auth.SecurityProtocol;
 import scala.Option;
 import scala.Tuple2;
 import scala.Tuple3;
@@ -43,7 +34,6 @@ final class Elections implements Call {
     private final ControllerContext context = new ControllerContext();
     private final ZkPartitionStateMachine machine;
     private final Method collectUncleanLeaderElectionState;
-    private final Map<Integer, Broker> brokers = new HashMap<>();
     private JsonNode lastReplicas;
     private JsonNode lastBrokers;
 
@@ -60,7 +50,7 @@ final class Elections implements Call {
     public JsonNode answer(JsonNode given) throws ReflectiveOperationException {
         assign(Json.field(given, "replicas"));
         know(given);
-        LeaderAndIsr before = PartitionBefore.of(NO_LEADER, ids(Json.field(given, "isr")));
+        LeaderAndIsr before = PartitionBefore.of(NO_LEADER, Knowledge.ids(Json.field(given, "isr")));
         boolean unclean = Json.field(given, "unclean").asBoolean();
         ElectionResult result = elect(Json.field(given, "strategy").asText(), before, unclean).head();
         if (result.leaderAndIsr().isEmpty()) {
@@ -75,7 +65,7 @@ final class Elections implements Call {
 
     private Seq<ElectionResult> elect(String strategy, LeaderAndIsr before, boolean unclean)
             throws ReflectiveOperationException {
-        Seq<Tuple2<TopicPartition, LeaderAndIsr>> partition = only(new Tuple2<>(PARTITION, before));
+        Seq<Tuple2<TopicPartition, LeaderAndIsr>> partition = Knowledge.only(new Tuple2<>(PARTITION, before));
         return switch (strategy) {
             case "offline" -> PartitionBefore.leaderForOffline(context, withPermission(before, unclean));
             case "reassign" -> Election$.MODULE$.leaderForReassign(context, partition);
@@ -93,16 +83,15 @@ final class Elections implements Call {
     private Seq<Tuple3<TopicPartition, Option<LeaderAndIsr>, Object>> withPermission(
             LeaderAndIsr before, boolean unclean) throws ReflectiveOperationException {
         if (!unclean) {
-            return only(new Tuple3<>(PARTITION, Option.apply(before), (Object) false));
+            return Knowledge.only(new Tuple3<>(PARTITION, Option.apply(before), (Object) false));
         }
         return (Seq<Tuple3<TopicPartition, Option<LeaderAndIsr>, Object>>)
-            collectUncleanLeaderElectionState.invoke(machine, only(new Tuple2<>(PARTITION, before)), true);
+            collectUncleanLeaderElectionState.invoke(machine, Knowledge.only(new Tuple2<>(PARTITION, before)), true);
     }
 
     private void assign(JsonNode replicas) {
         if (!replicas.equals(lastReplicas)) {
-            context.updatePartitionFullReplicaAssignment(
-                PARTITION, new ReplicaAssignment(ids(replicas), ids(Json.array()), ids(Json.array())));
+            context.updatePartitionFullReplicaAssignment(PARTITION, Knowledge.assigned(replicas));
             lastReplicas = replicas;
         }
     }
@@ -111,11 +100,7 @@ final class Elections implements Call {
         JsonNode known = Json.array()
             .add(Json.field(given, "live")).add(Json.field(given, "shutting_down")).add(Json.field(given, "failed"));
         if (!known.equals(lastBrokers)) {
-            scala.collection.mutable.Map<Broker, Object> live = new scala.collection.mutable.HashMap<>();
-            known.get(0).forEach(id -> live.put(broker(id.asInt()), 1L));
-            context.setLiveBrokers(live);
-            context.shuttingDownBrokerIds().clear();
-            known.get(1).forEach(id -> context.shuttingDownBrokerIds().add(id.asInt()));
+            Knowledge.ofBrokers(context, known.get(0), known.get(1));
             context.replicasOnOfflineDirs().clear();
             known.get(2).forEach(id -> context.replicasOnOfflineDirs().put(id.asInt(), thePartition()));
             lastBrokers = known;
@@ -126,22 +111,6 @@ final class Elections implements Call {
         scala.collection.mutable.Set<TopicPartition> partitions = new scala.collection.mutable.HashSet<>();
         partitions.add(PARTITION);
         return partitions;
-    }
-
-    private Broker broker(int id) {
-        ListenerName listener = new ListenerName("PLAINTEXT");
-        EndPoint endPoint = new EndPoint("localhost", 9092, listener, SecurityProtocol.PLAINTEXT);
-        return brokers.computeIfAbsent(id, each -> Broker.apply(each, only(endPoint), Option.empty()));
-    }
-
-    private static <T> scala.collection.immutable.List<T> only(T element) {
-        return CollectionConverters.asScala(List.of(element)).toList();
-    }
-
-    private static scala.collection.immutable.List<Object> ids(JsonNode brokers) {
-        List<Object> ids = new ArrayList<>();
-        brokers.forEach(broker -> ids.add(broker.asInt()));
-        return CollectionConverters.asScala(ids).toList();
     }
 
     private static void put(ArrayNode array, Seq<Object> ids) {
