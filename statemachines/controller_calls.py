@@ -22,7 +22,8 @@ calls are a stack.
 
 What Kafka throws drops the calls that are left, down to one that was put there for it. Such a call is made in any
 case: after `at_last` (finally) a failure goes on, with `caught` (try and catch) it ends, and is told, or None if
-there is none. So it is with ControllerMoved.
+there is none. So it is with ControllerMoved. A controller whose requests to brokers fail has another one elected on
+the spot; what of its event is left then may read, and is refused what it writes.
 
 [process in KafkaController.scala, 3.9]
 """
@@ -331,6 +332,8 @@ class ControllerCalls:
                     step = self._make(first)
                 elif self._is_over(first):
                     step = self._what_follows(first)
+                elif moves and self._is_refused(first):
+                    raise EventFailed(EventFailure.ControllerMoved)
                 else:
                     return Processing(first, rest, answer, moves)
                 calls = (*step, *rest)
@@ -351,6 +354,11 @@ class ControllerCalls:
         if isinstance(awaits.what, ZkRequests):
             return not awaits.what.requests
         return self.machine_of(awaits.what) is None
+
+    def _is_refused(self, awaits: Await) -> bool:
+        """Whether a controller that has had another one elected would be refused: it has no epoch for its fences."""
+        is_read = isinstance(awaits.what, ZkRequests) and isinstance(awaits.what.requests[0], READS)
+        return self.design.fence_zk and not is_read
 
     def _what_follows(self, awaits: Await) -> Calls:
         results: Any = awaits.what

@@ -22,6 +22,11 @@ are in the ISR is looked at again when the ISR has changed, a broker of TRS has 
 A reassignment comes by the node /admin/reassign_partitions or by AlterPartitionReassignments. The later one counts;
 one that names no replicas goes back to ORS. An error in one partition's does not stop the others.
 
+What Kafka does not look at. U3 and B4 take replicas away whoever is in sync, and whether B3 has found a leader. So a
+partition is lost, its data deleted, where nobody of those that stay is in sync: if a reassignment is cancelled, or
+another takes its place, when only replicas that it had added are in the ISR; or, until 2.6, if the leader shrinks the
+ISR between the look at it and B3. The KRaft controller refuses such a cancellation.
+
 What older releases did otherwise, and this does not follow: until 2.3 only /admin/reassign_partitions knew where a
 partition moves to, RS in the topic's node was ORS and TRS, and a second reassignment had to wait for the first one to
 end [KAFKA-8345, 2.4]. Left out: the handler that watches the state of a partition until leaders use AlterIsr (2.7).

@@ -6,7 +6,8 @@ takes over and learns of all that by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from statemachines.control_design import ControlDesign
@@ -22,6 +23,7 @@ from statemachines.controller_calls import Call, Processing
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.errors import Errors
+from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
@@ -168,6 +170,18 @@ class EventCluster(Cluster):
         """An event is processed, to its end; see `Cluster.drive`."""
         processing: Processing | Processed = self.controller.process(Call(method, arguments))
         return self.drive(self.controller, processing, before, lose)
+
+    def steps(self, method: str, *arguments: Any) -> Iterator[Callable[[], object]]:
+        """An event is processed batch by batch: each is something that is done, or not."""
+        processing = self.controller.process(Call(method, arguments))
+        while isinstance(processing, Processing):
+            requests = self.controller.requests(processing)
+            responses: list[ZkResponse] = []
+            yield partial(self._serve, requests, responses)
+            processing = self.controller.answered(processing, responses)
+
+    def _serve(self, requests: Sequence[ZkRequest], responses: list[ZkResponse]) -> None:
+        responses.extend(retry_requests_until_connected(self.zookeeper, None, requests))
 
     def quietly(self, method: str, *arguments: Any) -> None:
         """An event is processed, and what it sends is forgotten."""

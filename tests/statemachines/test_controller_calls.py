@@ -237,6 +237,16 @@ def test_so_do_requests_that_cannot_be_sent() -> None:
     assert not cluster.batch.state.update_metadata_brokers
 
 
+def test_one_that_moves_writes_no_more(cluster: Handling) -> None:
+    """It has resigned, and so has no epoch that a fence would let pass; it may read."""
+    cluster.batch.add_update_metadata_request_for_brokers((1,))
+    last = (at_last(Call("read", ("/a",))), at_last(Call("write", ("/b",))))
+    processed = cluster.process(Call("send_something"), *last)
+    assert processed == Processed(failure=EventFailure.ControllerMoved, moves=True)
+    assert cluster.said == [("/a", "OK")]
+    assert "/b" not in cluster.zookeeper.state.nodes
+
+
 # Fences
 
 

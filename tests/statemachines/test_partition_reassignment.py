@@ -8,7 +8,6 @@ import pytest
 
 from statemachines.controller_calls import Call, EventFailure
 from statemachines.errors import Errors
-from statemachines.kafka_zk_client import retry_requests_until_connected
 from statemachines.replica import NewReplica, OnlineReplica
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.state_change import Processed
@@ -251,19 +250,52 @@ def test_whoever_takes_over_finishes_it(cluster: EventCluster, batch: int) -> No
     """Wherever a controller ends, the next one comes to the same: ORS stands in the node."""
     reassign(cluster, (T0, (4, 5)))
     cluster.leader_writes(T0, (1, 2, 3, 4, 5))
-    processing: Any = cluster.controller.process(Call("process_partition_reassignment_isr_change", (T0,)))
-    for _ in range(batch):
-        if isinstance(processing, Processed):
+    for number, step in enumerate(cluster.steps("process_partition_reassignment_isr_change", T0)):
+        if number == batch:
             break
-        requests = cluster.controller.requests(processing)
-        responses = retry_requests_until_connected(cluster.zookeeper, None, requests)
-        processing = cluster.controller.answered(processing, responses)
+        step()
     cluster.controller = cluster.made()
     cluster.take_over()
     assert assigned(cluster) == ReplicaAssignment((4, 5))
     assert cluster.state(T0).leader == 4
     assert set(cluster.state(T0).isr) == {4, 5}
     assert cluster.context.state.partitions_being_reassigned == frozenset()
+
+
+@pytest.mark.parametrize("target", [None, (5,)])
+def test_a_second_one_may_lose_the_partition(cluster: EventCluster, target: tuple[int, ...] | None) -> None:
+    """Cancelled, or another: where the old replica has died, and only the new one is in sync, that is deleted.
+
+    Nobody asks whether somebody who stays is in sync. So it is in Kafka, from 2.4 to 3.9 with ZooKeeper; the KRaft
+    controller refuses it: it would take an unclean election.
+    """
+    reassign(cluster, (T1, (4, 6)))
+    cluster.leader_writes(T1, (1, 4))
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    assert cluster.state(T1)[:3] == (4, 2, (4,))
+    assert reassign(cluster, (T1, target)).answer == ((T1, Errors.NONE),)
+    assert "4+6 StopReplica t-1, delete" in cluster.story()
+    assert (cluster.state(T1).leader, cluster.state(T1).isr) == (-1, (4,))
+    assert 4 not in assigned(cluster, T1).replicas
+    cluster.register(1)
+    cluster.process("process_broker_change")
+    assert cluster.state(T1).leader == -1
+
+
+def test_a_leader_that_shrinks_its_isr_as_it_ends_loses_the_partition(cluster: EventCluster) -> None:
+    """Until 2.6, where leaders write ISRs themselves: between the look at the ISR and the election.
+
+    Nobody that the partition moves to is in sync any more, and nobody is elected; that is not looked at. The leader
+    leaves as the last member of the ISR, is assigned no more, and deletes its log: nobody can ever lead.
+    """
+    reassign(cluster, (T1, (4,)))
+    cluster.leader_writes(T1, (1, 4))
+    shrinks = {2: lambda: cluster.leader_writes(T1, (1,))}
+    cluster.process("process_partition_reassignment_isr_change", T1, before=shrinks)
+    assert (cluster.state(T1).leader, cluster.state(T1).isr) == (-1, (1,))
+    assert assigned(cluster, T1) == ReplicaAssignment((4,))
+    assert "1 StopReplica t-1, delete" in cluster.story()
 
 
 # By the node
