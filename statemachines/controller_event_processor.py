@@ -28,7 +28,12 @@ Left out: UpdateMetadataResponseReceived, which only logs; listings, features, p
 [process in KafkaController.scala, 3.9]
 """
 
+from collections.abc import Callable
+
+from election.ids import BrokerId
 from statemachines.broker_changes import BrokerChanges
+from statemachines.control_design import ControlDesign
+from statemachines.control_requests import ControlRequest
 from statemachines.control_responses import (
     ControlResponseReceived,
     LeaderAndIsrResponseReceived,
@@ -36,16 +41,60 @@ from statemachines.control_responses import (
     UpdateMetadataResponseReceived,
 )
 from statemachines.controlled_shutdown import ControlledShutdown
-from statemachines.controller_calls import Call
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
+from statemachines.controller_calls import BrokerChannels, Call
+from statemachines.controller_context import ControllerContext
 from statemachines.controller_failover import ControllerFailover
 from statemachines.isr_alterations import IsrAlterations
+from statemachines.partition_state_machine import PartitionStateMachine
+from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.topic_changes import TopicChanges
 
-__all__ = ["ControllerEventProcessor", "event_of"]
+__all__ = ["ControllerEventProcessor", "event_of", "event_processor"]
 
 
 class ControllerEventProcessor(ControllerFailover, BrokerChanges, TopicChanges, ControlledShutdown, IsrAlterations):
     """A controller's event thread; see `ControllerCalls` for its arguments, and `carry_out` for how it is driven."""
+
+
+def event_processor(
+    controller: BrokerId,
+    send: Callable[[BrokerId, ControlRequest], object],
+    context: ControllerContext | None = None,
+    design: ControlDesign | None = None,
+    channels: BrokerChannels | None = None,
+    put: Callable[[Call], object] = lambda event: None,
+) -> ControllerEventProcessor:
+    """A controller's event thread over dicts, with the three batches that Kafka's has.
+
+    >>> from statemachines.controller_calls import call
+    >>> from statemachines.state_change import carry_out
+    >>> from statemachines.zk_data import TopicAssignment
+    >>> from statemachines.replica_assignment import ReplicaAssignment
+    >>> from statemachines.zookeeper import ZooKeeper
+    >>> zookeeper, sent = ZooKeeper(), []
+    >>> for path in ("/controller_epoch", "/brokers", "/brokers/ids", "/brokers/ids/1", "/brokers/topics"):
+    ...     _ = zookeeper.create(None, path)
+    >>> _ = zookeeper.create(None, "/brokers/topics/t", TopicAssignment(((0, ReplicaAssignment((1,))),)))
+    >>> controller = event_processor(1, lambda broker, request: sent.append((broker, type(request).__name__)))
+    >>> carry_out(controller, controller.process(call(controller.on_controller_failover)), zookeeper, None)
+    Processed(answer=None, failure=None, moves=False)
+    >>> sent
+    [(1, 'UpdateMetadataRequest'), (1, 'LeaderAndIsrRequest'), (1, 'UpdateMetadataRequest')]
+
+    Args:
+        controller: the controller's id.
+        send: what becomes of a request to a broker.
+        context: what it knows; else nothing.
+        design: that of its release.
+        channels: what is told which brokers there are.
+        put: what becomes of an event that is put into the queue.
+    """
+    context = ControllerContext() if context is None else context
+    batches = [ControllerBrokerRequestBatch(controller, context, send, design=design) for _ in range(3)]
+    partitions = PartitionStateMachine(context, batches[0], design)
+    replicas = ReplicaStateMachine(context, batches[1], design)
+    return ControllerEventProcessor(partitions, replicas, batches[2], channels, put)
 
 
 def event_of(received: ControlResponseReceived) -> Call | None:
