@@ -1,24 +1,27 @@
 """A reassignment, step by step: t-0 moves from brokers 1 and 2 to 3 and 2, one batch of ZooKeeper requests at a time.
 
-it is asked for
-ZooKeeper: Exists /admin/reassign_partitions
-ZooKeeper: SetData /brokers/topics/t, on (3, 2, 1), adding (3,), removing (1,)
-ZooKeeper: GetData /brokers/topics/t/partitions/0/state
-ZooKeeper: GetData /brokers/topics/t/partitions/0/state
-ZooKeeper: SetData /brokers/topics/t/partitions/0/state, leader 1, epoch 1, ISR (1, 2)
-brokers: LeaderAndIsr to 1, 2, 3; UpdateMetadata to 1, 2, 3; LeaderAndIsr to 3; UpdateMetadata to 1, 2, 3
-broker 3 has caught up
-ZooKeeper: GetData /brokers/topics/t/partitions/0/state
-ZooKeeper: GetData /brokers/topics/t/partitions/0/state
-ZooKeeper: GetData /brokers/topics/t/partitions/0/state
-ZooKeeper: SetData /brokers/topics/t/partitions/0/state, leader 3, epoch 2, ISR (1, 2, 3)
-brokers: LeaderAndIsr to 2, 3; UpdateMetadata to 1, 2, 3
-ZooKeeper: GetData /brokers/topics/t/partitions/0/state
-ZooKeeper: SetData /brokers/topics/t/partitions/0/state, leader 3, epoch 3, ISR (2, 3)
-brokers: LeaderAndIsr to 2, 3; UpdateMetadata to 1, 2, 3; StopReplica to 1; StopReplica with the log to 1
-ZooKeeper: SetData /brokers/topics/t, on (3, 2)
-ZooKeeper: Exists /admin/reassign_partitions
-brokers: UpdateMetadata to 1, 2, 3
+The topic's node says where it moves from and to as long as it does, so that any controller can go on. The leader epoch
+grows three times: with the new replica, with the new leader, and without the old one.
+
+    it is asked for
+    ZooKeeper: Exists /admin/reassign_partitions
+    ZooKeeper: SetData /brokers/topics/t, on (3, 2, 1), adding (3,), removing (1,)
+    ZooKeeper: GetData /brokers/topics/t/partitions/0/state
+    ZooKeeper: GetData /brokers/topics/t/partitions/0/state
+    ZooKeeper: SetData /brokers/topics/t/partitions/0/state, leader 1, epoch 1, ISR (1, 2)
+    brokers: LeaderAndIsr to 1, 2, 3; UpdateMetadata to 1, 2, 3; LeaderAndIsr to 3; UpdateMetadata to 1, 2, 3
+    broker 3 has caught up
+    ZooKeeper: GetData /brokers/topics/t/partitions/0/state
+    ZooKeeper: GetData /brokers/topics/t/partitions/0/state
+    ZooKeeper: GetData /brokers/topics/t/partitions/0/state
+    ZooKeeper: SetData /brokers/topics/t/partitions/0/state, leader 3, epoch 2, ISR (1, 2, 3)
+    brokers: LeaderAndIsr to 2, 3; UpdateMetadata to 1, 2, 3
+    ZooKeeper: GetData /brokers/topics/t/partitions/0/state
+    ZooKeeper: SetData /brokers/topics/t/partitions/0/state, leader 3, epoch 3, ISR (2, 3)
+    brokers: LeaderAndIsr to 2, 3; UpdateMetadata to 1, 2, 3; StopReplica to 1; StopReplica with the log to 1
+    ZooKeeper: SetData /brokers/topics/t, on (3, 2)
+    ZooKeeper: Exists /admin/reassign_partitions
+    brokers: UpdateMetadata to 1, 2, 3
 """
 
 from itertools import groupby
