@@ -1,7 +1,7 @@
 """A reassignment, step by step: t-0 moves from brokers 1 and 2 to 3 and 2, one batch of ZooKeeper requests at a time.
 
-The topic's node says where it moves from and to as long as it does, so that any controller can go on. The leader epoch
-grows three times: with the new replica, with the new leader, and without the old one.
+The topic's node says where it moves from and to as long as it does, so that any controller can go on. The leader
+epoch grows three times: with the new replica, with the new leader, and without the old one.
 
     it is asked for
     ZooKeeper: Exists /admin/reassign_partitions
