@@ -220,17 +220,16 @@ class PartitionReassignment(TopicDeletionManager):
         self, reassignments: Assignments, results: ReassignmentResults, following: Call
     ) -> Calls:
         """Begin one after the other; the call takes what became of them [maybeTriggerPartitionReassignment]."""
-        if not reassignments:
-            return (following.given(results),)
-        (partition, reassignment), rest = reassignments[0], reassignments[1:]
-        queued = self.is_topic_queued_up_for_deletion(partition.topic)
-        if queued or not self.context.partition_replica_assignment(partition):
-            results += ((partition, Errors.UNKNOWN_TOPIC_OR_PARTITION),)
-            return self._trigger_reassignments(rest, results, following)
-        return (
-            call(self.on_partition_reassignment, partition, reassignment),
-            caught(then(self._triggered, partition, rest, results, following)),
-        )
+        for at, (partition, reassignment) in enumerate(reassignments):
+            queued = self.is_topic_queued_up_for_deletion(partition.topic)
+            if queued or not self.context.partition_replica_assignment(partition):
+                results += ((partition, Errors.UNKNOWN_TOPIC_OR_PARTITION),)
+                continue
+            return (
+                call(self.on_partition_reassignment, partition, reassignment),
+                caught(then(self._triggered, partition, reassignments[at + 1 :], results, following)),
+            )
+        return (following.given(results),)
 
     def _triggered(
         self,

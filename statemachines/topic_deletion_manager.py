@@ -111,23 +111,22 @@ class TopicDeletionManager(ControllerZkClient):
         self, queued: Sequence[TopicName], for_retry: tuple[TopicName, ...], for_deletion: tuple[TopicName, ...]
     ) -> Calls:
         """Go on with these, and then with those of which that has been found."""
-        if not queued:
-            return (
-                call(self._retry_deletion_for_ineligible_replicas, for_retry),
-                call(self._on_topic_deletion, for_deletion),
-            )
-        topic, rest = queued[0], queued[1:]
-        if self.context.are_all_replicas_in_state(topic, ReplicaDeletionSuccessful):
-            return (
-                call(self._complete_delete_topic, topic),
-                call(self._resume_deletions_of, rest, for_retry, for_deletion),
-            )
-        if not self.context.is_any_replica_in_state(topic, ReplicaDeletionStarted):
+        for at, topic in enumerate(queued):
+            if self.context.are_all_replicas_in_state(topic, ReplicaDeletionSuccessful):
+                return (
+                    call(self._complete_delete_topic, topic),
+                    call(self._resume_deletions_of, queued[at + 1 :], for_retry, for_deletion),
+                )
+            if self.context.is_any_replica_in_state(topic, ReplicaDeletionStarted):
+                continue
             if self.context.is_any_replica_in_state(topic, ReplicaDeletionIneligible):
                 for_retry += (topic,)
             if self.context.is_topic_eligible_for_deletion(topic):
                 for_deletion += (topic,)
-        return self._resume_deletions_of(rest, for_retry, for_deletion)
+        return (
+            call(self._retry_deletion_for_ineligible_replicas, for_retry),
+            call(self._on_topic_deletion, for_deletion),
+        )
 
     def _retry_deletion_for_ineligible_replicas(self, topics: Sequence[TopicName]) -> Calls:
         """Who could not be deleted is offline again, from where it can be tried."""
