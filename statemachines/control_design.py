@@ -90,6 +90,16 @@ class ControlDesign(NamedTuple):
     restore_assignment: Annotated[
         bool, "Partitions that are added to a topic that is to be deleted are taken away again (2.0, KAFKA-6612)."
     ] = True
+    retry_alone: Annotated[
+        bool, "A conflict repeats the election of that partition; before, of all that are elected for with it (2.4)."
+    ] = True
+    metadata_of_leaderless: Annotated[
+        bool, "Brokers are told of a replica that goes offline also where there never was a leader (2.3)."
+    ] = True
+    group_stop: Annotated[
+        bool,
+        "Replicas that stop on one broker are in one StopReplica; before, each in one, behind an empty one (2.3).",
+    ] = True
     rebalance_while_reassigning: Annotated[
         bool, "Leaders are rebalanced while partitions are being reassigned, too (3.4, KAFKA-10149)."
     ] = True
@@ -121,6 +131,9 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "metadata_without_election": False,
         "rebalance_while_reassigning": False,
         "restore_assignment": False,
+        "retry_alone": False,
+        "metadata_of_leaderless": False,
+        "group_stop": False,
     },
     "0.10.2": {"metadata_first": True},
     "1.0": {"log_dir_failure": True, "offline_without_log": True},
@@ -128,7 +141,8 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "2.0": {"restore_assignment": True},
     "2.1": {"fence_zk": True, "trunc_every_epoch": True},
     "2.2": {"broker_epoch": True, "metadata_of_given": True},
-    "2.3": {"offline_on_failover": True},
+    "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
+    "2.4": {"retry_alone": True},
     "2.5": {"hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
     "2.7": {"pass_over_unread": True, "alter_partition": True},

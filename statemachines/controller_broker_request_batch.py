@@ -7,7 +7,8 @@ those brokers only that are registered:
 
     LeaderAndIsr    to the replicas
     UpdateMetadata  to the brokers that were named; what LeaderAndIsr says goes to every broker that is registered
-    StopReplica     to the replicas; until 2.5 those to be deleted have a request of their own, which goes first
+    StopReplica     to the replicas; until 2.5 those to be deleted have a request of their own, which goes first;
+                    until 2.2 each replica has one, behind an empty one
 
 A change that is cut short, because the controller has moved, leaves behind what it had added. Then no other change
 can begin: each fails with BatchNotEmpty until the batch is cleared, which a controller that resigns does not do
@@ -265,6 +266,10 @@ class ControllerBrokerRequestBatch:
         """What goes into one request each, with its flag for all partitions."""
         if self.design.fence_stop:
             yield False, tuple(states)
+            return
+        if not self.design.group_stop:
+            yield False, ()
+            yield from ((state.deletePartition, (state,)) for state in states)
             return
         for delete in (True, False):
             part = tuple(state for state in states if state.deletePartition is delete)

@@ -328,7 +328,11 @@ class PartitionStateMachine(ZkStateMachine):
                 retry.append(update.partition)
             else:
                 results.append(self._not_elected(update.partition, response.code))
-        return self._hold_elections(change._replace(results=(*change.results, *results)), tuple(retry))
+        change = change._replace(results=(*change.results, *results))
+        if retry and not self.design.retry_alone:
+            elected_for = {*change.asking, *(partition for partition, _ in change.results)}
+            retry = [partition for partition in change.partitions if partition in elected_for]
+        return self._hold_elections(change, tuple(retry))
 
     # What changes.
 

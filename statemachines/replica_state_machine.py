@@ -18,10 +18,9 @@ read again. The last member stays in the ISR, so that it can lead again. Where i
 written. A replica that cannot be taken out keeps its state; so does one whose partition has no state in ZooKeeper,
 which is an error only if its topic is not to be deleted.
 
-Replicas are handled broker by broker, each with requests of its own, in the order of their ids. In Kafka that order
-is a hash map's: for up to four brokers whose ids are small it is this one since 2.5, which is the first that is built
-with Scala 2.13; five of them come as 5, 1, 2, 3, 4. It says which of several dead members of an ISR stays as the last
-one.
+Replicas are handled broker by broker, each with requests of its own, in the order of their ids; it says which of
+several dead members of an ISR stays as the last one. In Kafka that order is a hash map's: of brokers 1 to 4 it is
+this one since 2.5, the first with Scala 2.13, but of 1 to 5 it is 5, 1, 2, 3, 4.
 
 If a fence fails, the controller has moved: the change is cut short, and StopReplica stays in the batch of requests.
 
@@ -284,8 +283,9 @@ class ReplicaStateMachine(ZkStateMachine):
                 self.batch.add_leader_and_isr_request_for_brokers(others, partition, known, assignment, is_new=False)
             self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
         for partition in change.leaderless:
-            brokers = self.context.live_or_shutting_down_broker_ids()
-            self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
+            if self.design.metadata_of_leaderless:
+                brokers = self.context.live_or_shutting_down_broker_ids()
+                self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
             self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
 
     # What changes.

@@ -41,9 +41,7 @@ from spec.kafka.pure import SHARED, PureCalls
 from spec.kafka.sources import SOURCES, sources_for
 from spec.language.errors import UsageError
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import (
-    ControlRequest,
-)
+from statemachines.control_requests import ControlRequest, StopReplicaRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
 from statemachines.controller_context import ControllerContext
@@ -54,9 +52,10 @@ from statemachines.kafka_zk_client import (
     ZkResponse,
     retry_requests_until_connected,
 )
-from statemachines.leader_and_isr import LeaderRecoveryState
+from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition import PartitionState
 from statemachines.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
+from statemachines.releases import Release
 from statemachines.replica import ReplicaState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
@@ -76,7 +75,7 @@ SESSION: Final = "controller"
 """The session of its client."""
 PROTOCOL: Final = ("Main", "Call")
 """What this Java has in common with the one that calls functions."""
-RELEASES: Final = ("2.8.2", "3.9.1")
+RELEASES: Final = ("2.2.2", "2.8.2", "3.9.1")
 """The releases that are run."""
 
 
@@ -148,6 +147,8 @@ class ControlPlane:
         self.batch = kinds.batch(CONTROLLER, self.context, self._send, design=design)
         self.partitions = kinds.partitions(self.context, self.batch, design, self.log.append)
         self.replicas = kinds.replicas(self.context, self.batch, design, self.log.append)
+        self.is_old = Release(release) < Release("2.4")
+        """Then Kafka's state machine gives failures only; and of a state that is unknown it does not throw."""
         self.kafkas: dict[str, Any] = {}
         """What was to be seen of Kafka last."""
         self._asked: list[list[ZkPath]] = []
@@ -223,11 +224,16 @@ class ControlPlane:
     def _told(self, command: ControlCommand, handled: Handled, seen: Mapping[str, Any]) -> list[Disagreement]:
         """What is to be seen of one command only: requests, results, failures."""
         told = [
-            *different("requests to brokers", self.sent, decoded_requests(seen["sent"])),
+            *different("requests to brokers", by_partition(self.sent), by_partition(decoded_requests(seen["sent"]))),
             *different("controller moved", handled.controller_moved, seen.get("moved", False)),
         ]
         if command["do"] == "change_partitions" and not handled.controller_moved:
-            told += different("results", dict(handled.results), decoded_results(seen.get("results", {})))
+            results = {
+                partition: outcome
+                for partition, outcome in handled.results
+                if not self.is_old or not isinstance(outcome, LeaderAndIsr)
+            }
+            told += different("results", results, decoded_results(seen.get("results", {})))
         ours = sorted((failed for failed in self.log if failed.subject is not None), key=repr)
         kafkas = sorted(map(decoded_failure, seen["log"]), key=repr)
         if handled.controller_moved:  # then Kafka has not come to logging what failed in the same round
@@ -237,8 +243,10 @@ class ControlPlane:
     def _is_known_to_throw(self, command: ControlCommand) -> bool:
         """In Kafka what has no state has none; here that is NonExistentPartition."""
         known = self.context.state.partition_states
-        return command["do"] == "trigger" and any(
-            partition not in known for partition in self.context.partitions_for_topic(command["topic"])
+        return (
+            not self.is_old
+            and command["do"] == "trigger"
+            and any(partition not in known for partition in self.context.partitions_for_topic(command["topic"]))
         )
 
     # What is done.
@@ -255,7 +263,7 @@ class ControlPlane:
     def _drive(self, machine: Any, change: Any, command: ControlCommand) -> Handled:
         number = 0
         while not isinstance(change, Handled):
-            asked = self._asked[number] if number < len(self._asked) else []
+            asked = list(dict.fromkeys(self._asked[number])) if number < len(self._asked) else []
             change = in_order(machine, change, asked)
             change = machine.answered(change, self._answers(machine.requests(change), command, number))
             number += 1
@@ -472,6 +480,18 @@ def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
     if change.due in UNFENCED:
         return change
     return change._replace(updates=tuple(sorted(change.updates, key=lambda update: placed(update.partition))))
+
+
+def by_partition(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[BrokerId, list[ControlRequest]]:
+    """Requests in order; but StopReplica for single replicas, of which there are several until 2.2, by partition."""
+    return {broker: sorted(requests, key=_place) for broker, requests in sent.items()}
+
+
+def _place(request: ControlRequest) -> tuple[Any, ...]:
+    """Those of one place stay in their order."""
+    if isinstance(request, StopReplicaRequest) and len(request.partitionStates) < 2:
+        return 1, request.partitionStates
+    return 0, ()
 
 
 def path_of(request: ZkRequest) -> ZkPath:

@@ -1,6 +1,6 @@
 """Sequences of commands to a controller's state machines, drawn choice by choice.
 
-Brokers 1 to 4, four partitions of three topics. What no controller is asked is not drawn: partitions that it has not
+Four brokers, four partitions of three topics. What no controller is asked is not drawn: partitions that it has not
 been told of, and the end of a replica whose topic is not to be deleted (Kafka would look for the preferred one of no
 replicas, and throw).
 """
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from spec.kafka.control_plane import ControlCommand
 from statemachines.partition import PARTITION, NewPartition, NonExistentPartition, OfflinePartition, OnlinePartition
+from statemachines.releases import Release
 from statemachines.replica import (
     REPLICA,
     NewReplica,
@@ -21,11 +22,14 @@ from statemachines.replica import (
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
 )
+from tests.kafka.conftest import RELEASE
 
 BROKERS: Final = (1, 2, 3, 4)
+OLD_BROKERS: Final = (2, 4, 7, 10)
+"""The same before 2.5, which is the first that is built with Scala 2.13. These come by id out of a hash map."""
 PARTITIONS: Final = ("a-0", "a-1", "b-0", "c-0")
 TOPICS: Final = ("a", "b", "c")
-STRATEGIES: Final = ("offline", "reassign", "preferred", "controlled-shutdown")
+STRATEGIES: Final = ("reassign", "offline", "preferred", "controlled-shutdown")
 PARTITION_TARGETS: Final = (OnlinePartition, OnlinePartition, OnlinePartition, NewPartition, *PARTITION.states)
 REPLICA_TARGETS: Final = (OnlineReplica, OnlineReplica, OfflineReplica, OfflineReplica, NewReplica, *REPLICA.states)
 
@@ -38,10 +42,14 @@ class Drawing:
 
     Args:
         pick: how numbers are drawn; what is drawn small is simple.
+        release: until 2.3 there were fewer strategies, brokers were not added or removed, and a batch kept each
+            StopReplica that was put into it.
     """
 
-    def __init__(self, pick: Pick) -> None:
+    def __init__(self, pick: Pick, release: str = RELEASE) -> None:
         self._pick = pick
+        self._is_old = Release(release) < Release("2.4")
+        self._brokers = BROKERS if Release(release) >= Release("2.5") else OLD_BROKERS
         self._known: list[str] = []
         self._queued: list[str] = []
         self._to_come: list[ControlCommand] = []
@@ -72,10 +80,10 @@ class Drawing:
     # A cluster.
 
     def _cluster(self) -> Iterator[ControlCommand]:
-        yield self._up(list(BROKERS) if self._pick(4) else self._some(BROKERS))
+        yield self._up(list(self._brokers) if self._pick(4) else self._some(self._brokers))
         for partition in self._often(PARTITIONS):
             yield self._assign(partition)
-        replicas = [[partition, broker] for partition in self._known for broker in BROKERS]
+        replicas = [[partition, broker] for partition in self._known for broker in self._brokers]
         yield self._partitions_to(self._known, NewPartition.name)
         yield self._replicas_to(self._often(replicas), NewReplica.name)
         yield self._partitions_to(self._known, OnlinePartition.name, "offline")
@@ -88,7 +96,7 @@ class Drawing:
                 *(self._change_partitions,) * 8,
                 *(self._change_replicas,) * 10,
                 *(self._elsewhere,) * 4,
-                *(self._brokers,) * 6,
+                *(self._move_brokers,) * 6,
                 *(self._deletion,) * 4,
                 self._start,
                 self._fail_over,
@@ -104,22 +112,22 @@ class Drawing:
         self._broker_epoch += 10
         return {"do": "brokers_up", "brokers": [[broker, self._broker_epoch + broker] for broker in brokers]}
 
-    def _brokers(self) -> ControlCommand:
+    def _move_brokers(self) -> ControlCommand:
         match self._pick(5):
             case 0:
-                return self._up(self._some(BROKERS, 1))
+                return self._up(self._some(self._brokers, 1))
             case 1 | 2:
-                return {"do": "brokers_down", "brokers": self._some(BROKERS[: 1 + self._pick(4)], 1)}
+                return {"do": "brokers_down", "brokers": self._some(self._brokers[: 1 + self._pick(4)], 1)}
             case 3:
-                return {"do": "shut_down", "brokers": self._some(BROKERS)}
+                return {"do": "shut_down", "brokers": self._some(self._brokers)}
         partitions = self._some(PARTITIONS)
-        return {"do": "fail_directories", "broker": self._one(BROKERS), "partitions": partitions}
+        return {"do": "fail_directories", "broker": self._one(self._brokers), "partitions": partitions}
 
     def _assign(self, partition: str) -> ControlCommand:
         if partition not in self._known:
             self._known.append(partition)
-        replicas = self._some(BROKERS, 1)
-        moves = self._pick(4) == 3
+        replicas = self._some(self._brokers, 1)
+        moves = self._pick(4) == 3 and not self._is_old
         return {
             "do": "assign",
             "partition": partition,
@@ -138,6 +146,7 @@ class Drawing:
                 return {"do": do, "topics": self._some(self._queued, 1)}
             case 1 if self._queued:
                 topic = self._queued.pop(self._pick(len(self._queued)))
+                self._to_come.clear()
                 self._known = [partition for partition in self._known if partition[0] != topic]
                 return {"do": "remove_topic", "topic": topic}
             case 2 if self._queued:
@@ -151,7 +160,7 @@ class Drawing:
     def _whole_deletion(self, topic: str) -> Iterator[ControlCommand]:
         """What a controller asks of its state machines to delete a topic."""
         partitions = [partition for partition in self._known if partition[0] == topic]
-        replicas = [[partition, broker] for partition in partitions for broker in BROKERS]
+        replicas = [[partition, broker] for partition in partitions for broker in self._brokers]
         yield self._partitions_to(partitions, OfflinePartition.name)
         yield self._partitions_to(partitions, NonExistentPartition.name)
         for state in (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica):
@@ -162,7 +171,7 @@ class Drawing:
     def _elsewhere(self) -> ControlCommand:
         match self._pick(16):
             case 0 | 1 | 2 | 3 | 4 | 5:
-                isr = self._some(BROKERS, 1)
+                isr = self._some(self._brokers, 1)
                 return {"do": "leader_writes", "partition": self._one(PARTITIONS), "isr": isr}
             case 6 | 7 | 8:
                 return {"do": "configure", "topic": self._one(TOPICS), "unclean": self._one((True, False, None))}
@@ -195,9 +204,9 @@ class Drawing:
     def _send_requests(self) -> ControlCommand:
         added = []
         for _ in range(1 + self._pick(4) if self._known else 0):
-            kind = self._one(("leader_and_isr", "stop_replica", "metadata"))
+            kind = self._one(("leader_and_isr", "metadata", "stop_replica")[: 2 if self._is_old else 3])
             flags = [] if kind == "metadata" else [self._one((False, True))]
-            added.append([kind, self._one(self._known), self._some((-1, *BROKERS)), *flags])
+            added.append([kind, self._one(self._known), self._some((-1, *self._brokers)), *flags])
         return {"do": "send_requests", "added": added}
 
     def _start(self) -> ControlCommand:
@@ -211,10 +220,10 @@ class Drawing:
     def _change_partitions(self) -> ControlCommand:
         target = self._one(PARTITION_TARGETS)
         partitions = self._some(self._known) if self._pick(2) else list(self._known)
-        strategy = self._one(STRATEGIES)
+        strategy = self._one(STRATEGIES[self._is_old :])
         if target is not OnlinePartition:
             return self._partitions_to(partitions, target.name) | self._meanwhile()
-        unclean = strategy == "offline" and self._pick(4) == 3
+        unclean = strategy == "offline" and self._pick(4) == 3 and not self._is_old
         return self._partitions_to(partitions, target.name, strategy, unclean) | self._meanwhile()
 
     def _partitions_to(
@@ -234,7 +243,7 @@ class Drawing:
         if target is NonExistentReplica:
             known = [partition for partition in known if partition[0] in self._queued]
         partitions = self._some(known) if self._pick(2) else list(known)
-        brokers = self._some(BROKERS, 1)
+        brokers = self._some(self._brokers, 1)
         replicas = [[partition, broker] for partition in partitions for broker in brokers]
         return self._replicas_to(replicas, target.name) | self._meanwhile()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from statemachines.control_design import ControlDesign
+from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import (
     LeaderAndIsrRequest,
     StopReplicaRequest,
@@ -144,6 +144,17 @@ def test_until_2_5_deletions_are_a_request_of_their_own() -> None:
     requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
     assert [request.deletePartitions for request in requests] == [True, False]
     assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[(1, -1)], [(0, -1)]]
+
+
+def test_until_2_2_each_replica_that_stops_has_a_request_of_its_own() -> None:
+    """Behind an empty one."""
+    cluster = Cluster(design=control_design_of("2.2"))
+    cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=False)
+    cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=True)
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
+    assert [request.deletePartitions for request in requests] == [False, False, True]
+    assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[], [(0, -1)], [(1, -1)]]
 
 
 def test_partitions_stand_in_order(cluster: Cluster) -> None:

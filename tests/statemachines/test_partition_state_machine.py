@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from statemachines.control_design import ControlDesign
+from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import LeaderAndIsrRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.kafka_zk_client import GetData, ZkBatch, ZkResponse, retry_requests_until_connected
@@ -369,6 +369,18 @@ def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
     assert dict(handled.results) == {T0: cluster.known(T0), T1: cluster.known(T1)}
     assert [cluster.version(partition) for partition in (T0, T1)] == [3, 2]
     assert cluster.log == []
+
+
+def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
+    """Whose state had been written is elected for again, in one more leader epoch."""
+    cluster = Cluster(design=control_design_of("2.3"))
+    for partition in (T0, T1):
+        cluster.lead(partition, 4, (4, 1, 2), replicas=(4, 1, 2))
+    cluster.become(OnlinePartition, T0, T1, strategy=OFFLINE, before={1: lambda: cluster.leader_writes(T0, (4, 2))})
+    assert cluster.state(T0)[:3] == (2, 1, (2,))
+    assert cluster.state(T1)[:3] == (1, 2, (1, 2))
+    assert [cluster.version(partition) for partition in (T0, T1)] == [3, 3]
+    assert cluster.leader_and_isr()[1, T1].leaderEpoch == 2
 
 
 def test_conflicts_go_on_as_long_as_they_do(cluster: Cluster) -> None:

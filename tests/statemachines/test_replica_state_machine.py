@@ -242,6 +242,16 @@ def test_a_partition_that_never_had_a_leader() -> None:
     assert cluster.stopped().keys() == {(1, T0)}
 
 
+def test_until_2_2_nobody_was_told_of_it() -> None:
+    """Of a replica whose partition never had a leader."""
+    cluster = Cluster(design=control_design_of("2.2"))
+    cluster.assign(T0, 1, 2)
+    cluster.replicas_become(NewReplica, (T0, 1))
+    cluster.replicas_become(OfflineReplica, (T0, 1))
+    assert cluster.replica_state(T0, 1) is OfflineReplica
+    assert cluster.metadata() == {}
+
+
 def test_of_a_topic_to_be_deleted_nobody_is_told_who_is_left(cluster: Cluster) -> None:
     """The ISR is written all the same."""
     cluster.context.queue_topic_deletion({"t"})

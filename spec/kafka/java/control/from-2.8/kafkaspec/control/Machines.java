@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.NoSuchElementException;
 import kafka.cluster.Broker;
 import kafka.cluster.EndPoint;
 import kafka.controller.ControllerContext;
@@ -22,70 +21,30 @@ import kafka.controller.ZkPartitionStateMachine;
 import kafka.controller.ZkReplicaStateMachine;
 import kafka.server.KafkaConfig;
 import kafka.zk.KafkaZkClient;
-import kafka.zk.TopicPartitionStateZNode;
-import kafkaspec.Configuration;
 import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.errors.ControllerMovedException;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
-import org.apache.zookeeper.ZooKeeper;
-import org.apache.zookeeper.data.Stat;
 import scala.Option;
 import scala.collection.mutable.HashMap;
 
 /**
- * What a controller is made of as far as it changes states, Kafka's own: its context, its batch of requests, both
- * state machines and the client of ZooKeeper. Beside it, ZooKeeper and the world.
+ * What changes states in a controller of Kafka 2.8 to 3.9: its context, its batch of requests, both state machines.
+ * Its commands are methods of `ControlPlane` in spec/kafka/control_plane.py.
  */
-final class ControlPlane implements AutoCloseable {
-    private static final int CONTROLLER = 9;
-
-    private final Ensemble ensemble = new Ensemble();
-    private final Meanwhile meanwhile = new Meanwhile(ensemble);
+final class Machines {
     private final ControllerContext context = new ControllerContext();
-    private final FailureLog log = new FailureLog(CONTROLLER);
-    private final Observation observation = new Observation(context);
-    private final KafkaZkClient client;
     private final CapturedBatch batch;
     private final ZkPartitionStateMachine partitions;
     private final ZkReplicaStateMachine replicas;
 
-    ControlPlane() {
-        ZooKeeper.ownedBy(connectString -> meanwhile);
-        KafkaConfig config = Configuration.of(CONTROLLER);
-        client = BatchedClient.connect(config, meanwhile);
+    Machines(KafkaConfig config, KafkaZkClient client, FailureLog log) {
         batch = new CapturedBatch(config, context, log);
         partitions = new ZkPartitionStateMachine(config, log, context, client, batch);
         replicas = new ZkReplicaStateMachine(config, log, context, client, batch);
     }
 
-    @Override
-    public void close() {
-        client.close();
-    }
-
-    /** Carries out a command: what there is to be seen when it is done, as far as it is new. */
-    ObjectNode perform(JsonNode command) {
-        ObjectNode seen = Json.object();
-        meanwhile.begin(command);
-        if (!ensemble.perform(command)) {
-            try {
-                perform(Json.field(command, "do").asText(), command, seen);
-            } catch (ControllerMovedException moved) {
-                seen.put("moved", true);
-            } catch (NoSuchElementException | IllegalStateException refused) {
-                seen.set("thrown", FailureLog.cause(refused));
-            }
-        }
-        observation.put(seen, ensemble, batch);
-        seen.set("asked", meanwhile.asked());
-        seen.set("sent", batch.take());
-        seen.set("log", log.take());
-        return seen;
-    }
-
-    private void perform(String what, JsonNode command, ObjectNode seen) {
+    void perform(String what, JsonNode command, ObjectNode seen) {
         switch (what) {
             case "assign" -> assign(command);
             case "brokers_up" -> addBrokers(Json.field(command, "brokers"));
@@ -100,9 +59,7 @@ final class ControlPlane implements AutoCloseable {
             case "begin_deletion" -> context.beginTopicDeletion(Scala.texts(Json.field(command, "topics")));
             case "mark_ineligible" ->
                 Scala.forEach(Scala.texts(Json.field(command, "topics")), context.topicsIneligibleForDeletion()::add);
-            case "remove_topic" -> removeTopic(Json.field(command, "topic").asText());
-            case "expire" -> meanwhile.endSession();
-            case "fail_over" -> failOver();
+            case "remove_topic" -> context.removeTopic(Json.field(command, "topic").asText());
             case "clear_batch" -> batch.clear();
             case "send_requests" -> sendRequests(Json.field(command, "added"));
             case "change_partitions" -> changePartitions(command, seen.putObject("results"));
@@ -118,7 +75,6 @@ final class ControlPlane implements AutoCloseable {
 
     private void assign(JsonNode command) {
         TopicPartition partition = Scala.partition(Json.field(command, "partition").asText());
-        ensemble.createTopic(partition.topic());
         context.allTopics().add(partition.topic());
         context.updatePartitionFullReplicaAssignment(partition, new ReplicaAssignment(
             Scala.ids(Json.field(command, "replicas")),
@@ -138,30 +94,21 @@ final class ControlPlane implements AutoCloseable {
         return Broker.apply(id, Scala.list(List.of(endPoint)), Option.empty());
     }
 
-    private void removeTopic(String topic) {
-        context.removeTopic(topic);
-        ensemble.deleteTopic(topic);
-    }
-
-    /** It is elected, and reads the states of all partitions; what state each was in it does not know. */
-    private void failOver() {
-        ensemble.increaseEpoch();
-        context.epoch_$eq(ensemble.epoch());
-        context.epochZkVersion_$eq(ensemble.server().stat(Ensemble.CONTROLLER_EPOCH).getVersion());
+    /** It is the controller of this epoch, and knows neither states nor leaders. */
+    void begin(int epoch, int version) {
+        context.epoch_$eq(epoch);
+        context.epochZkVersion_$eq(version);
         context.partitionStates().clear();
         context.replicaStates().clear();
         context.clearPartitionLeadershipInfo();
-        Scala.forEach(context.allPartitions(), this::read);
     }
 
-    private void read(TopicPartition partition) {
-        String path = Ensemble.state(partition.toString());
-        Stat stat = ensemble.server().stat(path);
-        if (stat != null) {
-            LeaderIsrAndControllerEpoch state =
-                TopicPartitionStateZNode.decode(ensemble.server().data(path), stat).get();
-            context.putPartitionLeadershipInfo(partition, state);
-        }
+    scala.collection.Iterable<TopicPartition> partitions() {
+        return context.allPartitions();
+    }
+
+    void learn(TopicPartition partition, LeaderIsrAndControllerEpoch state) {
+        context.putPartitionLeadershipInfo(partition, state);
     }
 
     // What its batch of requests does, and its state machines.
@@ -190,7 +137,7 @@ final class ControlPlane implements AutoCloseable {
         Scala.forEach(
             partitions.handleStateChanges(
                 Scala.partitions(Json.field(command, "partitions")),
-                (PartitionState) state(Json.field(command, "target")),
+                (PartitionState) Scala.object(Json.field(command, "target")),
                 strategy(command)),
             (partition, result) -> {
                 if (result.isLeft()) {
@@ -205,7 +152,7 @@ final class ControlPlane implements AutoCloseable {
         List<PartitionAndReplica> these = new ArrayList<>();
         Json.field(command, "replicas").forEach(each -> these.add(
             new PartitionAndReplica(Scala.partition(each.get(0).asText()), each.get(1).asInt())));
-        replicas.handleStateChanges(Scala.list(these), (ReplicaState) state(Json.field(command, "target")));
+        replicas.handleStateChanges(Scala.list(these), (ReplicaState) Scala.object(Json.field(command, "target")));
     }
 
     private void trigger(JsonNode topic) {
@@ -228,12 +175,35 @@ final class ControlPlane implements AutoCloseable {
         });
     }
 
-    /** The object of Kafka's that stands for a state. */
-    private static Object state(JsonNode name) {
-        try {
-            return Class.forName("kafka.controller." + name.asText() + "$").getField("MODULE$").get(null);
-        } catch (ReflectiveOperationException unknown) {
-            throw new Json.Malformed("no state " + name);
-        }
+    // What is to be seen.
+
+    ObjectNode takeSent() {
+        return batch.take();
+    }
+
+    void observe(Observation seen) {
+        seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));
+        seen.put("partition_assignments", assignments());
+        seen.put("partition_leadership_info", Observation.leaders(context.partitionsLeadershipInfo()));
+        seen.put("partition_states", Observation.names(context.partitionStates()));
+        seen.put("replica_states", Observation.replicaStates(context.replicaStates()));
+        seen.put("live_broker_epochs", Observation.epochs(context.liveBrokerIdAndEpochs()));
+        seen.put("shutting_down_broker_ids", Observation.ids(context.shuttingDownBrokerIds()));
+        seen.put("replicas_on_offline_dirs", Observation.partitionsOf(context.replicasOnOfflineDirs()));
+        seen.put("all_topics", Observation.texts(context.allTopics()));
+        seen.put("topics_to_be_deleted", Observation.texts(context.topicsToBeDeleted()));
+        seen.put("topics_with_deletion_started", Observation.texts(context.topicsWithDeletionStarted()));
+        seen.put("topics_ineligible_for_deletion", Observation.texts(context.topicsIneligibleForDeletion()));
+        seen.put("left", batch.observe());
+    }
+
+    private ObjectNode assignments() {
+        ObjectNode assignments = Json.object();
+        Scala.forEach(context.partitionAssignments(), (topic, numbers) ->
+            Scala.forEach(numbers, (number, assignment) -> assignments.putArray(topic + "-" + number)
+                .add(Observation.ids(assignment.replicas()))
+                .add(Observation.ids(assignment.addingReplicas()))
+                .add(Observation.ids(assignment.removingReplicas()))));
+        return assignments;
     }
 }

@@ -5,14 +5,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterable;
 import scala.collection.Iterator;
+import scala.collection.JavaConverters;
 import scala.collection.Map;
 import scala.collection.immutable.Set;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** Values of Scala's that Kafka takes and gives, from JSON and in loops. */
 final class Scala {
@@ -31,12 +32,20 @@ final class Scala {
         }
     }
 
+    @SuppressWarnings("deprecation")  // what is newer there is not before Scala 2.13
     static <T> scala.collection.immutable.List<T> list(List<T> elements) {
-        return CollectionConverters.asScala(elements).toList();
+        return JavaConverters.asScalaBufferConverter(elements).asScala().toList();
     }
 
     static <T> Set<T> set(T element) {
         return list(List.of(element)).toSet();
+    }
+
+    /** A set with one element more. */
+    static <T> scala.collection.Set<T> with(scala.collection.Set<T> elements, T element) {
+        List<T> all = new ArrayList<>(List.of(element));
+        forEach(elements, all::add);
+        return Scala.<T>list(all).toSet();
     }
 
     static <T> void forEach(Option<T> element, Consumer<? super T> what) {
@@ -69,5 +78,14 @@ final class Scala {
         List<String> texts = new ArrayList<>();
         names.forEach(name -> texts.add(name.asText()));
         return texts;
+    }
+
+    /** The object of Kafka's that stands for a state. */
+    static Object object(JsonNode name) {
+        try {
+            return Class.forName("kafka.controller." + name.asText() + "$").getField("MODULE$").get(null);
+        } catch (ReflectiveOperationException unknown) {
+            throw new Json.Malformed("no state " + name);
+        }
     }
 }
