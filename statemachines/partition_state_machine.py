@@ -87,8 +87,8 @@ class PartitionStateChange(NamedTuple):
     strategy: PartitionLeaderElectionStrategy
     to_elect: tuple[TopicPartition, ...] = ()
     """While new partitions get their state: those whose election follows."""
-    results: tuple[tuple[TopicPartition, ElectionOutcome], ...] = ()
-    """What elections have come to."""
+    results: tuple[tuple[TopicPartition, StateChangeCause | None], ...] = ()
+    """What elections have come to: None where there is a new leader, who is known by now, or why there is none."""
 
 
 PartitionStep: TypeAlias = PartitionStateChange | Handled
@@ -230,10 +230,14 @@ class PartitionStateMachine(ZkStateMachine):
         """One more round for those that remain. [electLeaderForPartitions]"""
         if remaining:
             return change._replace(due=ZkBatch.GetTopicPartitionStates, asking=remaining, updates=(), to_elect=())
-        for partition, outcome in change.results:
-            if isinstance(outcome, LeaderAndIsr):
+        results: list[tuple[TopicPartition, ElectionOutcome]] = []
+        for partition, cause in change.results:
+            if cause is None:
                 self._become(partition, OnlinePartition)
-        return self._send(change.partitions, OnlinePartition, change.results)
+                results.append((partition, self.context.state.partition_leadership_info[partition].leader_and_isr))
+            else:
+                results.append((partition, cause))
+        return self._send(change.partitions, OnlinePartition, tuple(results))
 
     def _read(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         """Whose state can be judged is elected for; it may take what is configured, too."""
@@ -317,13 +321,13 @@ class PartitionStateMachine(ZkStateMachine):
 
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         """What was written counts; what another had written before is elected for once more."""
-        results: list[tuple[TopicPartition, ElectionOutcome]] = []
+        results: list[tuple[TopicPartition, StateChangeCause | None]] = []
         retry: list[TopicPartition] = []
         for update, response in zip(change.updates, responses, strict=True):
             if response.code is Code.OK:
                 written = update.leader_and_isr._replace(partition_epoch=response.version)
                 self._has_written(update, written, is_new=False)
-                results.append((update.partition, written))
+                results.append((update.partition, None))
             elif response.code is Code.BADVERSION:
                 retry.append(update.partition)
             else:
@@ -346,7 +350,7 @@ class PartitionStateMachine(ZkStateMachine):
 
     def _not_elected(
         self, partition: TopicPartition, cause: StateChangeCause
-    ) -> tuple[TopicPartition, ElectionOutcome]:
+    ) -> tuple[TopicPartition, StateChangeCause]:
         self.fail(partition, OnlinePartition, cause)
         return partition, cause
 

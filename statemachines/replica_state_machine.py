@@ -67,8 +67,8 @@ class ReplicaStateChange(NamedTuple):
     """What is set; while configurations are read, the states that had been read, and have it in the ISR."""
     without: tuple[PartitionUpdate, ...] = ()
     """What had been read, and does not have it in the ISR."""
-    removed: tuple[tuple[TopicPartition, LeaderIsrAndControllerEpoch], ...] = ()
-    """The partitions that it has been taken out of, or was not in."""
+    removed: tuple[TopicPartition, ...] = ()
+    """The partitions that it has been taken out of, or was not in: their leaders and ISRs are known by now."""
     leaderless: tuple[TopicPartition, ...] = ()
     """Those of its partitions that never had a leader."""
     to_come: tuple[OfBroker, ...] = ()
@@ -267,7 +267,7 @@ class ReplicaStateMachine(ZkStateMachine):
             asking=tuple(retry),
             updates=(),
             without=(),
-            removed=(*change.removed, *removed),
+            removed=(*change.removed, *(partition for partition, _ in removed)),
         )
         if retry:
             return change
@@ -276,8 +276,9 @@ class ReplicaStateMachine(ZkStateMachine):
 
     def _are_offline(self, change: ReplicaStateChange) -> None:
         """Those that could be taken out are offline, and the others are told; so are those that no leader knew."""
-        for partition, known in change.removed:
+        for partition in change.removed:
             if not self.context.is_topic_queued_up_for_deletion(partition.topic):
+                known = self.context.state.partition_leadership_info[partition]
                 assignment = self.context.partition_full_replica_assignment(partition)
                 others = tuple(broker for broker in assignment.replicas if broker != change.replica)
                 self.batch.add_leader_and_isr_request_for_brokers(others, partition, known, assignment, is_new=False)

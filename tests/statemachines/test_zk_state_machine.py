@@ -143,7 +143,6 @@ class OnePartition(Specification[Controlled]):
             ReplicaStateChange.to_come: ((),),
             tuple[TopicPartition, ...]: [(), (P,)],
             tuple[PartitionUpdate, ...]: at_most(1),
-            tuple[tuple[TopicPartition, LeaderIsrAndControllerEpoch], ...]: ((),),
         }
 
     @part
