@@ -103,6 +103,9 @@ class ControlDesign(NamedTuple):
     rebalance_while_reassigning: Annotated[
         bool, "Leaders are rebalanced while partitions are being reassigned, too (3.4, KAFKA-10149)."
     ] = True
+    clear_batch: Annotated[
+        bool, "A controller that resigns forgets the requests that it has not sent (proposed: KAFKA-12315)."
+    ] = False
     replica_table: Table[ReplicaState] = REPLICA
     """Which states of replicas may follow which; it changed in 2.3."""
 

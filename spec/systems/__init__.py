@@ -6,6 +6,7 @@ from typing import Final
 SYSTEMS: Final[Mapping[str, str]] = {
     "controller": "spec.systems.controller:ControllerLife",
     "controller-election": "spec.systems.controller_election:ControllerElection",
+    "partitions": "spec.systems.partitions:Partitions",
     "replication": "spec.systems.replication:Replication",
 }
 """Where each system is defined, by the name that the command line knows; none is imported before it is asked for."""

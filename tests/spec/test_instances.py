@@ -28,6 +28,7 @@ WIDE = {"controller, 1.0"}
 """Only in `make long`: states of five words, for which a fresh clone compiles for 20 seconds."""
 ON_THE_DRIVER = {
     "controller-election, 1.1",
+    "partitions, one death",
     "replication, truncate-to-high-watermark with a history, 2-2-2-2",
 }
 """Those that Spark's driver explores in every run of the tests."""
@@ -35,8 +36,8 @@ FEW = ON_THE_DRIVER | {each.name for each in instances() if each.distinct_states
 """Those that the reference engine explores in every run, and the local one by orbits; some of every system."""
 
 
-def asked(soon: Set[str], at_all: Set[str]) -> pytest.MarkDecorator:
-    """Instances of these sizes, or names, in every run of the tests, and of those in `make long`."""
+def asked(soon: Set[str], at_all: Set[str], orbits: bool = False) -> pytest.MarkDecorator:
+    """Instances of these sizes, or names, in every run of the tests, and of those in `make long`; or with orbits."""
     return pytest.mark.parametrize(
         "instance",
         [
@@ -46,7 +47,7 @@ def asked(soon: Set[str], at_all: Set[str]) -> pytest.MarkDecorator:
                 marks=() if each.name not in WIDE and {each.size, each.name} & soon else pytest.mark.long,
             )
             for each in instances()
-            if each.size in at_all
+            if each.size in at_all and (each.orbits is not None or not orbits)
         ],
     )
 
@@ -99,13 +100,13 @@ def test_sparks_driver_finds_what_is_claimed(instance: PinnedInstance) -> None:
     assert engine.jobs == 0
 
 
-@asked(FEW, EVERY)
+@asked(FEW, EVERY, orbits=True)
 def test_orbits_have_the_verdict_of_the_full_run(instance: PinnedInstance) -> None:
     """And its depth and lengths; how many there are is pinned apart."""
     assert under_symmetry(instance.check(LocalEngine(), symmetry=True)) == claimed_under_symmetry(instance)
 
 
-@asked(set(), MEDIUM)
+@asked(set(), MEDIUM, orbits=True)
 def test_the_reference_engine_finds_the_same_orbits(instance: PinnedInstance) -> None:
     """And the same way through them."""
     result = instance.check("reference", symmetry=True)
@@ -113,7 +114,7 @@ def test_the_reference_engine_finds_the_same_orbits(instance: PinnedInstance) ->
     assert instance.check(LocalEngine(), symmetry=True).counterexample == result.counterexample
 
 
-@rows("instance", {each.name: each for each in instances()})
+@rows("instance", {each.name: each for each in instances() if each.orbits is not None})
 def test_nearly_every_orbit_has_as_many_states_as_it_may(instance: PinnedInstance) -> None:
     """No orbit has more states than there are permutations; those with fewer are rare."""
     assert instance.orbits is not None

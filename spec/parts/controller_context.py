@@ -1,0 +1,76 @@
+"""What an active controller knows, as a part: the variables over which `ControllerContext` works.
+
+The rules are those of `statemachines.controller_context`. The part says how large each variable is, and does nothing
+by itself: a system asks `ControllerContext(s.context)`.
+
+Left out, until a system has them: topics that are to be deleted, partitions that are being reassigned, log
+directories that fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
+from spec.language import Part, Partial, Size, State, partial_mapping, variable
+from statemachines.controller_context import ControllerContext
+from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.partition import PartitionState
+from statemachines.replica import ReplicaState
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.znode import ZkVersion
+
+__all__ = ["Context", "ContextPart"]
+
+
+class Context(State):
+    """What a controller knows; of one that is not active, nothing [ControllerContext.scala, 3.9]."""
+
+    epoch: ControllerEpoch = variable("The controller's own epoch; 0 if it is not active.")
+    epoch_zk_version: ZkVersion = variable(
+        "The version of /controller_epoch that goes with it.", of=lambda self: self.domain_of(ControllerEpoch)
+    )
+    shutting_down_broker_ids: frozenset[BrokerId] = variable("The brokers that have asked for a controlled shutdown.")
+    all_topics: frozenset[TopicName] = variable("The topics that it has heard of.")
+    partitions_being_reassigned: frozenset[TopicPartition] = variable("None.", of=lambda self: (frozenset(),))
+    topics_to_be_deleted: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
+    topics_with_deletion_started: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
+    topics_ineligible_for_deletion: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
+    partition_assignments: Partial[TopicPartition, ReplicaAssignment] = variable(
+        "Which brokers keep a partition.", of=lambda self, partition: (self.assignments[partition],)
+    )
+    partition_leadership_info: Partial[TopicPartition, LeaderIsrAndControllerEpoch] = variable(
+        "The leaders and ISRs that it read or wrote last."
+    )
+    live_broker_epochs: Partial[BrokerId, BrokerEpoch] = variable(
+        "The brokers that it takes for registered, those that are shutting down among them."
+    )
+    replicas_on_offline_dirs: Partial[BrokerId, frozenset[TopicPartition]] = variable(
+        "None.", of=lambda self: partial_mapping((), (frozenset(),))
+    )
+    partition_states: Partial[TopicPartition, PartitionState] = variable("The states of partitions.")
+    replica_states: Partial[PartitionAndReplica, ReplicaState] = variable("The states of replicas.")
+
+
+@dataclass(frozen=True)
+class ContextPart(Part[Context]):
+    """A controller's context.
+
+    Args:
+        given: the sizes of the types in it, as the system has them.
+        assignments: how each partition is assigned.
+    """
+
+    given: Mapping[Any, Size]
+    assignments: Mapping[TopicPartition, ReplicaAssignment]
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """As in the system."""
+        return self.given
+
+    def of(self, s: Context) -> ControllerContext:
+        """The context, over this state."""
+        return ControllerContext(s)

@@ -1,0 +1,380 @@
+"""Partitions under a controller: what each fix prevents, what 3.9 does that was not said, and no guard for nothing.
+
+A mutant is the system with one thing wrong in a state machine, or in what a broker is sent. Each must break the
+property that is there for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from election.ids import BrokerId
+from spec.checking import Result, check
+from spec.checking.local import LocalEngine
+from spec.language import Specification
+from spec.parts.request_batch import RequestsWithoutMetadata
+from spec.releases import RELEASES
+from spec.systems.partitions import Partitions
+from statemachines.kafka_zk_client import ZkBatch, ZkRequest
+from statemachines.leader_and_isr import LeaderAndIsr
+from statemachines.partition import NonExistentPartition, OfflinePartition, PartitionState
+from statemachines.partition_state_machine import PartitionStateMachine, PartitionStep
+from statemachines.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
+from statemachines.replica_state_machine import ReplicaStateMachine
+from statemachines.state_change import Handled
+from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.zk_state_machine import PartitionUpdate, StateChange
+from statemachines.znode import Code
+
+PROPOSED: Mapping[str, Any] = {"clear_batch": True}
+"""What is open in 3.9, mended."""
+
+
+def told(result: Result) -> list[str]:
+    """The counterexample as the steps it is made of."""
+    assert result.counterexample is not None
+    return [str(each.step) for each in result.counterexample.steps[1:]]
+
+
+def broken(result: Result) -> set[str]:
+    """Which properties break."""
+    return {each.name for each in result.properties if each.verdict == "violated"}
+
+
+# Each fix switched off breaks the property that it is there for.
+
+
+def test_what_a_change_leaves_in_its_batch_stops_all_that_follow() -> None:
+    """B21: cut short, it leaves StopReplica behind; elected again, the controller takes no replica offline."""
+    result = check(Partitions(), engine=LocalEngine(), keep_going=True)
+    assert broken(result) == {"batch_empty", "dead_not_in_isr", "offline_replica_is_dead"}
+    shortest = check(Partitions(), engine=LocalEngine())
+    assert shortest.counterexample is not None
+    assert shortest.counterexample.broken == "batch_empty"
+    way = told(shortest)
+    assert way[-3:] == ["elect_another_controller()", "answer_replicas()", "become_controller()"]
+    assert check(Partitions(**PROPOSED), engine=LocalEngine()).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("without", "breaks"),
+    [
+        pytest.param({"fence_zk": False}, "fenced_writes", id="B4"),
+        pytest.param({"keep_last_isr": False, "unclean": True}, "isr_not_empty", id="B14"),
+        pytest.param({"offline_on_failover": False}, "dead_not_in_isr", id="B25"),
+    ],
+)
+def test_without_a_fix_its_anomaly_happens(without: dict[str, Any], breaks: str) -> None:
+    """And nothing else does."""
+    result = check(Partitions(**{**PROPOSED, **without}), engine=LocalEngine(), keep_going=True)
+    assert broken(result) == {breaks}
+
+
+def test_the_last_member_leaves_only_where_unclean_elections_are_permitted() -> None:
+    """B14 takes both."""
+    assert check(Partitions(**PROPOSED, keep_last_isr=False), engine=LocalEngine()).verdict == "holds"
+
+
+# Every guard that matters: the system with one thing wrong, and the property that sees it.
+
+
+class ElectsOutsideTheIsr(PartitionStateMachine):
+    """Who is elected is left out of the ISR."""
+
+    def _elected(self, *asked: Any) -> PartitionUpdate | None:
+        update = super()._elected(*asked)
+        if update is None:
+            return None
+        elected = update.leader_and_isr
+        others = tuple(broker for broker in (0, 1) if broker != elected.leader)
+        return update._replace(leader_and_isr=elected._replace(isr=others))
+
+
+class CountsTwice(PartitionStateMachine):
+    """Who is elected stands twice in the ISR."""
+
+    def _elected(self, *asked: Any) -> PartitionUpdate | None:
+        update = super()._elected(*asked)
+        if update is None:
+            return None
+        elected = update.leader_and_isr
+        return update._replace(leader_and_isr=elected._replace(isr=(elected.leader, elected.leader)))
+
+
+class ElectsInTheSameEpoch(PartitionStateMachine):
+    """The leader epoch is not incremented."""
+
+    def _elected(self, *asked: Any) -> PartitionUpdate | None:
+        update = super()._elected(*asked)
+        if update is None:
+            return None
+        elected = update.leader_and_isr
+        return update._replace(leader_and_isr=elected._replace(leader_epoch=elected.leader_epoch - 1))
+
+
+class TellsBeforeItWrites(PartitionStateMachine):
+    """Brokers hear of a leader that is not in ZooKeeper yet, and may never be."""
+
+    def _elected(self, *asked: Any) -> PartitionUpdate | None:
+        update = super()._elected(*asked)
+        if update is not None:
+            self._has_written(update, update.leader_and_isr, is_new=False)
+            self.batch.send_requests_to_brokers(self.context.state.epoch)
+        return update
+
+
+class PermitsUnclean(PartitionStateMachine):
+    """It elects from outside the ISR, whatever is configured."""
+
+    def unclean_of(self, change: StateChange, responses: Any) -> Mapping[TopicName, bool | Code]:
+        return dict.fromkeys(super().unclean_of(change, responses), True)
+
+
+class DropsWhatIsOffline(PartitionStateMachine):
+    """A partition that is to be offline does not exist any more."""
+
+    def _become(self, partition: TopicPartition, target: PartitionState) -> None:
+        super()._become(partition, NonExistentPartition if target is OfflinePartition else target)
+
+
+class KnowsWhatIsNew(PartitionStateMachine):
+    """A first leader is known before it has been written."""
+
+    def _initialize(self, *asked: Any) -> PartitionStep:
+        change = super()._initialize(*asked)
+        for update in () if isinstance(change, Handled) else change.updates:
+            self.context.put_partition_leadership_info(update.partition, self.known(update.leader_and_isr))
+        return change
+
+
+class LeavesOnline(PartitionStateMachine):
+    """A partition whose leader is gone stays online."""
+
+    def _become(self, partition: TopicPartition, target: PartitionState) -> None:
+        if target is not OfflinePartition:
+            super()._become(partition, target)
+
+
+class ElectsNoOne(PartitionStateMachine):
+    """What is offline stays so."""
+
+    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
+        return Handled()
+
+
+class ForgetsWhatItWrote(PartitionStateMachine):
+    """What an election has written is told, and not remembered."""
+
+    def _has_written(self, update: PartitionUpdate, written: LeaderAndIsr, is_new: bool) -> None:
+        known = self.context.leadership_of(update.partition)
+        super()._has_written(update, written, is_new)
+        if known is not None:
+            self.context.put_partition_leadership_info(update.partition, known)
+
+
+class CountsAhead(PartitionStateMachine):
+    """It takes the version that it wrote for one higher."""
+
+    def _has_written(self, update: PartitionUpdate, written: LeaderAndIsr, is_new: bool) -> None:
+        super()._has_written(update, written._replace(partition_epoch=written.partition_epoch + 1), is_new)
+
+
+class KeepsTheDeadFollower(ReplicaStateMachine):
+    """A dead replica stays in the ISR."""
+
+    def _isr_without(self, replica: BrokerId, isr: tuple[BrokerId, ...], unclean: bool) -> tuple[BrokerId, ...]:
+        return isr
+
+
+class LastMemberLeaves(ReplicaStateMachine):
+    """The last member leaves the ISR, whatever is configured."""
+
+    def _isr_without(self, replica: BrokerId, isr: tuple[BrokerId, ...], unclean: bool) -> tuple[BrokerId, ...]:
+        return super()._isr_without(replica, isr, True)
+
+
+class RemovesInTheSameEpoch(ReplicaStateMachine):
+    """The leader epoch is not incremented when a replica leaves the ISR."""
+
+    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
+        if change.due is not ZkBatch.SetTopicPartitionStates:
+            return super().requests(change)
+        assert hasattr(change, "_replace")
+        same = [
+            update._replace(
+                leader_and_isr=update.leader_and_isr._replace(leader_epoch=update.leader_and_isr.leader_epoch - 1)
+            )
+            for update in change.updates
+        ]
+        return super().requests(change._replace(updates=tuple(same)))
+
+
+class CallsItIneligible(ReplicaStateMachine):
+    """A replica that leaves the ISR is one that cannot be deleted."""
+
+    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        super()._become(replica, ReplicaDeletionIneligible if target is OfflineReplica else target)
+
+
+class LeavesOffline(ReplicaStateMachine):
+    """A replica whose broker is back stays offline."""
+
+    def _may_become(self, replica: PartitionAndReplica, target: ReplicaState) -> bool:
+        back = target is OnlineReplica and self.context.replica_state(replica) is OfflineReplica
+        return not back and super()._may_become(replica, target)
+
+
+class LeavesReplicasOnline(ReplicaStateMachine):
+    """A replica whose broker is gone stays online."""
+
+    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        if target is not OfflineReplica:
+            super()._become(replica, target)
+
+
+class ForgetsTheOffline(ReplicaStateMachine):
+    """Of a replica that is offline nothing is known."""
+
+    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        super()._become(replica, target)
+        if target is OfflineReplica:
+            self.context.remove_replica_state(replica)
+
+
+class KeepsWhatItSent(RequestsWithoutMetadata):
+    """StopReplica stays in the batch when it has been sent."""
+
+    def _send_stop_replica_requests(self, controller_epoch: int) -> None:
+        kept = dict(self.state.stop_replica)
+        super()._send_stop_replica_requests(controller_epoch)
+        for replica, stop in kept.items():
+            self.state.stop_replica[replica] = stop
+
+
+class TellsOfTheOther(RequestsWithoutMetadata):
+    """Brokers are told of a leader that was not elected."""
+
+    def add_leader_and_isr_request_for_brokers(
+        self, brokers: Iterable[BrokerId], partition: TopicPartition, known: Any, assignment: Any, is_new: bool
+    ) -> None:
+        wrong = known.leader_and_isr._replace(leader=1 - known.leader_and_isr.leader)
+        if known.leader_and_isr.leader >= 0:
+            known = known._replace(leader_and_isr=wrong)
+        super().add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)
+
+
+def mutant(kind: type[Any], **constants: Any) -> Specification:
+    """The system with this state machine, or batch, in place of its own."""
+    place = next(
+        name
+        for name, base in (
+            ("partition_state_machine", PartitionStateMachine),
+            ("replica_state_machine", ReplicaStateMachine),
+            ("request_batch", RequestsWithoutMetadata),
+        )
+        if issubclass(kind, base)
+    )
+    made: Callable[..., Specification] = type(kind.__name__, (Partitions,), {place: kind, "__doc__": kind.__doc__})
+    return made(**{**PROPOSED, **constants})
+
+
+MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
+    (ElectsOutsideTheIsr, {}, "leader_in_isr"),
+    (LastMemberLeaves, {}, "isr_not_empty"),
+    (CountsTwice, {}, "isr_within_assigned"),
+    (ElectsInTheSameEpoch, {}, "leader_epoch_monotone"),
+    (RemovesInTheSameEpoch, {}, "leader_epoch_monotone"),
+    (ElectsInTheSameEpoch, {}, "one_leader_per_epoch"),
+    (TellsBeforeItWrites, {}, "presumed_leader_legit"),
+    (TellsOfTheOther, {}, "presumed_leader_legit"),
+    (PermitsUnclean, {}, "clean_election"),
+    (None, {"fence_zk": False}, "fenced_writes"),
+    (DropsWhatIsOffline, {}, "legal_psm"),
+    (CallsItIneligible, {}, "legal_rsm"),
+    (KnowsWhatIsNew, {}, "new_has_no_state"),
+    (CountsAhead, {}, "cache_not_ahead"),
+    (KeepsWhatItSent, {}, "batch_empty"),
+    (ForgetsWhatItWrote, {}, "cache_fresh"),
+    (LeavesOnline, {}, "online_has_live_leader"),
+    (ElectsNoOne, {}, "offline_only_if_stuck"),
+    (KeepsTheDeadFollower, {}, "dead_not_in_isr"),
+    (LeavesReplicasOnline, {"creation": False}, "online_replica_is_live"),
+    (LeavesOffline, {}, "offline_replica_is_dead"),
+    (ForgetsTheOffline, {}, "rsm_domain"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "constants", "property_"),
+    MUTANTS,
+    ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
+)
+def test_a_mutant_breaks_the_property_that_is_there_for_it(
+    kind: type[Any] | None, constants: dict[str, Any], property_: str
+) -> None:
+    """On the way to it nothing else has to hold."""
+    specification = mutant(kind, **constants) if kind else Partitions(**{**PROPOSED, **constants})
+    result = check(specification, properties=[property_], engine="reference", max_depth=16)
+    assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
+
+
+def test_every_property_is_broken_by_some_mutant() -> None:
+    """None of them holds whatever the system does. Those of ZooKeeper itself have theirs elsewhere."""
+    sought = {
+        each.name
+        for creation in (True, False)
+        for each in Partitions(creation=creation).properties
+        if each.kind != "sometimes" and not each.name.startswith("zk.")
+    }
+    assert {name for _, _, name in MUTANTS} == sought
+
+
+# What exploration found that the rules for it did not have.
+
+
+def test_a_topic_that_is_created_while_a_broker_is_down() -> None:
+    """Its replica there is online all the same, until the broker has come and gone. [onNewPartitionCreation, 3.9]"""
+    result = check(Partitions(**PROPOSED, max_deaths=1, moves=0, shutdowns=False), engine="reference")
+    (witness,) = [each for each in result.properties if each.name == "online_on_a_dead_broker"]
+    assert (witness.verdict, witness.length) == ("witnessed", 8)
+
+
+def test_a_partition_is_offline_though_a_member_of_its_isr_could_lead() -> None:
+    """Its leader shuts down, and what it changes in the ISR makes the controller elect no one."""
+    result = check(Partitions(**PROPOSED, moves=0), engine=LocalEngine())
+    (witness,) = [each for each in result.properties if each.name == "offline_though_led"]
+    assert (witness.verdict, witness.length) == ("witnessed", 21)
+
+
+# Releases and constants.
+
+
+def test_every_release_is_mapped() -> None:
+    """Each of Kafka's releases has a valuation, and the newest is everything on but what is proposed."""
+    assert tuple(Partitions.releases) == RELEASES
+    newest = Partitions.releases["3.9"]
+    assert {name for name, on in newest.items() if not on} == {"clear_batch"}
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        {"brokers": 1, "max_deaths": 1},
+        {"max_deaths": 0},
+        {"isr_changes": 0, "max_deaths": 1},
+        {"moves": 0, "max_deaths": 1},
+        {"shutdowns": False, "max_deaths": 1},
+        {"preferred_elections": False, "max_deaths": 1},
+        {"creation": False, "max_deaths": 1},
+        {"offline_on_failover": False, "max_deaths": 0},
+        {"partitions": 2, "max_deaths": 1, "moves": 0, "shutdowns": False},
+        {"brokers": 3, "max_deaths": 1, "moves": 0, "shutdowns": False},
+    ],
+    ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
+)
+def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
+    """An action or witness whose bound is too low is not asked for."""
+    assert check(Partitions(**{**PROPOSED, **constants}), engine=LocalEngine()).verdict == "holds"
