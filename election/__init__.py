@@ -32,7 +32,8 @@ changed in place. Left out are the epochs and versions that fence the write of a
 whoever writes it), and what Kafka's controller does last: to drop the recipients that are not up.
 
 Two functions stand beside the strategies: `initialize_leader_and_isr` elects for a partition that never had a
-leader, and `rebalance_candidates` finds the partitions to give back to their preferred leader.
+leader, and `rebalance_candidates` finds the partitions to give back to their preferred leader. The strategies are
+those of 1.1 to 3.9; from 1.1 to 2.0 `leader_for_controlled_shutdown_untold` is in the place of one of them.
 """
 
 from election.brokers import InvalidBrokers
@@ -44,6 +45,7 @@ from election.strategies import (
     UNCLEAN,
     Strategy,
     leader_for_controlled_shutdown,
+    leader_for_controlled_shutdown_untold,
     leader_for_offline,
     leader_for_preferred_replica,
     leader_for_reassign,
@@ -60,6 +62,7 @@ __all__ = [
     "imbalance_ratio",
     "initialize_leader_and_isr",
     "leader_for_controlled_shutdown",
+    "leader_for_controlled_shutdown_untold",
     "leader_for_offline",
     "leader_for_preferred_replica",
     "leader_for_reassign",

@@ -194,6 +194,26 @@ def leader_for_controlled_shutdown(
     return NO_LEADER
 
 
+def leader_for_controlled_shutdown_untold(
+    replicas: Sequence[int],
+    isr: Sequence[int],
+    live: Collection[int],
+    *,
+    shutting_down: Collection[int] = (),
+    unclean: bool = False,
+) -> ElectionResult:
+    """Elect in place of a leader that is shutting down, as from 1.1 to 2.0 [PartitionStateMachine.scala, 1.1].
+
+    Brokers that are shutting down are not told, and the old leader goes on as one [KAFKA-7482].
+
+    >>> leader_for_controlled_shutdown_untold(replicas=(1, 2, 3), isr=(1, 2, 3), live={1, 3}, shutting_down={1})
+    ElectionResult(leader=3, isr=(2, 3), recipients=(3,), unclean=False)
+    """
+    elected = leader_for_controlled_shutdown(replicas, isr, live, shutting_down=shutting_down, unclean=unclean)
+    told = tuple(broker for broker in elected.recipients if broker not in shutting_down)
+    return elected._replace(recipients=told)
+
+
 STRATEGIES: Final[Mapping[str, Strategy]] = MappingProxyType(
     {
         "offline": leader_for_offline,

@@ -10,14 +10,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from election import NO_LEADER, STRATEGIES, ElectionResult, leader_for_controlled_shutdown
+from election import (
+    NO_LEADER,
+    STRATEGIES,
+    ElectionResult,
+    Strategy,
+    leader_for_controlled_shutdown,
+    leader_for_controlled_shutdown_untold,
+)
+from spec.kafka.jars import releases
 from spec.kafka.pure import PureCalls
+from statemachines.releases import Release
 from tests.election.cases import Case, cases_of, orderings
 from tests.election.mutants import MUTANTS, Mutant
-from tests.kafka.conftest import calling
+from tests.kafka.conftest import RELEASE, calling
 
-OTHERS = ("2.8.2", "3.0.2", "3.5.2")
-"""The other releases with jars in which elections are a function: since 2.4."""
+OTHERS = [each for each in releases() if Release("1.1") <= Release(each) and each != RELEASE]
+"""The other releases with jars that have these strategies."""
+
+UNTOLD: Mapping[str, Strategy] = {**STRATEGIES, "controlled-shutdown": leader_for_controlled_shutdown_untold}
+"""Those from 1.1 to 2.0."""
+
+
+def strategies_of(release: str) -> Mapping[str, Strategy]:
+    """Those of a release since 1.1."""
+    return UNTOLD if Release(release) < Release("2.1") else STRATEGIES
 
 
 class Question(NamedTuple):
@@ -69,13 +86,16 @@ def right(case: Case, result: ElectionResult) -> ElectionResult:
 
 
 def differences(
-    pure: PureCalls, questions: Iterable[Question], altered: Callable[[Case, ElectionResult], ElectionResult] = right
+    pure: PureCalls,
+    questions: Iterable[Question],
+    altered: Callable[[Case, ElectionResult], ElectionResult] = right,
+    strategies: Mapping[str, Strategy] = STRATEGIES,
 ) -> Iterator[Difference]:
     """The elections of these in which a release and our strategies differ, or our strategies with a mistake."""
     questions = list(questions)
     answers = pure.of("Elections", (question.asked() for question in questions))
     for question, (_, kafka) in zip(questions, answers, strict=True):
-        result = altered(question.case, question.case.elect(STRATEGIES[question.strategy]))
+        result = altered(question.case, question.case.elect(strategies[question.strategy]))
         if told(result, kafka) != kafka:
             yield Difference(question, kafka, result)
 
@@ -172,6 +192,20 @@ def test_every_failed_log_directory(pure: PureCalls) -> None:
 @pytest.mark.parametrize("release", OTHERS)
 def test_every_election_in_other_releases(release: str) -> None:
     """Among three brokers they decide it so; since 3.2 Kafka says as well whether it is unclean."""
+    strategies = strategies_of(release)
     with calling(release) as others:
-        assert list(differences(others, among(3))) == []
-        assert list(differences(others, with_failed_directories(2))) == []
+        assert list(differences(others, among(3), strategies=strategies)) == []
+        assert list(differences(others, with_failed_directories(2), strategies=strategies)) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", [each for each in OTHERS if strategies_of(each) is UNTOLD])
+def test_brokers_that_shut_down_are_not_told(release: str) -> None:
+    """By 1.1 and 2.0, and that is all in which these differ from later ones."""
+    with calling(release) as others:
+        found = list(differences(others, among(3)))
+    assert found
+    for question, kafka, ours in found:
+        assert kafka is not None
+        assert (kafka["leader"], kafka["isr"]) == (ours.leader, list(ours.isr or ()))
+        assert set(ours.recipients) - set(kafka["recipients"]) <= question.case.shutting_down

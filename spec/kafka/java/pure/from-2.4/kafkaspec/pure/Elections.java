@@ -1,7 +1,6 @@
 package kafkaspec.pure;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Method;
@@ -19,7 +18,6 @@ import scala.Option;
 import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * What `kafka.controller.Election` decides for one partition, given what a ControllerContext knows.
@@ -50,7 +48,7 @@ final class Elections implements Call {
     public JsonNode answer(JsonNode given) throws ReflectiveOperationException {
         assign(Json.field(given, "replicas"));
         know(given);
-        LeaderAndIsr before = PartitionBefore.of(NO_LEADER, Knowledge.ids(Json.field(given, "isr")));
+        LeaderAndIsr before = PartitionBefore.of(NO_LEADER, Values.ids(Json.field(given, "isr")));
         boolean unclean = Json.field(given, "unclean").asBoolean();
         ElectionResult result = elect(Json.field(given, "strategy").asText(), before, unclean).head();
         if (result.leaderAndIsr().isEmpty()) {
@@ -58,14 +56,14 @@ final class Elections implements Call {
         }
         LeaderAndIsr after = result.leaderAndIsr().get();
         ObjectNode answer = Json.object().put("leader", after.leader());
-        put(answer.putArray("isr"), after.isr());
-        put(answer.putArray("recipients"), result.liveReplicas());
+        Values.put(answer.putArray("isr"), after.isr());
+        Values.put(answer.putArray("recipients"), result.liveReplicas());
         return answer.put("unclean", PartitionBefore.mayLackRecords(after));
     }
 
     private Seq<ElectionResult> elect(String strategy, LeaderAndIsr before, boolean unclean)
             throws ReflectiveOperationException {
-        Seq<Tuple2<TopicPartition, LeaderAndIsr>> partition = Knowledge.only(new Tuple2<>(PARTITION, before));
+        Seq<Tuple2<TopicPartition, LeaderAndIsr>> partition = Values.only(new Tuple2<>(PARTITION, before));
         return switch (strategy) {
             case "offline" -> PartitionBefore.leaderForOffline(context, withPermission(before, unclean));
             case "reassign" -> Election$.MODULE$.leaderForReassign(context, partition);
@@ -83,15 +81,15 @@ final class Elections implements Call {
     private Seq<Tuple3<TopicPartition, Option<LeaderAndIsr>, Object>> withPermission(
             LeaderAndIsr before, boolean unclean) throws ReflectiveOperationException {
         if (!unclean) {
-            return Knowledge.only(new Tuple3<>(PARTITION, Option.apply(before), (Object) false));
+            return Values.only(new Tuple3<>(PARTITION, Option.apply(before), (Object) false));
         }
         return (Seq<Tuple3<TopicPartition, Option<LeaderAndIsr>, Object>>)
-            collectUncleanLeaderElectionState.invoke(machine, Knowledge.only(new Tuple2<>(PARTITION, before)), true);
+            collectUncleanLeaderElectionState.invoke(machine, Values.only(new Tuple2<>(PARTITION, before)), true);
     }
 
     private void assign(JsonNode replicas) {
         if (!replicas.equals(lastReplicas)) {
-            context.updatePartitionFullReplicaAssignment(PARTITION, Knowledge.assigned(replicas));
+            Knowledge.assign(context, PARTITION, replicas);
             lastReplicas = replicas;
         }
     }
@@ -102,18 +100,8 @@ final class Elections implements Call {
         if (!known.equals(lastBrokers)) {
             Knowledge.ofBrokers(context, known.get(0), known.get(1));
             context.replicasOnOfflineDirs().clear();
-            known.get(2).forEach(id -> context.replicasOnOfflineDirs().put(id.asInt(), thePartition()));
+            known.get(2).forEach(id -> context.replicasOnOfflineDirs().put(id.asInt(), Values.set(PARTITION)));
             lastBrokers = known;
         }
-    }
-
-    private static scala.collection.Set<TopicPartition> thePartition() {
-        scala.collection.mutable.Set<TopicPartition> partitions = new scala.collection.mutable.HashSet<>();
-        partitions.add(PARTITION);
-        return partitions;
-    }
-
-    private static void put(ArrayNode array, Seq<Object> ids) {
-        CollectionConverters.asJava(ids).forEach(id -> array.add((Integer) id));
     }
 }

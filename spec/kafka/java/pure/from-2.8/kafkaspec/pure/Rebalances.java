@@ -76,16 +76,16 @@ final class Rebalances implements Call {
                 knows(partition(place++), each);
             }
             Json.field(given, "queued").forEach(queued ->
-                context.queueTopicDeletion(Knowledge.only(partition(queued.asInt()).topic()).toSet()));
+                context.queueTopicDeletion(Values.only(partition(queued.asInt()).topic()).toSet()));
             Json.field(given, "reassigned").forEach(reassigned ->
                 context.partitionsBeingReassigned().add(partition(reassigned.asInt())));
         }
 
         private void knows(TopicPartition partition, JsonNode given) {
             context.allTopics().add(partition.topic());
-            context.updatePartitionFullReplicaAssignment(partition, Knowledge.assigned(given.get(0)));
+            Knowledge.assign(context, partition, given.get(0));
             if (!given.get(1).isNull()) {
-                LeaderAndIsr state = PartitionBefore.of(given.get(1).asInt(), Knowledge.ids(given.get(2)));
+                LeaderAndIsr state = PartitionBefore.of(given.get(1).asInt(), Values.ids(given.get(2)));
                 context.putPartitionLeadershipInfo(partition, LeaderIsrAndControllerEpoch.apply(state, 1));
             }
         }
