@@ -296,12 +296,13 @@ def rows(told: str) -> dict[str, tuple[str, str]]:
         (["B1", "--on", NEWEST], "Error: B1 has no mapping to frames; B4, B20, B24, B43, K1, K1a, K1b have"),
         (["K1a", "--on", "2.0"], "Error: K1a has a mapping to frames since Kafka 2.1"),
         (["B99", "--on", NEWEST], "Error: no anomaly is called B99; there are "),
-        (["K1", "--on", "0.11"], "Error: Kafka 0.11 is not run here; 1.0.2, "),
+        (["K1", "--on", "0.11"], "Error: K1 has a mapping to frames since Kafka 1.0"),
+        (["K1", "--on", "0.10.2"], "Error: Kafka 0.10.2 is not run here; 0.11.0.3, 1.0.2, "),
         (["K1", "--on", "4.0"], "Error: no release is called 4.0; there are "),
         (["K1"], "Error: Missing option '--on'"),
         (["K1", "--on", NEWEST, "--afterwards", "-1"], "Error: Invalid value for '--afterwards'"),
     ],
-    ids=["no mapping", "no steps", "no anomaly", "no jars", "no release", "no option", "negative"],
+    ids=["no mapping", "no steps", "no anomaly", "too old", "no jars", "no release", "no option", "negative"],
 )
 def test_what_is_not_to_be_had(arguments: list[str], said: str) -> None:
     """One line, and 2."""
