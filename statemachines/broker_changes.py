@@ -179,7 +179,7 @@ class BrokerChanges(PartitionReassignment):
         return self.maybe_resume_reassignments(
             partition
             for partition in sorted(self.context.state.partitions_being_reassigned)
-            if set(brokers) & set(self.context.partition_full_replica_assignment(partition).target_replicas)
+            if set(brokers) & set(self.reassignment_target(partition))
         )
 
     def _resume_deletions_on_new_brokers(self, topics: Iterable[TopicName]) -> Calls:

@@ -100,6 +100,11 @@ class ControlDesign(NamedTuple):
         bool,
         "Replicas that stop on one broker are in one StopReplica; before, each in one, behind an empty one (2.3).",
     ] = True
+    kip_455: Annotated[
+        bool,
+        "The topic's node says where a partition moves from and to, so that a move can be changed and cancelled "
+        "(2.4, KAFKA-8345).",
+    ] = True
     rebalance_while_reassigning: Annotated[
         bool, "Leaders are rebalanced while partitions are being reassigned, too (3.4, KAFKA-10149)."
     ] = True
@@ -132,6 +137,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "epoch_after_log": True,
         "metadata_of_given": False,
         "metadata_without_election": False,
+        "kip_455": False,
         "rebalance_while_reassigning": False,
         "restore_assignment": False,
         "retry_alone": False,
@@ -145,7 +151,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "2.1": {"fence_zk": True, "trunc_every_epoch": True},
     "2.2": {"broker_epoch": True, "metadata_of_given": True},
     "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
-    "2.4": {"retry_alone": True},
+    "2.4": {"retry_alone": True, "kip_455": True},
     "2.5": {"hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
     "2.7": {"pass_over_unread": True, "alter_partition": True},

@@ -28,7 +28,7 @@ the spot; what of its event is left then may read, and is refused what it writes
 [process in KafkaController.scala, 3.9]
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from enum import Enum
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeAlias
 
@@ -234,6 +234,7 @@ class ControllerCalls:
         channels: what is told which brokers there are.
         put: what becomes of an event that is put into the queue: a `Call` of its handler [eventManager.put].
         delete_topic_enable: whether topics can be deleted [delete.topic.enable].
+        reassignment_targets: what holds where partitions move to, until 2.3; else a dict. Kafka's is in the context.
     """
 
     def __init__(
@@ -244,6 +245,7 @@ class ControllerCalls:
         channels: BrokerChannels | None = None,
         put: Callable[[Call], object] = lambda event: None,
         delete_topic_enable: bool = True,
+        reassignment_targets: MutableMapping[TopicPartition, tuple[BrokerId, ...]] | None = None,
     ) -> None:
         self.partition_state_machine = partition_state_machine
         self.replica_state_machine = replica_state_machine
@@ -253,6 +255,9 @@ class ControllerCalls:
         self.channels: BrokerChannels = NoChannels() if channels is None else channels
         self.put = put
         self.delete_topic_enable = delete_topic_enable
+        self.reassignment_targets: MutableMapping[TopicPartition, tuple[BrokerId, ...]] = (
+            {} if reassignment_targets is None else reassignment_targets
+        )
 
     # The driver.
 

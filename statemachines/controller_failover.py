@@ -48,6 +48,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
             call(self._delete_notifications, LOG_DIR_EVENT_NOTIFICATION),
             call(self._delete_notifications, ISR_CHANGE_NOTIFICATION),
             call(self.initialize_controller_context),
+            *(() if self.design.kip_455 else (call(self._initialize_zk_reassignment),)),
             call(self._fetch_topic_deletions_in_progress),
             *(tell if self.design.metadata_first else ()),
             call(self._start_replica_state_machine),
@@ -120,7 +121,14 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
     def _start_partition_state_machine(self) -> Calls:
         return (Await(self.partition_state_machine.startup()),)
 
+    def _initialize_zk_reassignment(self) -> Calls:
+        """Until 2.3: what is being reassigned stands in the node alone."""
+        self.forget_zk_reassignment()
+        return self.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
+
     def _initialize_partition_reassignments(self) -> Calls:
+        if not self.design.kip_455:
+            return self.trigger_zk_reassignments(tuple(self.reassignment_targets))
         return self.resume_zk_partition_reassignment(then(self._resume_other_reassignments))
 
     def _resume_other_reassignments(self, resumed: Sequence[TopicPartition]) -> Calls:

@@ -27,9 +27,8 @@ partition is lost, its data deleted, where nobody of those that stay is in sync:
 another takes its place, when only replicas that it had added are in the ISR; or, until 2.6, if the leader shrinks the
 ISR between the look at it and B3. The KRaft controller refuses such a cancellation.
 
-What older releases did otherwise, and this does not follow: until 2.3 only /admin/reassign_partitions knew where a
-partition moves to, RS in the topic's node was ORS and TRS, and a second reassignment had to wait for the first one to
-end [KAFKA-8345, 2.4]. Left out: the handler that watches the state of a partition until leaders use AlterIsr (2.7).
+Until 2.3 it was otherwise, see `statemachines.zk_reassignment` [KAFKA-8345, 2.4]. Left out: the handler that watches
+the state of a partition until leaders use AlterIsr (2.7).
 
 [onPartitionReassignment, processZkPartitionReassignment in KafkaController.scala, 3.9]
 """
@@ -39,13 +38,11 @@ from typing import TypeAlias
 
 from election.ids import BrokerId
 from statemachines.controller_calls import (
-    Await,
     Call,
     Callback,
     Calls,
     EventFailed,
     EventFailure,
-    ZkRequests,
     call,
     caught,
     then,
@@ -53,43 +50,42 @@ from statemachines.controller_calls import (
 from statemachines.controller_zk_client import Assignments
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkResponse
-from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
-from statemachines.partition import OnlinePartition
-from statemachines.partition_state_machine import REASSIGN
+from statemachines.reassignment_steps import Targets, on_brokers
 from statemachines.replica import (
     NewReplica,
-    NonExistentReplica,
-    OfflineReplica,
     OnlineReplica,
-    ReplicaDeletionStarted,
-    ReplicaDeletionSuccessful,
 )
 from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_deletion_manager import TopicDeletionManager
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import REASSIGN_PARTITIONS
-from statemachines.znode import ANY_VERSION, Code, Create, SetData
+from statemachines.zk_reassignment import ZkReassignment
+from statemachines.znode import Code
 
-__all__ = ["PartitionReassignment", "ReassignmentResults", "Targets"]
-
-Targets: TypeAlias = tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]
-"""Where partitions are to move to; None: back to where they came from."""
+__all__ = ["PartitionReassignment", "ReassignmentResults"]
 
 ReassignmentResults: TypeAlias = tuple[tuple[TopicPartition, Errors], ...]
 """What became of each partition that was asked for: NONE, it is being reassigned, or perhaps done already."""
 
 
-class PartitionReassignment(TopicDeletionManager):
+class PartitionReassignment(ZkReassignment):
     """The part of a controller that moves partitions."""
 
     # Events.
 
     def process_zk_partition_reassignment(self) -> Calls:
-        """/admin/reassign_partitions was created. [ZkPartitionReassignment]"""
+        """/admin/reassign_partitions was created. [ZkPartitionReassignment; PartitionReassignment until 2.3]"""
+        if not self.design.kip_455:
+            return super().process_zk_partition_reassignment()
         return self.resume_zk_partition_reassignment(then(self._ignore))
 
     def process_api_partition_reassignment(self, targets: Targets) -> Calls:
-        """An administrator has asked for it, and is answered `ReassignmentResults`. [ApiPartitionReassignment]"""
+        """An administrator has asked for it, and is answered `ReassignmentResults`. [ApiPartitionReassignment]
+
+        Raises:
+            ValueError: the release has no AlterPartitionReassignments.
+        """
+        if not self.design.kip_455:
+            raise ValueError(f"until 2.3 partitions are reassigned by {REASSIGN_PARTITIONS} alone, not {targets}")
         refused: ReassignmentResults = ()
         reassignments: Assignments = ()
         for partition, target in targets:
@@ -117,10 +113,12 @@ class PartitionReassignment(TopicDeletionManager):
 
     def maybe_resume_reassignments(self, partitions: Iterable[TopicPartition]) -> Calls:
         """Go on with those of these partitions that are being reassigned [maybeResumeReassignments]."""
-        return tuple(call(self._resume_reassignment, partition) for partition in partitions)
+        return tuple(call(self.resume_reassignment, partition) for partition in partitions)
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
         """The ISR of a partition has changed: if it moves, and has arrived, that ends here."""
+        if not self.design.kip_455:
+            return super().maybe_complete_reassignment(partition)
         if partition not in self.context.state.partitions_being_reassigned:
             return ()
         reassignment = self.context.partition_full_replica_assignment(partition)
@@ -129,8 +127,17 @@ class PartitionReassignment(TopicDeletionManager):
     def _complete(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
         return self.on_partition_reassignment(partition, reassignment) if complete else ()
 
-    def _resume_reassignment(self, partition: TopicPartition) -> Calls:
+    def resume_reassignment(self, partition: TopicPartition) -> Calls:
+        """Go on with a partition that is being reassigned."""
+        if not self.design.kip_455:
+            return super().resume_reassignment(partition)
         return self.on_partition_reassignment(partition, self.context.partition_full_replica_assignment(partition))
+
+    def reassignment_target(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """Where a partition moves to that is being reassigned."""
+        if not self.design.kip_455:
+            return super().reassignment_target(partition)
+        return self.context.partition_full_replica_assignment(partition).target_replicas
 
     # By the node.
 
@@ -182,22 +189,8 @@ class PartitionReassignment(TopicDeletionManager):
             if partition not in partitions or (replicas is not None and target != replicas)
         )
         if not left:
-            return (*self.delete_recursive(REASSIGN_PARTITIONS), call(self._expect_reassignment))
-        write = SetData(REASSIGN_PARTITIONS, left, ANY_VERSION)
-        return (Await(ZkRequests((write,)), then(self._rewritten, left)),)
-
-    def _rewritten(self, responses: Sequence[ZkResponse], left: Targets) -> Calls:
-        """Who had the node deleted in between finds it there again [setOrCreatePartitionReassignment]."""
-        if self.read(responses[0]) is not None:
-            return ()
-        return (Await(ZkRequests((Create(REASSIGN_PARTITIONS, left),)), then(self._created)),)
-
-    def _created(self, responses: Sequence[ZkResponse]) -> None:
-        self.written(responses[0])
-
-    def _expect_reassignment(self) -> None:
-        """The watch for another one has to be armed again."""
-        self.put(call(self.process_zk_partition_reassignment))
+            return (*self.delete_recursive(REASSIGN_PARTITIONS), call(self.expect_reassignment))
+        return self.set_or_create_partition_reassignment(left)
 
     # Which are begun.
 
@@ -268,9 +261,9 @@ class PartitionReassignment(TopicDeletionManager):
             return ()
         unneeded = tuple(broker for broker in current.replicas if broker not in reassignment.replicas)
         return (
-            call(self._update_replica_assignment_for_partition, partition, reassignment),
-            call(self._update_memory, partition, reassignment),
-            call(self._stop_removed_replicas, partition, unneeded),
+            call(self.update_replica_assignment_for_partition, partition, reassignment),
+            call(self.update_memory, partition, reassignment),
+            call(self.stop_removed_replicas, partition, unneeded),
         )
 
     def _being_reassigned(self, partition: TopicPartition) -> None:
@@ -281,18 +274,24 @@ class PartitionReassignment(TopicDeletionManager):
         adding, removing = reassignment.adding_replicas, reassignment.removing_replicas
         if not complete:
             return (
-                call(self._update_leader_epoch_and_send_request, partition, reassignment),
-                *(call(self.replicas_become, (replica,), NewReplica) for replica in _on(partition, adding)),
+                call(
+                    self.update_leader_epoch_and_send_request,
+                    partition,
+                    reassignment,
+                    reassignment.origin_replicas,
+                    adding,
+                ),
+                *(call(self.replicas_become, (replica,), NewReplica) for replica in on_brokers(partition, adding)),
             )
         completed = ReplicaAssignment(reassignment.target_replicas)
         return (
-            call(self.replicas_become, _on(partition, adding), OnlineReplica),
-            call(self._update_memory, partition, completed),
-            call(self._move_leader_if_required, partition, completed),
-            call(self._stop_removed_replicas, partition, removing),
-            call(self._update_replica_assignment_for_partition, partition, completed),
+            call(self.replicas_become, on_brokers(partition, adding), OnlineReplica),
+            call(self.update_memory, partition, completed),
+            call(self.move_reassigned_partition_leader_if_required, partition, completed, completed.replicas),
+            call(self.stop_removed_replicas, partition, removing),
+            call(self.update_replica_assignment_for_partition, partition, completed),
             call(self._remove_completed, partition, completed.replicas),
-            call(self._is_reassigned, partition),
+            call(self.is_reassigned, partition),
             call(self.resume_deletion_for_topics, (partition.topic,)),
         )
 
@@ -302,70 +301,4 @@ class PartitionReassignment(TopicDeletionManager):
         """Whether the replicas that a partition moves to are all in sync, by what ZooKeeper has."""
         if not reassignment.is_being_reassigned:
             return (following.given(True),)
-        return self.get_topic_partition_states((partition,), then(self._are_in_isr, reassignment, following))
-
-    def _are_in_isr(
-        self,
-        states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]],
-        reassignment: ReplicaAssignment,
-        following: Call,
-    ) -> Calls:
-        complete = any(set(reassignment.target_replicas) <= set(known.leader_and_isr.isr) for _, known in states)
-        return (following.given(complete),)
-
-    def _update_replica_assignment_for_partition(
-        self, partition: TopicPartition, assignment: ReplicaAssignment
-    ) -> Calls:
-        """U1, B6."""
-        topic = partition.topic
-        partitions = self.context.partitions_for_topic(topic)
-        assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
-        assignments[partition] = assignment
-        return self.set_topic_assignment(topic, assignments, then(self._updated_assignment))
-
-    def _updated_assignment(self, responses: Sequence[ZkResponse]) -> None:
-        if self.read(responses[0]) is None:
-            raise EventFailed(EventFailure.NoTopic)
-
-    def _update_memory(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
-        """U2, B2."""
-        self.context.update_partition_full_replica_assignment(partition, assignment)
-
-    def _update_leader_epoch_and_send_request(
-        self, partition: TopicPartition, assignment: ReplicaAssignment
-    ) -> Calls:
-        """A1, and B3 where the leader stays."""
-        return self.update_leader_epoch(partition, then(self._send_leader_and_isr, partition, assignment))
-
-    def _send_leader_and_isr(
-        self, known: LeaderIsrAndControllerEpoch, partition: TopicPartition, assignment: ReplicaAssignment
-    ) -> None:
-        def add() -> None:
-            for brokers, is_new in ((assignment.origin_replicas, False), (assignment.adding_replicas, True)):
-                self.batch.add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)
-
-        self.in_a_batch(add)
-
-    def _move_leader_if_required(self, partition: TopicPartition, completed: ReplicaAssignment) -> Calls:
-        """B3."""
-        leader = self.leadership_of(partition).leader_and_isr.leader
-        if leader in completed.replicas and self.context.is_replica_online(leader, partition):
-            return self._update_leader_epoch_and_send_request(partition, completed)
-        return self.partitions_become((partition,), OnlinePartition, REASSIGN)
-
-    def _stop_removed_replicas(self, partition: TopicPartition, removed: Sequence[BrokerId]) -> Calls:
-        """U3, B4 and B5. What brokers answer is not waited for."""
-        replicas = _on(partition, removed)
-        return tuple(
-            call(self.replicas_become, replicas, target)
-            for target in (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
-        )
-
-    def _is_reassigned(self, partition: TopicPartition) -> None:
-        """B7 and B8."""
-        self.context.state.partitions_being_reassigned -= {partition}
-        self.send_update_metadata_request(self.all_brokers(), (partition,))
-
-
-def _on(partition: TopicPartition, brokers: Iterable[BrokerId]) -> tuple[PartitionAndReplica, ...]:
-    return tuple(PartitionAndReplica(partition, broker) for broker in brokers)
+        return self.are_replicas_in_isr(partition, reassignment.target_replicas, following)

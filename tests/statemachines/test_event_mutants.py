@@ -374,25 +374,27 @@ class WritesTheTargetFirst(ControllerEventProcessor):
     def _go_on_with(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
         calls = super()._go_on_with(complete, partition, reassignment)
         names = [each.method for each in calls if isinstance(each, Call)]
-        if self._update_replica_assignment_for_partition.__name__ not in names:
+        if self.update_replica_assignment_for_partition.__name__ not in names:
             return calls
-        at = names.index(self._update_replica_assignment_for_partition.__name__)
+        at = names.index(self.update_replica_assignment_for_partition.__name__)
         return (calls[at], *calls[:at], *calls[at + 1 :])
 
 
 class LeavesTheLeaderInTheDark(ControllerEventProcessor):
     """One that stays is not told who is left."""
 
-    def _move_leader_if_required(self, partition: TopicPartition, completed: ReplicaAssignment) -> Calls:
+    def move_reassigned_partition_leader_if_required(
+        self, partition: TopicPartition, completed: ReplicaAssignment, to: tuple[BrokerId, ...]
+    ) -> Calls:
         if self.leadership_of(partition).leader_and_isr.leader in completed.replicas:
             return ()
-        return super()._move_leader_if_required(partition, completed)
+        return super().move_reassigned_partition_leader_if_required(partition, completed, to)
 
 
 class DoesNotWaitForTheIsr(ControllerEventProcessor):
     """A partition has moved as soon as that has begun."""
 
-    def _are_in_isr(self, states: Any, reassignment: ReplicaAssignment, following: Call) -> Calls:
+    def _are_in_isr(self, states: Any, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
         return (following.given(True),)
 
 

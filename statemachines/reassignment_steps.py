@@ -1,0 +1,116 @@
+"""Reassignment steps: what a partition's move is made of, in the form since 2.4 as in the one before.
+
+See `statemachines.partition_reassignment` for what they are about, and `statemachines.zk_reassignment`.
+
+[KafkaController.scala, 2.3, 3.9]
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from election.ids import BrokerId
+from statemachines.controller_calls import Call, Calls, EventFailed, EventFailure, call, then
+from statemachines.kafka_zk_client import ZkResponse
+from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.partition import OnlinePartition
+from statemachines.partition_state_machine import REASSIGN
+from statemachines.replica import (
+    NonExistentReplica,
+    OfflineReplica,
+    ReplicaDeletionStarted,
+    ReplicaDeletionSuccessful,
+)
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_deletion_manager import TopicDeletionManager
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+
+__all__ = ["ReassignmentSteps", "Targets", "on_brokers"]
+
+Targets: TypeAlias = tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]
+"""Where partitions are to move to; None: back to where they came from."""
+
+
+class ReassignmentSteps(TopicDeletionManager):
+    """The part of a controller that moves one partition, step by step."""
+
+    def update_replica_assignment_for_partition(
+        self, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> Calls:
+        """The topic's node is written."""
+        partitions = self.context.partitions_for_topic(partition.topic)
+        assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
+        assignments[partition] = assignment
+        return self.set_topic_assignment(partition.topic, assignments, then(self._updated_assignment))
+
+    def _updated_assignment(self, responses: Sequence[ZkResponse]) -> None:
+        if self.read(responses[0]) is None:
+            raise EventFailed(EventFailure.NoTopic)
+
+    def update_memory(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
+        """The context follows."""
+        self.context.update_partition_full_replica_assignment(partition, assignment)
+
+    def are_replicas_in_isr(
+        self, partition: TopicPartition, replicas: tuple[BrokerId, ...], following: Call
+    ) -> Calls:
+        """Whether these are all in sync, by what ZooKeeper has."""
+        return self.get_topic_partition_states((partition,), then(self._are_in_isr, replicas, following))
+
+    def _are_in_isr(
+        self,
+        states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]],
+        replicas: tuple[BrokerId, ...],
+        following: Call,
+    ) -> Calls:
+        return (following.given(any(set(replicas) <= set(known.leader_and_isr.isr) for _, known in states)),)
+
+    def update_leader_epoch_and_send_request(
+        self,
+        partition: TopicPartition,
+        assignment: ReplicaAssignment,
+        to: tuple[BrokerId, ...],
+        to_new: tuple[BrokerId, ...] = (),
+    ) -> Calls:
+        """The leader epoch is incremented, and brokers are told, some of them as new."""
+        return self.update_leader_epoch(partition, then(self._send_leader_and_isr, partition, assignment, to, to_new))
+
+    def _send_leader_and_isr(
+        self,
+        known: LeaderIsrAndControllerEpoch,
+        partition: TopicPartition,
+        assignment: ReplicaAssignment,
+        to: tuple[BrokerId, ...],
+        to_new: tuple[BrokerId, ...],
+    ) -> None:
+        def add() -> None:
+            for brokers, is_new in ((to, False), (to_new, True)):
+                self.batch.add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)
+
+        self.in_a_batch(add)
+
+    def move_reassigned_partition_leader_if_required(
+        self, partition: TopicPartition, completed: ReplicaAssignment, to: tuple[BrokerId, ...]
+    ) -> Calls:
+        """A leader that stays, and is online, is told who is left, and these brokers with it; else one is elected."""
+        leader = self.leadership_of(partition).leader_and_isr.leader
+        if leader in completed.replicas and self.context.is_replica_online(leader, partition):
+            return self.update_leader_epoch_and_send_request(partition, completed, to)
+        return self.partitions_become((partition,), OnlinePartition, REASSIGN)
+
+    def stop_removed_replicas(self, partition: TopicPartition, removed: Sequence[BrokerId]) -> Calls:
+        """They leave the ISR, stop, delete, and are forgotten; what brokers answer is not waited for."""
+        replicas = on_brokers(partition, removed)
+        return tuple(
+            call(self.replicas_become, replicas, target)
+            for target in (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
+        )
+
+    def is_reassigned(self, partition: TopicPartition) -> None:
+        """A partition has moved, and all are told."""
+        self.context.state.partitions_being_reassigned -= {partition}
+        self.send_update_metadata_request(self.all_brokers(), (partition,))
+
+
+def on_brokers(partition: TopicPartition, brokers: Iterable[BrokerId]) -> tuple[PartitionAndReplica, ...]:
+    """The replicas of a partition on these brokers."""
+    return tuple(PartitionAndReplica(partition, broker) for broker in brokers)

@@ -1,0 +1,187 @@
+"""Reassignment until 2.3: only /admin/reassign_partitions knows where partitions move to.
+
+That node is read when it is created, and remembered; what is asked for meanwhile waits until it is gone. The topic's
+node has AR, the brokers that keep a partition; RAR are those that it moves to, OAR those that it began with.
+
+    while RAR are not all in the ISR:
+    1   AR := OAR + RAR, in the context and in the topic's node
+    2   the leader epoch is incremented, and all of them are told
+    3   RAR - OAR -> NewReplica
+    and as soon as they are:
+    5   RAR -> OnlineReplica
+    6   AR := RAR in the context
+    7   the leader is moved if it is not in RAR or not online; else its epoch is incremented, and OAR and RAR are told
+    8,9 OAR - RAR -> OfflineReplica, ReplicaDeletionStarted, Successful, NonExistentReplica
+    10  AR := RAR in the topic's node
+    11  the partition leaves /admin/reassign_partitions, which goes with the last one
+    12  all brokers are told, and the deletion of the topic may go on
+
+What cannot be begun, or fails, leaves the node as well, so that another may be asked for. What OAR were is known by
+AR alone: once a controller has written AR := OAR + RAR, no way leads back.
+
+What older releases did otherwise, and this does not follow: until 1.0 a partition was begun only if a replica of RAR
+was live. AR is a set where it is written; here RAR come first, in their order.
+
+[onPartitionReassignment, maybeTriggerPartitionReassignment in KafkaController.scala, 2.3]
+"""
+
+from collections.abc import Sequence
+
+from election.ids import BrokerId
+from statemachines.controller_calls import Await, Calls, EventFailed, EventFailure, ZkRequests, call, caught, then
+from statemachines.kafka_zk_client import ZkResponse
+from statemachines.reassignment_steps import ReassignmentSteps, Targets, on_brokers
+from statemachines.replica import NewReplica, OnlineReplica
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicPartition
+from statemachines.zk_data import REASSIGN_PARTITIONS
+from statemachines.znode import ANY_VERSION, Code, Create, SetData
+
+__all__ = ["ZkReassignment"]
+
+
+class ZkReassignment(ReassignmentSteps):
+    """The part of a controller that moves partitions, until 2.3."""
+
+    # What others ask of it.
+
+    def process_zk_partition_reassignment(self) -> Calls:
+        """/admin/reassign_partitions was created. [PartitionReassignment; ZkPartitionReassignment since 2.4]"""
+        return self.path_exists(REASSIGN_PARTITIONS, then(self._zk_reassignment_is_there), watch=True)
+
+    def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
+        """The ISR of a partition has changed: if it moves, and has arrived, that ends here."""
+        if partition not in self.context.state.partitions_being_reassigned:
+            return ()
+        target = self.reassignment_targets[partition]
+        return self.are_replicas_in_isr(partition, target, then(self._complete_zk, partition))
+
+    def resume_reassignment(self, partition: TopicPartition) -> Calls:
+        """Go on with a partition that is being reassigned."""
+        return self.on_zk_reassignment(partition)
+
+    def reassignment_target(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """Where a partition moves to that is being reassigned."""
+        return self.reassignment_targets[partition]
+
+    # What is to move.
+
+    def _zk_reassignment_is_there(self, there: bool) -> Calls:
+        return self.get_data((REASSIGN_PARTITIONS,), then(self.begin_zk_reassignment)) if there else ()
+
+    def _complete_zk(self, complete: bool, partition: TopicPartition) -> Calls:
+        return self.on_zk_reassignment(partition) if complete else ()
+
+    def remember_zk_reassignment(self, answers: Sequence[ZkResponse | None]) -> None:
+        """The node has been read."""
+        (answer,) = answers
+        targets: Targets = () if answer is None else answer.data
+        for partition, target in targets:
+            assert target is not None, "the node has no cancellations"
+            self.reassignment_targets[partition] = target
+        self.context.state.partitions_being_reassigned |= {partition for partition, _ in targets}
+
+    def forget_zk_reassignment(self) -> None:
+        """A controller takes over that may have been one before."""
+        self.reassignment_targets.clear()
+
+    def begin_zk_reassignment(self, answers: Sequence[ZkResponse | None]) -> Calls:
+        """The node has been read, and what it asks for is begun."""
+        self.remember_zk_reassignment(answers)
+        (answer,) = answers
+        return self.trigger_zk_reassignments(() if answer is None else tuple(each for each, _ in answer.data))
+
+    def trigger_zk_reassignments(
+        self, partitions: tuple[TopicPartition, ...], done: tuple[TopicPartition, ...] = ()
+    ) -> Calls:
+        """Begin one after the other; then the node is written without those for which there is nothing to do."""
+        for at, partition in enumerate(partitions):
+            assigned = self.context.partition_replica_assignment(partition)
+            queued = self.is_topic_queued_up_for_deletion(partition.topic)
+            if queued or assigned in ((), self.reassignment_targets[partition]):
+                done += (partition,)
+                continue
+            self.mark_topic_ineligible_for_deletion((partition.topic,))
+            return (
+                call(self.on_zk_reassignment, partition),
+                caught(then(self._triggered_zk_reassignment, partition, partitions[at + 1 :], done)),
+            )
+        return self._remove_from_zk(done)
+
+    def _triggered_zk_reassignment(
+        self,
+        failure: EventFailure | Code | None,
+        partition: TopicPartition,
+        rest: tuple[TopicPartition, ...],
+        done: tuple[TopicPartition, ...],
+    ) -> Calls:
+        if failure is EventFailure.ControllerMoved:
+            raise EventFailed(failure)
+        return self.trigger_zk_reassignments(rest, done if failure is None else (*done, partition))
+
+    # The steps.
+
+    def on_zk_reassignment(self, partition: TopicPartition) -> Calls:
+        """Go on with the reassignment of a partition, as far as it gets."""
+        target = self.reassignment_targets[partition]
+        return self.are_replicas_in_isr(partition, target, then(self._go_on_with_zk, partition))
+
+    def _go_on_with_zk(self, complete: bool, partition: TopicPartition) -> Calls:
+        """1 to 3, or 5 to 12."""
+        target, now = self.reassignment_targets[partition], self.context.partition_replica_assignment(partition)
+        if not complete:
+            both = tuple(dict.fromkeys((*target, *now)))
+            assignment = ReplicaAssignment(both)
+            added = tuple(broker for broker in target if broker not in now)
+            return (
+                call(self.update_memory, partition, assignment),
+                call(self.update_replica_assignment_for_partition, partition, assignment),
+                call(self.update_leader_epoch_and_send_request, partition, assignment, both),
+                *(call(self.replicas_become, (replica,), NewReplica) for replica in on_brokers(partition, added)),
+            )
+        completed = ReplicaAssignment(target)
+        removed = tuple(broker for broker in now if broker not in target)
+        return (
+            *(call(self.replicas_become, (replica,), OnlineReplica) for replica in on_brokers(partition, target)),
+            call(self.update_memory, partition, completed),
+            call(self.move_reassigned_partition_leader_if_required, partition, completed, now),
+            call(self.stop_removed_replicas, partition, removed),
+            call(self.update_replica_assignment_for_partition, partition, completed),
+            call(self._remove_from_zk, (partition,)),
+            call(self.is_reassigned, partition),
+            call(self.resume_deletion_for_topics, (partition.topic,)),
+        )
+
+    def _remove_from_zk(self, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """The node is written without these, whatever stands there; it goes with the last one."""
+        left: Targets = tuple(
+            (each, target) for each, target in self.reassignment_targets.items() if each not in partitions
+        )
+        forget = call(self._forget, partitions)
+        if not left:
+            return (*self.delete_recursive(REASSIGN_PARTITIONS), call(self.expect_reassignment), forget)
+        return (*self.set_or_create_partition_reassignment(left), forget)
+
+    def _forget(self, partitions: tuple[TopicPartition, ...]) -> None:
+        for partition in partitions:
+            self.reassignment_targets.pop(partition, None)
+        self.context.state.partitions_being_reassigned -= frozenset(partitions)
+
+    # The node.
+
+    def set_or_create_partition_reassignment(self, targets: Targets) -> Calls:
+        """The node has these; if it was deleted in between, it is there again."""
+        write = SetData(REASSIGN_PARTITIONS, targets, ANY_VERSION)
+        return (Await(ZkRequests((write,)), then(self._rewritten, targets)),)
+
+    def _rewritten(self, responses: Sequence[ZkResponse], targets: Targets) -> Calls:
+        if self.read(responses[0]) is not None:
+            return ()
+        return (Await(ZkRequests((Create(REASSIGN_PARTITIONS, targets),)), then(self._created)),)
+
+    def _created(self, responses: Sequence[ZkResponse]) -> None:
+        self.written(responses[0])
+
+    def expect_reassignment(self) -> None:
+        """The watch for another one has to be armed again."""
+        self.put(call(self.process_zk_partition_reassignment))

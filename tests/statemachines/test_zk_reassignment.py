@@ -1,0 +1,147 @@
+"""How partitions moved until 2.3: by a node that is read once, with nothing in the topic's node to tell it from."""
+
+from __future__ import annotations
+
+import pytest
+
+from statemachines.control_design import control_design_of
+from statemachines.controller_calls import Call, EventFailure
+from statemachines.replica import NewReplica, OnlineReplica
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.state_change import Processed
+from statemachines.topic_partition import TopicPartition
+from statemachines.zk_data import REASSIGN_PARTITIONS, topic_path
+from tests.statemachines.control import T0, T1
+from tests.statemachines.processing import EventCluster
+
+
+@pytest.fixture
+def cluster() -> EventCluster:
+    """As of 2.3: brokers 1 to 5; partition 0 is on 1 and 2, partition 1 on 1 alone."""
+    cluster = EventCluster((1, 2, 3, 4, 5), control_design_of("2.3"))
+    cluster.create_topic("t", (1, 2), (1,))
+    cluster.take_over()
+    cluster.forget()
+    return cluster
+
+
+def ask(cluster: EventCluster, *targets: tuple[TopicPartition, tuple[int, ...]]) -> Processed:
+    """The tool writes the node."""
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, targets)
+    return cluster.process("process_zk_partition_reassignment")
+
+
+def caught_up(cluster: EventCluster, partition: TopicPartition, *isr: int) -> Processed:
+    """The leader has taken replicas into its ISR, and the controller hears of it."""
+    cluster.leader_writes(partition, isr)
+    cluster.forget()
+    return cluster.process("process_partition_reassignment_isr_change", partition)
+
+
+def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> tuple[int, ...]:
+    """What the topic's node says, and the controller knows: no replica is said to be added or removed."""
+    written = cluster.data(topic_path("t")).decode("t")[partition]
+    assert isinstance(written, ReplicaAssignment)
+    assert written == cluster.context.partition_full_replica_assignment(partition)
+    assert not written.is_being_reassigned
+    return written.replicas
+
+
+def test_it_begins_with_all_of_them(cluster: EventCluster) -> None:
+    """All are told in the next epoch, none as new; then the new ones are, as such."""
+    assert ask(cluster, (T0, (3, 2))) == Processed()
+    assert assigned(cluster) == (3, 2, 1)
+    assert cluster.state(T0)[:3] == (1, 1, (1, 2))
+    everybody = "1+2+3+4+5 UpdateMetadata of 1+2+3+4+5; t-0 led by 1 in 1"
+    assert cluster.story() == [
+        "1+2+3 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2",
+        everybody,
+        "3 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2, new",
+        everybody,
+    ]
+    assert cluster.replica_state(T0, 3) is NewReplica
+    assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (3, 2)),)
+
+
+def test_it_ends_when_all_are_in_sync(cluster: EventCluster) -> None:
+    """The old ones go, the topic's node is written, and the other node goes with the last partition."""
+    ask(cluster, (T0, (3, 2)))
+    caught_up(cluster, T0, 1, 2)
+    assert cluster.sent == []
+    caught_up(cluster, T0, 1, 2, 3)
+    assert assigned(cluster) == (3, 2)
+    assert cluster.state(T0)[:3] == (3, 3, (2, 3))
+    assert cluster.replica_state(T0, 3) is OnlineReplica
+    assert cluster.story()[-2:] == [
+        "1 StopReplica t-0, delete",
+        "1+2+3+4+5 UpdateMetadata of 1+2+3+4+5; t-0 led by 3 in 3",
+    ]
+    assert not cluster.exists(REASSIGN_PARTITIONS)
+    assert cluster.queue[-1] == Call("process_zk_partition_reassignment")
+    assert cluster.context.state.partitions_being_reassigned == frozenset()
+
+
+def test_a_leader_that_stays_is_told_and_so_are_those_that_go(cluster: EventCluster) -> None:
+    """Of who is left; since 2.4 those that go are not told so."""
+    ask(cluster, (T0, (1,)))
+    assert "1+2 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2" in cluster.story()
+    assert cluster.state(T0)[:3] == (1, 2, (1,))
+
+
+def test_what_there_is_nothing_to_do_for_leaves_the_node(cluster: EventCluster) -> None:
+    """Partitions that are there already, or not at all, or are to be deleted."""
+    nowhere = TopicPartition("v", 0)
+    ask(cluster, (T1, (1,)), (nowhere, (2,)), (T0, (3, 2)))
+    assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (3, 2)),)
+    assert cluster.context.state.partitions_being_reassigned == {T0}
+
+
+def test_one_that_fails_leaves_the_node(cluster: EventCluster) -> None:
+    """So that it may be asked for again; the others go on."""
+    path = "/brokers/topics/t/partitions/0/state"
+    cluster.zookeeper.set(None, path, cluster.data(path)._replace(controller_epoch=99))
+    ask(cluster, (T0, (3,)), (T1, (4,)))
+    assert cluster.data(REASSIGN_PARTITIONS) == ((T1, (4,)),)
+    assert cluster.state(T1).leader_epoch == 1
+
+
+def test_a_controller_that_moves_leaves_the_node(cluster: EventCluster) -> None:
+    """To the next one."""
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (3,)),))
+    processed = cluster.process("process_zk_partition_reassignment", before={3: cluster.elect_another_controller})
+    assert processed.failure is EventFailure.ControllerMoved
+    assert cluster.exists(REASSIGN_PARTITIONS)
+
+
+@pytest.mark.parametrize("batch", range(14))
+def test_whoever_takes_over_finishes_it(cluster: EventCluster, batch: int) -> None:
+    """The node says where to, and AR who else is there."""
+    ask(cluster, (T0, (3, 4)))
+    cluster.leader_writes(T0, (1, 2, 3, 4))
+    for number, step in enumerate(cluster.steps("maybe_complete_reassignment", T0)):
+        if number == batch:
+            break
+        step()
+    cluster.controller = cluster.made()
+    cluster.take_over()
+    assert assigned(cluster) == (3, 4)
+    assert set(cluster.state(T0).isr) == {3, 4}
+    assert not cluster.exists(REASSIGN_PARTITIONS)
+
+
+def test_a_broker_that_starts_is_told_again(cluster: EventCluster) -> None:
+    """If a partition moves to it."""
+    ask(cluster, (T0, (3, 2)))
+    cluster.die(3)
+    cluster.quietly("process_broker_change")
+    epoch = cluster.state(T0).leader_epoch
+    cluster.register(3)
+    cluster.process("process_broker_change")
+    assert cluster.state(T0).leader_epoch == epoch + 1
+
+
+def test_an_administrator_cannot_ask_otherwise(cluster: EventCluster) -> None:
+    """There is no AlterPartitionReassignments yet; nothing changes."""
+    with pytest.raises(ValueError, match=r"until 2\.3 partitions are reassigned by /admin/reassign_partitions alone"):
+        cluster.process("process_api_partition_reassignment", ((T0, (3,)),))
+    assert assigned(cluster) == (1, 2)
