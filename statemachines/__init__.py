@@ -11,9 +11,11 @@ controller_context       what an active controller knows of the cluster
 partition_state_machine  how partitions change their states: what that writes and sends
 replica_state_machine    how replicas do
 state_change             what comes of it, and how it is driven
-controller_calls         what is left of an event, as a value, and the driver; controller_event_processor, all events:
-                         broker_changes, topic_changes, topic_deletion_manager, partition_reassignment,
-                         replica_leader_election, controlled_shutdown, isr_change_notifications, controller_failover
+controller_calls         what is left of an event, as a value, and the driver; controller_event_processor, all events
+broker_changes           brokers that come, go, come again or lose a disk; topic_changes and topic_deletion_manager,
+                         topics; controlled_shutdown, brokers that ask to be let go
+partition_reassignment   partitions that move, zk_reassignment until 2.3; replica_leader_election, preferred leaders
+controller_failover      what a controller begins with; isr_change_notifications, what it hears of leaders until 2.6
 control_requests         the three requests to brokers, and controller_broker_request_batch, which collects them
 control_responses        what brokers answer; and controller_channel_manager, by which requests get there
 kafka_apis               a broker that gets them: for whom is this?
