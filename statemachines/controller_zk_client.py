@@ -13,7 +13,7 @@ is left out, and an event that it would not have put finds nothing to do.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from election.ids import BrokerEpoch, BrokerId
+from election.ids import BrokerId
 from statemachines.controller import BROKER_IDS, registration
 from statemachines.controller_calls import (
     Await,
@@ -134,18 +134,9 @@ class ControllerZkClient(ControllerCalls):
         self, answers: Sequence[ZkResponse | None], brokers: Sequence[BrokerId], following: Call
     ) -> Calls:
         epochs = tuple(
-            (broker, self.broker_epoch(answer))
-            for broker, answer in zip(brokers, answers, strict=True)
-            if answer is not None
+            (broker, answer.czxid) for broker, answer in zip(brokers, answers, strict=True) if answer is not None
         )
         return (following.given(epochs),)
-
-    def broker_epoch(self, answer: ZkResponse) -> BrokerEpoch:
-        """The epoch of a broker whose node was read: the transaction that created it.
-
-        Where ZooKeeper keeps no zxids, it has to be read from elsewhere.
-        """
-        return answer.czxid
 
     def get_all_topics_in_cluster(self, following: Call) -> Calls:
         """The topics; the watch for others is armed."""
