@@ -100,6 +100,9 @@ class ControlDesign(NamedTuple):
         bool,
         "Replicas that stop on one broker are in one StopReplica; before, each in one, behind an empty one (2.3).",
     ] = True
+    reset_context: Annotated[
+        bool, "A controller that resigns forgets what was being reassigned (0.11, KAFKA-5310)."
+    ] = True
     kip_455: Annotated[
         bool,
         "The topic's node says where a partition moves from and to, so that a move can be changed and cancelled "
@@ -137,6 +140,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "epoch_after_log": True,
         "metadata_of_given": False,
         "metadata_without_election": False,
+        "reset_context": False,
         "kip_455": False,
         "rebalance_while_reassigning": False,
         "restore_assignment": False,
@@ -145,6 +149,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "group_stop": False,
     },
     "0.10.2": {"metadata_first": True},
+    "0.11": {"reset_context": True},
     "1.0": {"log_dir_failure": True, "offline_without_log": True},
     "1.1": {"keep_last_isr": True},
     "2.0": {"restore_assignment": True},

@@ -201,6 +201,9 @@ class BrokerChannels(Protocol):
     def startup(self, brokers: Sequence[BrokerId]) -> object:
         """A controller takes over: these are the brokers."""
 
+    def shutdown(self) -> object:
+        """It resigns: what is queued is gone."""
+
     def add_broker(self, broker: BrokerId) -> object:
         """A broker can be sent requests."""
 
@@ -212,6 +215,9 @@ class NoChannels:
     """Requests go where the batch sends them, whichever brokers there are."""
 
     def startup(self, brokers: Sequence[BrokerId]) -> None:
+        """Nothing."""
+
+    def shutdown(self) -> None:
         """Nothing."""
 
     def add_broker(self, broker: BrokerId) -> None:

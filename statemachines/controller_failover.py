@@ -13,7 +13,12 @@ The order is that of `statemachines.failover`, where each release's stands. What
 the fields of `ControlDesign`; that they read the context in another order, and before they listen, is not. If any of
 it fails the broker has another controller elected, and resigns if one is already [elect].
 
-[onControllerFailover, initializeControllerContext in KafkaController.scala, 3.9]
+Who resigns forgets all of it. What an event that was cut short has left in the batches of requests stays there:
+elected again, that broker fails in every change of states that takes this batch [B21, open; `clear_batch` is a
+proposal]. Until 0.10.2 only the epoch was forgotten. The next failover reads the rest anew, but what was being
+reassigned is added to: reassignments that others have finished since begin once more [B26, KAFKA-5310, 0.11].
+
+[onControllerFailover, onControllerResignation, initializeControllerContext in KafkaController.scala, 3.9]
 """
 
 from collections.abc import Sequence
@@ -58,6 +63,19 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
             call(self.get_preferred_replica_election, then(self._resume_preferred_replica_elections)),
             *(() if self.design.metadata_first else tell),
         )
+
+    def on_controller_resignation(self) -> None:
+        """The broker is controller no longer, or its session has ended."""
+        self.channels.shutdown()
+        reassigned = self.context.state.partitions_being_reassigned
+        self.context.reset_context()
+        if self.design.reset_context:
+            self.reassignment_targets.clear()
+        else:
+            self.context.state.partitions_being_reassigned = reassigned
+        if self.design.clear_batch:
+            for each in (self.batch, self.partition_state_machine.batch, self.replica_state_machine.batch):
+                each.clear()
 
     # The context.
 
@@ -123,7 +141,6 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _initialize_zk_reassignment(self) -> Calls:
         """Until 2.3: what is being reassigned stands in the node alone."""
-        self.forget_zk_reassignment()
         return self.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
 
     def _initialize_partition_reassignments(self) -> Calls:

@@ -143,7 +143,11 @@ class ControllerZkClient(ControllerCalls):
         return self.get_children(TOPICS, following, watch=True)
 
     def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
-        """Which brokers keep the partitions of these topics; the watches for more partitions are armed."""
+        """Which brokers keep the partitions of these topics; the watches for more partitions are armed.
+
+        What is read is looked at before any of it counts: ValueError (InvalidBrokers) for a replica that stands there
+        twice, or is no broker's id.
+        """
         topics = tuple(topics)
         return self.get_data(map(topic_path, topics), then(self._got_assignments, topics, following), watch=True)
 
@@ -151,10 +155,10 @@ class ControllerZkClient(ControllerCalls):
         self, answers: Sequence[ZkResponse | None], topics: Sequence[TopicName], following: Call
     ) -> Calls:
         assignments: Assignments = tuple(
-            pair
+            (partition, assignment.checked(partition))
             for topic, answer in zip(topics, answers, strict=True)
             if answer is not None and answer.data is not None
-            for pair in answer.data.decode(topic).items()
+            for partition, assignment in answer.data.decode(topic).items()
         )
         return (following.given(assignments),)
 

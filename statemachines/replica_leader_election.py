@@ -166,7 +166,7 @@ class ReplicaLeaderElection(ControllerZkClient):
     ) -> Calls:
         refused: ElectionResults = ()
         electable: tuple[TopicPartition, ...] = ()
-        for partition in partitions:
+        for partition in dict.fromkeys(partitions):
             error = self._refusal(partition, election_type)
             if error is Errors.NONE:
                 electable += (partition,)

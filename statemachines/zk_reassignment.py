@@ -81,10 +81,6 @@ class ZkReassignment(ReassignmentSteps):
             self.reassignment_targets[partition] = target
         self.context.state.partitions_being_reassigned |= {partition for partition, _ in targets}
 
-    def forget_zk_reassignment(self) -> None:
-        """A controller takes over that may have been one before."""
-        self.reassignment_targets.clear()
-
     def begin_zk_reassignment(self, answers: Sequence[ZkResponse | None]) -> Calls:
         """The node has been read, and what it asks for is begun."""
         self.remember_zk_reassignment(answers)

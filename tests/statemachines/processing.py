@@ -51,6 +51,9 @@ class Channels:
     def startup(self, brokers: Sequence[int]) -> None:
         self.said.append(("startup", tuple(brokers)))
 
+    def shutdown(self) -> None:
+        self.said.append(("shutdown", None))
+
     def add_broker(self, broker: int) -> None:
         self.said.append(("add", broker))
 

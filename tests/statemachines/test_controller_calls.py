@@ -329,5 +329,6 @@ def test_a_batch_of_reads_is_one_step(cluster: Handling) -> None:
 def test_without_channels_nothing_is_said(cluster: Handling) -> None:
     """They are for who has some."""
     cluster.handlers.channels.startup((1,))
+    cluster.handlers.channels.shutdown()
     cluster.handlers.channels.add_broker(1)
     cluster.handlers.channels.remove_broker(1)

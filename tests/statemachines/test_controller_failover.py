@@ -6,12 +6,13 @@ import pytest
 
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller_calls import Call, EventFailure, Processing
+from statemachines.controller_context import InMemoryContext
 from statemachines.failover import FAILOVER, failover
 from statemachines.kafka_zk_client import Exists, GetChildren, GetData, retry_requests_until_connected
 from statemachines.partition import NewPartition, OnlinePartition
 from statemachines.replica import OfflineReplica, OnlineReplica
 from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.state_change import Processed
+from statemachines.state_change import Processed, StateChangeFailure
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import (
     ISR_CHANGE_NOTIFICATION,
@@ -308,3 +309,55 @@ def test_a_controller_that_moves_in_the_midst_writes_no_more(batch: int) -> None
     if batch <= 10:
         assert cluster.state(T0).leader == 1
         assert cluster.written(T0).controller_epoch == EPOCH
+
+
+# Resignation
+
+
+def again(cluster: EventCluster) -> None:
+    """The same controller resigns, and is elected once more."""
+    cluster.controller.on_controller_resignation()
+    epoch = cluster.data("/controller_epoch") + 1
+    cluster.context.state.epoch = epoch
+    cluster.context.state.epoch_zk_version = cluster.zookeeper.set(None, "/controller_epoch", epoch).version
+    cluster.forget()
+    cluster.take_over()
+
+
+def test_who_resigns_knows_nothing_any_more() -> None:
+    """And has no channels."""
+    cluster = succeeded()
+    cluster.take_over()
+    cluster.forget()
+    cluster.controller.on_controller_resignation()
+    assert cluster.context.state == InMemoryContext()
+    assert cluster.channels.said == [("shutdown", None)]
+
+
+@pytest.mark.parametrize("clear_batch", [False, True])
+def test_what_an_event_has_left_in_a_batch_stays(clear_batch: bool) -> None:
+    """Elected again, the broker takes no replica offline, and brings none online. [B21, open]"""
+    cluster = succeeded(ControlDesign(clear_batch=clear_batch))
+    cluster.take_over()
+    cluster.die(3)
+    moved = cluster.process("process_broker_change", before={3: cluster.elect_another_controller})
+    assert moved.failure is EventFailure.ControllerMoved
+    again(cluster)
+    assert set(cluster.state(T0).isr) == ({1, 2} if clear_batch else {1, 2, 3})
+    causes = {StateChangeFailure.BatchNotEmpty} if not clear_batch else set()
+    assert set(cluster.causes()) == causes
+
+
+@pytest.mark.parametrize(("release", "replicas"), [("0.10", (3, 1)), ("0.11", (2, 3))])
+def test_until_0_10_a_reassignment_that_others_have_finished_was_resurrected(
+    release: str, replicas: tuple[int, ...]
+) -> None:
+    """What was being reassigned was not forgotten, and begins once more in the next failover. [B26, KAFKA-5310]"""
+    cluster = succeeded(control_design_of(release))
+    cluster.take_over()
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T1, (3, 1)),))
+    cluster.process("process_zk_partition_reassignment")
+    cluster.zookeeper.delete(None, REASSIGN_PARTITIONS)
+    cluster.zookeeper.set(None, topic_path("t"), cluster.assignment((1, 2, 3), (2, 3)))
+    again(cluster)
+    assert cluster.context.partition_replica_assignment(T1)[:2] == replicas

@@ -116,6 +116,11 @@ def test_an_administrator_is_answered_partition_by_partition(cluster: EventClust
     }
 
 
+def test_who_asks_twice_is_answered_once(cluster: EventCluster) -> None:
+    """In Kafka they are a set."""
+    assert elect(cluster, T0, T0) == ((T0, 1),)
+
+
 def test_a_topic_that_goes_has_no_elections(cluster: EventCluster) -> None:
     """Whoever asks."""
     cluster.context.queue_topic_deletion(["t"])

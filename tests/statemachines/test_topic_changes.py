@@ -141,6 +141,16 @@ def test_a_controller_that_moves_before_the_state_is_written(cluster: EventClust
     assert not cluster.exists("/brokers/topics/t/partitions")
 
 
+@pytest.mark.parametrize(("brokers", "said"), [((1, 1), "1"), ((1, -2), "-2")])
+def test_an_assignment_that_is_none_is_refused(cluster: EventCluster, brokers: tuple[int, ...], said: str) -> None:
+    """By the partition and the value; none of what was read counts, and nothing is sent."""
+    cluster.create_topic("t", (2, 3), brokers)
+    with pytest.raises(ValueError, match=f"replicas of t-1: .*{said}"):
+        cluster.process("process_topic_change")
+    assert cluster.context.all_partitions() == ()
+    assert cluster.sent == []
+
+
 # Deletion
 
 
