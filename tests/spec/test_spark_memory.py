@@ -26,4 +26,4 @@ def test_all_processes_keep_to_their_budget(workers: int) -> None:
     assert found.code == 20
     assert 0.6 * budget < found.peak <= 1.1 * budget
     alone = check(ControllerElection(), engine="local", max_states=bound)
-    assert found.said == f"{alone.distinct_states:,} states"
+    assert found.said == f"{alone.distinct_states:,} states, engine spark"
