@@ -108,6 +108,9 @@ class ControlDesign(NamedTuple):
         "The topic's node says where a partition moves from and to, so that a move can be changed and cancelled "
         "(2.4, KAFKA-8345).",
     ] = True
+    leave_reassignment: Annotated[
+        bool, "A replica that is gone is not among those that are added or removed any more, either (2.5)."
+    ] = True
     rebalance_while_reassigning: Annotated[
         bool, "Leaders are rebalanced while partitions are being reassigned, too (3.4, KAFKA-10149)."
     ] = True
@@ -147,6 +150,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "retry_alone": False,
         "metadata_of_leaderless": False,
         "group_stop": False,
+        "leave_reassignment": False,
     },
     "0.10.2": {"metadata_first": True},
     "0.11": {"reset_context": True},
@@ -157,7 +161,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "2.2": {"broker_epoch": True, "metadata_of_given": True},
     "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
     "2.4": {"retry_alone": True, "kip_455": True},
-    "2.5": {"hear_metadata_errors": True},
+    "2.5": {"leave_reassignment": True, "hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
     "2.7": {"pass_over_unread": True, "alter_partition": True},
     "3.1": {"offline_without_log": False, "metadata_without_election": True},

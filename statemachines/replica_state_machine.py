@@ -179,7 +179,10 @@ class ReplicaStateMachine(ZkStateMachine):
             self.batch.add_stop_replica_request_for_brokers((broker,), partition, delete_partition=True)
         self._become(replica, target)
         if target is NonExistentReplica:
-            left = self.context.partition_full_replica_assignment(partition).remove_replica(broker)
+            assigned = self.context.partition_full_replica_assignment(partition)
+            left = assigned.remove_replica(broker)
+            if not self.design.leave_reassignment:
+                left = assigned._replace(replicas=left.replicas)
             self.context.update_partition_full_replica_assignment(partition, left)
             self.context.remove_replica_state(replica)
 

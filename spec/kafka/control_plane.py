@@ -75,7 +75,7 @@ SESSION: Final = "controller"
 """The session of its client."""
 PROTOCOL: Final = ("Main", "Call")
 """What this Java has in common with the one that calls functions."""
-RELEASES: Final = ("2.2.2", "2.8.2", "3.9.1")
+RELEASES: Final = ("2.2.2", "2.4.1", "2.8.2", "3.9.1")
 """The releases that are run."""
 
 

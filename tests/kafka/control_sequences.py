@@ -42,13 +42,14 @@ class Drawing:
 
     Args:
         pick: how numbers are drawn; what is drawn small is simple.
-        release: until 2.3 there were fewer strategies, brokers were not added or removed, and a batch kept each
-            StopReplica that was put into it.
+        release: until 2.3 there were fewer strategies, and brokers were not added or removed; until 2.5 a batch kept
+            each StopReplica that was put into it, where ours keeps the last.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
         self._pick = pick
         self._is_old = Release(release) < Release("2.4")
+        self._keeps_each = Release(release) < Release("2.6")
         self._brokers = BROKERS if Release(release) >= Release("2.5") else OLD_BROKERS
         self._known: list[str] = []
         self._queued: list[str] = []
@@ -204,7 +205,7 @@ class Drawing:
     def _send_requests(self) -> ControlCommand:
         added = []
         for _ in range(1 + self._pick(4) if self._known else 0):
-            kind = self._one(("leader_and_isr", "metadata", "stop_replica")[: 2 if self._is_old else 3])
+            kind = self._one(("leader_and_isr", "metadata", "stop_replica")[: 2 if self._keeps_each else 3])
             flags = [] if kind == "metadata" else [self._one((False, True))]
             added.append([kind, self._one(self._known), self._some((-1, *self._brokers)), *flags])
         return {"do": "send_requests", "added": added}

@@ -79,7 +79,7 @@ def test_sequences(control_plane: KafkaControlPlane, first_seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("release", "share"), [(RELEASE, 1), ("2.8.2", 4), ("2.2.2", 4)])
+@pytest.mark.parametrize(("release", "share"), [(RELEASE, 1), *((old, 4) for old in RELEASES[:-1])])
 def test_many_sequences(release: str, share: int, first_seed: int) -> None:
     """Those of the newest release take every row of both tables, and meet whatever can happen."""
     print(f"seed {first_seed}")

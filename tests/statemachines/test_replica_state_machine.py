@@ -242,6 +242,15 @@ def test_a_partition_that_never_had_a_leader() -> None:
     assert cluster.stopped().keys() == {(1, T0)}
 
 
+def test_in_2_4_a_replica_that_is_gone_was_still_to_be_removed() -> None:
+    """It left those that keep the partition, and not those that are to leave it."""
+    cluster = Cluster(design=control_design_of("2.4"))
+    cluster.assign(T0, 1, 2, removing=(2,))
+    cluster.context.put_replica_state(on(T0, 2), ReplicaDeletionSuccessful)
+    cluster.replicas_become(NonExistentReplica, (T0, 2))
+    assert cluster.context.partition_full_replica_assignment(T0) == ReplicaAssignment((1,), (), (2,))
+
+
 def test_until_2_2_nobody_was_told_of_it() -> None:
     """Of a replica whose partition never had a leader."""
     cluster = Cluster(design=control_design_of("2.2"))

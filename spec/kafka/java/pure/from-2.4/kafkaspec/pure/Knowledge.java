@@ -7,7 +7,7 @@ import kafka.controller.ReplicaAssignment;
 import kafkaspec.Json;
 import org.apache.kafka.common.TopicPartition;
 
-/** What a ControllerContext is told of brokers and of assignments, since 2.4. */
+/** What a ControllerContext is told of brokers and of assignments: Kafka 2.4. */
 final class Knowledge {
     private Knowledge() { }
 
@@ -15,7 +15,7 @@ final class Knowledge {
     static void ofBrokers(ControllerContext context, JsonNode live, JsonNode shuttingDown) {
         scala.collection.mutable.Map<Broker, Object> epochs = new scala.collection.mutable.HashMap<>();
         live.forEach(id -> epochs.put(Values.broker(id.asInt()), 1L));
-        context.setLiveBrokers(epochs);
+        context.setLiveBrokerAndEpochs(epochs);
         context.shuttingDownBrokerIds().clear();
         shuttingDown.forEach(id -> context.shuttingDownBrokerIds().add(id.asInt()));
     }

@@ -3,7 +3,7 @@ package kafkaspec.control;
 import kafka.api.LeaderAndIsr;
 import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
 
-/** What Kafka 2.8 calls the version of a partition's state; how a leader was elected it does not know. */
+/** What Kafka 2.4 to 2.8 call the version of a partition's state; how a leader was elected they do not know. */
 final class Versions {
     private static final int RECOVERED = 0;
 

@@ -29,7 +29,7 @@ import scala.Option;
 import scala.collection.mutable.HashMap;
 
 /**
- * What changes states in a controller of Kafka 2.8 to 3.9: its context, its batch of requests, both state machines.
+ * What changes states in a controller of Kafka 2.4 to 3.9: its context, its batch of requests, both state machines.
  * Its commands are methods of `ControlPlane` in spec/kafka/control_plane.py.
  */
 final class Machines {
@@ -59,7 +59,7 @@ final class Machines {
             case "begin_deletion" -> context.beginTopicDeletion(Scala.texts(Json.field(command, "topics")));
             case "mark_ineligible" ->
                 Scala.forEach(Scala.texts(Json.field(command, "topics")), context.topicsIneligibleForDeletion()::add);
-            case "remove_topic" -> context.removeTopic(Json.field(command, "topic").asText());
+            case "remove_topic" -> Contexts.removeTopic(context, Json.field(command, "topic").asText());
             case "clear_batch" -> batch.clear();
             case "send_requests" -> sendRequests(Json.field(command, "added"));
             case "change_partitions" -> changePartitions(command, seen.putObject("results"));
@@ -75,7 +75,7 @@ final class Machines {
 
     private void assign(JsonNode command) {
         TopicPartition partition = Scala.partition(Json.field(command, "partition").asText());
-        context.allTopics().add(partition.topic());
+        Contexts.addTopic(context, partition.topic());
         context.updatePartitionFullReplicaAssignment(partition, new ReplicaAssignment(
             Scala.ids(Json.field(command, "replicas")),
             Scala.ids(Json.field(command, "adding")),
@@ -85,7 +85,7 @@ final class Machines {
     private void addBrokers(JsonNode brokers) {
         HashMap<Broker, Object> epochs = new HashMap<>();
         brokers.forEach(each -> epochs.put(broker(each.get(0).asInt()), (Object) each.get(1).asLong()));
-        context.addLiveBrokers(epochs);
+        Contexts.addBrokers(context, epochs);
     }
 
     private static Broker broker(int id) {
@@ -100,7 +100,7 @@ final class Machines {
         context.epochZkVersion_$eq(version);
         context.partitionStates().clear();
         context.replicaStates().clear();
-        context.clearPartitionLeadershipInfo();
+        Contexts.forgetLeaders(context);
     }
 
     scala.collection.Iterable<TopicPartition> partitions() {
@@ -108,7 +108,7 @@ final class Machines {
     }
 
     void learn(TopicPartition partition, LeaderIsrAndControllerEpoch state) {
-        context.putPartitionLeadershipInfo(partition, state);
+        Contexts.learn(context, partition, state);
     }
 
     // What its batch of requests does, and its state machines.
@@ -120,7 +120,7 @@ final class Machines {
             TopicPartition partition = Scala.partition(row.get(1).asText());
             scala.collection.immutable.List<Object> brokers = Scala.ids(row.get(2));
             switch (row.get(0).asText()) {
-                case "leader_and_isr" -> Scala.forEach(context.partitionLeadershipInfo(partition), known ->
+                case "leader_and_isr" -> Scala.forEach(Contexts.leader(context, partition), known ->
                     batch.addLeaderAndIsrRequestForBrokers(
                         brokers, partition, known, context.partitionFullReplicaAssignment(partition),
                         row.get(3).asBoolean()));
@@ -184,7 +184,7 @@ final class Machines {
     void observe(Observation seen) {
         seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));
         seen.put("partition_assignments", assignments());
-        seen.put("partition_leadership_info", Observation.leaders(context.partitionsLeadershipInfo()));
+        seen.put("partition_leadership_info", Observation.leaders(Contexts.leaders(context)));
         seen.put("partition_states", Observation.names(context.partitionStates()));
         seen.put("replica_states", Observation.replicaStates(context.replicaStates()));
         seen.put("live_broker_epochs", Observation.epochs(context.liveBrokerIdAndEpochs()));

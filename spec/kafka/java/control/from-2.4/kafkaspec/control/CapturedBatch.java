@@ -8,6 +8,9 @@ import kafka.controller.StateChangeLogger;
 import kafka.server.KafkaConfig;
 import kafkaspec.Fields;
 import kafkaspec.Json;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
+import org.apache.kafka.common.message.UpdateMetadataRequestData.UpdateMetadataPartitionState;
 import org.apache.kafka.common.requests.AbstractControlRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import scala.Function1;
@@ -44,23 +47,18 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
     /** What has been added, and not been sent. */
     ObjectNode observe() {
         ObjectNode left = Json.object();
-        Map<Object, Map<?, ?>> leaderAndIsr = field("leaderAndIsrRequestMap");
-        Map<Object, Map<?, ?>> stopReplica = field("stopReplicaRequestMap");
-        Map<?, ?> updateMetadata = field("updateMetadataRequestPartitionInfoMap");
+        Map<Object, Map<TopicPartition, LeaderAndIsrPartitionState>> requests = field("leaderAndIsrRequestMap");
+        Map<TopicPartition, UpdateMetadataPartitionState> metadata = field("updateMetadataRequestPartitionInfoMap");
         Set<Object> brokers = field("updateMetadataRequestBrokerSet");
-        putReplicas(left.putObject("leader_and_isr"), leaderAndIsr);
-        putReplicas(left.putObject("stop_replica"), stopReplica);
+        ObjectNode leaderAndIsr = left.putObject("leader_and_isr");
+        Scala.forEach(requests, (broker, states) -> Scala.forEach(
+            states, (partition, state) -> leaderAndIsr.set(partition + "@" + broker, Requests.state(state))));
+        StopReplicas.put(left.putObject("stop_replica"), this);
         ObjectNode partitions = left.putObject("update_metadata");
-        Scala.forEach(updateMetadata, (partition, state) ->
-            partitions.set(partition.toString(), Requests.state(partition, state)));
+        Scala.forEach(metadata, (partition, state) -> partitions.set(partition.toString(), Requests.state(state)));
         ArrayNode named = left.putArray("update_metadata_brokers");
         Scala.forEach(brokers, broker -> named.add((Integer) broker));
         return left;
-    }
-
-    private static void putReplicas(ObjectNode left, Map<Object, Map<?, ?>> requests) {
-        Scala.forEach(requests, (broker, states) -> Scala.forEach(
-            states, (partition, state) -> left.set(partition + "@" + broker, Requests.state(partition, state))));
     }
 
     @SuppressWarnings("unchecked")

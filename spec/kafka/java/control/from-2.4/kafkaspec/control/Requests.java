@@ -1,0 +1,63 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.List;
+import kafkaspec.Json;
+import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
+import org.apache.kafka.common.message.UpdateMetadataRequestData.UpdateMetadataPartitionState;
+import org.apache.kafka.common.requests.AbstractControlRequest;
+import org.apache.kafka.common.requests.LeaderAndIsrRequest;
+import org.apache.kafka.common.requests.StopReplicaRequest;
+import org.apache.kafka.common.requests.UpdateMetadataRequest;
+
+/** The three requests of a controller as JSON: their fields in the order of `statemachines.control_requests`. */
+final class Requests {
+    private Requests() { }
+
+    static ArrayNode request(AbstractControlRequest request) {
+        ArrayNode fields = Json.array()
+            .add(request.getClass().getSimpleName())
+            .add(request.controllerId())
+            .add(request.controllerEpoch())
+            .add(request.brokerEpoch());
+        if (request instanceof LeaderAndIsrRequest leaderAndIsr) {
+            ArrayNode states = fields.addArray();
+            leaderAndIsr.partitionStates().forEach(state -> states.add(state(state)));
+            ArrayNode leaders = fields.addArray();
+            leaderAndIsr.liveLeaders().forEach(leader -> leaders.add(leader.brokerId()));
+        } else if (request instanceof UpdateMetadataRequest updateMetadata) {
+            ArrayNode states = fields.addArray();
+            updateMetadata.partitionStates().forEach(state -> states.add(state(state)));
+            ArrayNode brokers = fields.addArray();
+            updateMetadata.liveBrokers().forEach(broker -> brokers.add(broker.id()));
+        } else if (request instanceof StopReplicaRequest stopReplica) {
+            StopReplicas.put(fields, stopReplica);
+        }
+        return fields;
+    }
+
+    static ArrayNode state(LeaderAndIsrPartitionState told) {
+        ArrayNode fields = Json.array().add(told.topicName()).add(told.partitionIndex()).add(told.controllerEpoch());
+        fields.add(told.leader()).add(told.leaderEpoch());
+        put(fields.addArray(), told.isr());
+        fields.add(Versions.partitionEpoch(told));
+        put(fields.addArray(), told.replicas());
+        put(fields.addArray(), told.addingReplicas());
+        put(fields.addArray(), told.removingReplicas());
+        return fields.add(told.isNew()).add(Versions.leaderRecoveryState(told));
+    }
+
+    static ArrayNode state(UpdateMetadataPartitionState told) {
+        ArrayNode fields = Json.array().add(told.topicName()).add(told.partitionIndex()).add(told.controllerEpoch());
+        fields.add(told.leader()).add(told.leaderEpoch());
+        put(fields.addArray(), told.isr());
+        fields.add(told.zkVersion());
+        put(fields.addArray(), told.replicas());
+        put(fields.addArray(), told.offlineReplicas());
+        return fields;
+    }
+
+    private static void put(ArrayNode array, List<Integer> brokers) {
+        brokers.forEach(array::add);
+    }
+}

@@ -1,0 +1,28 @@
+package kafkaspec.pure;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import kafka.cluster.Broker;
+import kafka.controller.ControllerContext;
+import kafka.controller.ReplicaAssignment;
+import kafkaspec.Json;
+import org.apache.kafka.common.TopicPartition;
+
+/** What a ControllerContext is told of brokers and of assignments, since 2.8. */
+final class Knowledge {
+    private Knowledge() { }
+
+    /** These brokers and no others are live, and of these some are shutting down. */
+    static void ofBrokers(ControllerContext context, JsonNode live, JsonNode shuttingDown) {
+        scala.collection.mutable.Map<Broker, Object> epochs = new scala.collection.mutable.HashMap<>();
+        live.forEach(id -> epochs.put(Values.broker(id.asInt()), 1L));
+        context.setLiveBrokers(epochs);
+        context.shuttingDownBrokerIds().clear();
+        shuttingDown.forEach(id -> context.shuttingDownBrokerIds().add(id.asInt()));
+    }
+
+    /** A partition has these replicas, which no reassignment changes. */
+    static void assign(ControllerContext context, TopicPartition partition, JsonNode replicas) {
+        context.updatePartitionFullReplicaAssignment(partition, new ReplicaAssignment(
+            Values.ids(replicas), Values.ids(Json.array()), Values.ids(Json.array())));
+    }
+}
