@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from enum import Enum
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
@@ -123,7 +124,7 @@ AGENDAS: tuple[tuple[Duty, ...], ...] = (
     (Duty.ReplicasOnline,),
     *(ON_BROKER_FAILURE[done:] for done in range(len(ON_BROKER_FAILURE))),
 )
-"""What may be left to do while a change waits for ZooKeeper."""
+"""What may be left to do in an event, while a change of states waits for ZooKeeper or is over."""
 
 
 class Role(NamedTuple):
@@ -174,7 +175,7 @@ class ControlledCluster(State):
     @property
     def idle(self) -> bool:
         """It has no event under way."""
-        return self.electing is None and self.removing is None
+        return not self.agenda and self.electing is None and self.removing is None
 
     def written(self, partition: TopicPartition) -> Node | None:
         """The node of a partition's state, if there is one."""
@@ -200,9 +201,10 @@ class Partitions(Specification[ControlledCluster]):
     """One effective controller, batch by batch, and the partitions of a topic on brokers that come and go.
 
     The controller's context, its two state machines and the requests that each of them has are those of
-    `statemachines`, over the variables here. A step is one batch of requests to ZooKeeper with all that the
-    controller does until the next one (decision 0023). Between two batches brokers die and return, leaders change
-    their ISRs, as they did by themselves before 2.7, and another controller is elected.
+    `statemachines`, over the variables here. A step is one batch of requests to ZooKeeper with what the controller
+    makes of the answers (decision 0023), or the beginning of the next change of states in an event. Between two steps
+    brokers die and return, leaders change their ISRs, as they did by themselves before 2.7, and another controller is
+    elected.
 
     The controller's own broker keeps no replica. If another controller is elected, the one here hears of it, or finds
     that its writes are fenced; it resigns and is elected again, in the same process, so that it meets what a change
@@ -230,11 +232,16 @@ class Partitions(Specification[ControlledCluster]):
     preferred_elections: bool = constant(True, "An administrator asks for preferred leaders.")
     unclean: bool = constant(False, "Brokers are configured to elect leaders from outside the ISR.")
 
-    design: ControlDesign = switches(
+    chosen: ControlDesign = switches(
         ControlDesign,
         {release: control_design_of(release) for release in RELEASES},
-        only=["fence_zk", "keep_last_isr", "offline_on_failover", "leader_recovery", "clear_batch"],
+        only=["fence_zk", "keep_last_isr", "offline_on_failover", "retry_alone", "leader_recovery", "clear_batch"],
     )
+
+    @cached_property
+    def design(self) -> ControlDesign:
+        """How the controller of this release does it."""
+        return self.chosen
 
     partition_state_machine: ClassVar[type[PartitionStateMachine]] = PartitionStateMachine
     replica_state_machine: ClassVar[type[ReplicaStateMachine]] = ReplicaStateMachine
@@ -377,21 +384,17 @@ class Partitions(Specification[ControlledCluster]):
                     s.roles[replica] = None
 
     def go_on(self, s: ControlledCluster, change: Change) -> None:
-        """A change waits, or is over; then comes what is next on the agenda."""
-        s.electing = s.removing = None
-        while isinstance(change, Handled):
-            if change.controller_moved:
-                self.resign(s)
-                return
-            if not s.agenda:
-                return
-            duty, s.agenda = s.agenda[0], s.agenda[1:]
-            change = self.do(s, duty)
-        bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in change.updates))
-        if isinstance(change, PartitionStateChange):
-            s.electing = change
-        else:
-            s.removing = change
+        """A change waits for ZooKeeper, or is over."""
+        if not isinstance(change, Handled):
+            bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in change.updates))
+        electing = change if isinstance(change, PartitionStateChange) else None
+        removing = change if isinstance(change, ReplicaStateChange) else None
+        if electing is not None or s.electing is not None:
+            s.electing = electing
+        if removing is not None or s.removing is not None:
+            s.removing = removing
+        if isinstance(change, Handled) and change.controller_moved:
+            self.resign(s)
 
     def do(self, s: ControlledCluster, duty: Duty) -> Change:
         """What the controller does next in an event."""
@@ -600,6 +603,13 @@ class Partitions(Specification[ControlledCluster]):
     # ZooKeeper answers.
 
     @action
+    def next_change(self, s: ControlledCluster) -> None:
+        """A change is over: the controller goes on with the next one of the event."""
+        require(s.electing is None and s.removing is None and s.agenda)
+        duty, s.agenda = s.agenda[0], s.agenda[1:]
+        self.go_on(s, self.do(s, duty))
+
+    @action
     def answer_partitions(self, s: ControlledCluster) -> None:
         """ZooKeeper answers the requests of the partition state machine."""
         change = s.electing
@@ -692,21 +702,19 @@ class Partitions(Specification[ControlledCluster]):
 
     # Properties of what the controller knows.
 
-    def takes(self, table: Table[T], new: T, before: T, after: T) -> bool:
-        """Whether nothing changes, or by a row of the table; or by two, for what is created in one step."""
-        if before is after or table.allows(before, after):
-            return True
-        return before is table.initial and table.allows(new, after)
+    def takes(self, table: Table[T], before: T, after: T) -> bool:
+        """Whether nothing changes, or by a row of the table."""
+        return before is after or table.allows(before, after)
 
     @transition_invariant
     def legal_psm(
         self, before: ControlledCluster, step: Step, after: ControlledCluster, partition: TopicPartition
     ) -> bool:
         """P7: partitions change their states as the table has it, but where a controller begins or resigns."""
-        if not before.active or not after.active:
+        if not before.active or not after.active or Duty.StartPartitions in before.agenda:
             return True
         states = (s.context.partition_states.get(partition, NonExistentPartition) for s in (before, after))
-        return self.takes(PARTITION, NewPartition, *states)
+        return self.takes(PARTITION, *states)
 
     @transition_invariant
     def legal_rsm(
@@ -722,7 +730,7 @@ class Partitions(Specification[ControlledCluster]):
             return True
         replica = PartitionAndReplica(partition, broker)
         states = (s.context.replica_states.get(replica, NonExistentReplica) for s in (before, after))
-        return self.takes(self.design.replica_table, NewReplica, *states)
+        return self.takes(self.design.replica_table, *states)
 
     @invariant
     def new_has_no_state(self, s: ControlledCluster, partition: TopicPartition) -> bool:
