@@ -13,11 +13,14 @@ A handler is a method that does what Kafka's does up to the point where Kafka wo
 are left, as they stand in Kafka's method one below the other. They are made before those that were left already: the
 calls are a stack.
 
-    def on_broker_failure(self, dead_brokers):
-        ...
+    def _complete_delete_topic(self, topic):
+        replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (
-            call(self.on_replicas_become_offline, replicas),
-            call(self.unregister_broker_modifications_handler, dead_brokers),
+            call(self.replicas_become, replicas, NonExistentReplica),
+            call(self.delete_topic_znode, topic),
+            call(self.delete_topic_configs, (topic,)),
+            call(self.delete_topic_deletions, (topic,)),
+            call(self._remove_topic, topic),
         )
 
 What Kafka throws drops the calls that are left, down to one that was put there for it. Such a call is made in any

@@ -37,24 +37,12 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from election.ids import BrokerId
-from statemachines.controller_calls import (
-    Call,
-    Callback,
-    Calls,
-    EventFailed,
-    EventFailure,
-    call,
-    caught,
-    then,
-)
+from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, call, caught, then
 from statemachines.controller_zk_client import Assignments
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.reassignment_steps import Targets, on_brokers
-from statemachines.replica import (
-    NewReplica,
-    OnlineReplica,
-)
+from statemachines.replica import NewReplica, OnlineReplica
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import REASSIGN_PARTITIONS
@@ -88,14 +76,13 @@ class PartitionReassignment(ZkReassignment):
             raise ValueError(f"until 2.3 partitions are reassigned by {REASSIGN_PARTITIONS} alone, not {targets}")
         refused: ReassignmentResults = ()
         reassignments: Assignments = ()
-        for partition, target in targets:
+        for partition, target in dict(targets).items():
             error = Errors.NONE if target is None else self._validated(partition, target)
             built = self._built(partition, target) if error is Errors.NONE else None
             if built is not None:
                 reassignments += ((partition, built),)
             else:
-                error = Errors.NO_REASSIGNMENT_IN_PROGRESS if error is Errors.NONE else error
-                refused += ((partition, error),)
+                refused += ((partition, Errors.NO_REASSIGNMENT_IN_PROGRESS if error is Errors.NONE else error),)
         return (
             call(self._remove_from_zk_reassignment, tuple(partition for partition, _ in reassignments)),
             call(self._trigger_reassignments, reassignments, refused, then(self._answer_reassignments)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from statemachines.controller_calls import (
     caught,
     then,
 )
+from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.kafka_zk_client import GetChildren, GetData, ZkResponse
 from statemachines.partition import OfflinePartition, OnlinePartition
 from statemachines.partition_state_machine import OFFLINE
@@ -332,3 +334,27 @@ def test_without_channels_nothing_is_said(cluster: Handling) -> None:
     cluster.handlers.channels.shutdown()
     cluster.handlers.channels.add_broker(1)
     cluster.handlers.channels.remove_broker(1)
+
+
+# The families
+
+
+OVERRIDDEN = {
+    "maybe_complete_reassignment",
+    "process_zk_partition_reassignment",
+    "reassignment_target",
+    "resume_reassignment",
+}
+"""What `PartitionReassignment` does otherwise than `ZkReassignment`, which it falls back to."""
+
+
+def test_no_two_families_have_a_method_of_one_name() -> None:
+    """A controller inherits from all of them, and a call goes by name: one would take another's place unseen."""
+    families = [each for each in ControllerEventProcessor.__mro__ if issubclass(each, ControllerCalls)]
+    twice = {
+        name
+        for one, other in combinations(families, 2)
+        for name in vars(one).keys() & vars(other).keys()
+        if not name.startswith("__") and name not in OVERRIDDEN | {"machine_of"}
+    }
+    assert twice == set()
