@@ -2,7 +2,10 @@
 
 What older ones did otherwise, and this does not follow: until 1.0 partitions were handled one by one, with a request
 for each read and each write, and a conflict was repeated for that one [KAFKA-5642]; until 1.1 a replica whose
-partition never had a leader did not become OfflineReplica [KAFKA-6650, 2.0].
+partition never had a leader did not become OfflineReplica [KAFKA-6650, 2.0], and each UpdateMetadata was of all
+partitions that were to be deleted, too [ControllerChannelManager.scala 390, 1.1.1]; until 2.1 a batch made requests
+for brokers that are not registered, too, and the channel manager dropped them [the same, 401, 454, 86]; until 2.5 a
+replica that was added with and without deletion was in two StopReplica [the same, 403, 554, 2.4.1].
 """
 
 from collections.abc import Mapping

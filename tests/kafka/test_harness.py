@@ -113,18 +113,20 @@ def test_a_java_that_is_told_nonsense(kafka: Harness) -> None:
 
 KEEPER = """
 import sys
+from spec.kafka.control_plane import KafkaControlPlane
 from spec.kafka.harness import Harness
 
-with Harness(sys.argv[1]) as harness:
-    print(harness.pid, flush=True)
+with {"Harness": Harness, "KafkaControlPlane": KafkaControlPlane}[sys.argv[1]](sys.argv[2]) as java:
+    print(java.pid, flush=True)
     sys.stdin.read()
 """
 
 
-def test_java_does_not_outlive_us(kafka: Harness) -> None:
+@pytest.mark.parametrize("of", ["Harness", "KafkaControlPlane"])
+def test_java_does_not_outlive_us(kafka: Harness, of: str) -> None:
     """Even if we are killed, and cannot tell it."""
     with subprocess.Popen(
-        [sys.executable, "-c", KEEPER, RELEASE], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", KEEPER, of, RELEASE], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as keeper:
         assert keeper.stdout is not None
         java = os.pidfd_open(int(keeper.stdout.readline()))
