@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks import broker_failure, kip320, lines, rounds, spin
+from benchmarks import broker_failure, controller_events, kip320, lines, rounds, spin
 from spec.instances import PinnedInstance, instances
 
 BOUNDS = ("brokers", "log_size", "max_records", "max_leader_epoch")
@@ -242,3 +242,16 @@ def test_a_broker_failure_is_whole() -> None:
     assert (dead.changed, dead.written, dead.sent) == (120, 80, 10)
     states = [known.leader_and_isr for known in cluster.context.state.partition_leadership_info.values()]
     assert all(len(state.isr) >= 2 and 3 not in state.isr and state.leader in state.isr for state in states)
+
+
+def test_the_day_of_a_controller_is_whole() -> None:
+    """What dies is written out of ISRs, and what is told is told to all; a topic that goes is told to its brokers."""
+    cluster = controller_events.Cluster(partitions=240, brokers=6)
+    over, dies, returns, leaves, moves, goes = cluster.day()
+    assert (over.written, over.sent) == (3 + 240 + 240 + 1, 18)
+    assert (dies.written, dies.sent) == (40 + 80, 20)
+    assert (returns.written, returns.batches) == (0, 2)
+    assert leaves.written > 0
+    assert (moves.written, moves.batches) == (2, 5)
+    assert goes.sent > 6
+    assert cluster.controller.context.state.topics_with_deletion_started == {"t0"}

@@ -1,0 +1,114 @@
+"""How long a controller takes over an event, from the queue to the last request: what is written, and what is sent.
+
+`python -m benchmarks.controller_events` makes topics of 100 partitions with three replicas each, spread over the
+brokers as for `benchmarks.broker_failure`, and has a controller take over, lose a broker, get it back, let another
+one go, move a partition and delete a topic. Told are the seconds that its handlers take, those of the ZooKeeper in
+memory beside them, and how many batches of requests, writes and requests to brokers there are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from benchmarks.broker_failure import PARTITIONS_OF_A_TOPIC, spread
+from statemachines.control_requests import ControlRequest
+from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, registration
+from statemachines.controller_calls import Call, Processing, call
+from statemachines.controller_event_processor import event_processor
+from statemachines.kafka_zk_client import retry_requests_until_connected
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicPartition
+from statemachines.zk_data import DELETE_TOPICS, TOPICS, TopicAssignment, delete_topics_topic_path, topic_path
+from statemachines.zookeeper import ZooKeeper
+
+
+class Event(NamedTuple):
+    """One event, from the queue to its end."""
+
+    name: str
+    seconds: float
+    """Of the handlers."""
+    zookeeper: float
+    """Seconds of the ZooKeeper in memory."""
+    batches: int
+    """How often it waited for ZooKeeper."""
+    written: int
+    """How many requests to ZooKeeper were writes."""
+    sent: int
+    """How many requests went to brokers."""
+
+
+class Cluster:
+    """A cluster whose controller knows nothing yet, in memory.
+
+    Args:
+        partitions: how many, in topics of 100.
+        brokers: how many.
+    """
+
+    def __init__(self, partitions: int, brokers: int) -> None:
+        self.zookeeper = ZooKeeper()
+        for path in (CONTROLLER_EPOCH, "/brokers", BROKER_IDS, TOPICS, "/admin", DELETE_TOPICS):
+            self.zookeeper.create(None, path)
+        for broker in range(brokers):
+            self.zookeeper.create(None, registration(broker))
+        for first in range(0, partitions, PARTITIONS_OF_A_TOPIC):
+            numbers = range(first, min(first + PARTITIONS_OF_A_TOPIC, partitions))
+            assignments = (ReplicaAssignment(spread(number, brokers)) for number in numbers)
+            path = topic_path(f"t{first // PARTITIONS_OF_A_TOPIC}")
+            self.zookeeper.create(None, path, TopicAssignment(tuple(enumerate(assignments))))
+        self.sent: list[ControlRequest] = []
+        self.controller = event_processor(0, lambda broker, request: self.sent.append(request))
+
+    def day(self) -> Iterator[Event]:
+        """What happens, one event after the other."""
+        controller = self.controller
+        yield self.event("takes over", call(controller.on_controller_failover))
+        self.zookeeper.delete(None, registration(3))
+        yield self.event("broker dies", call(controller.process_broker_change))
+        self.zookeeper.create(None, registration(3))
+        yield self.event("broker returns", call(controller.process_broker_change))
+        yield self.event("broker shuts down", call(controller.process_controlled_shutdown, 2))
+        target = ((TopicPartition("t1", 0), (5, 4)),)
+        yield self.event("partition moves", call(controller.process_api_partition_reassignment, target))
+        self.zookeeper.create(None, delete_topics_topic_path("t0"))
+        yield self.event("topic goes", call(controller.process_topic_deletion))
+
+    def event(self, name: str, event: Call) -> Event:
+        """Go through an event, and look at the clock."""
+        seconds = zookeeper = 0.0
+        batches = 0
+        zxid, sent = self.zookeeper.state.zxid, len(self.sent)
+        began = time.perf_counter()
+        processing = self.controller.process(event)
+        while isinstance(processing, Processing):
+            requests = self.controller.requests(processing)
+            asked = time.perf_counter()
+            responses = retry_requests_until_connected(self.zookeeper, None, requests)
+            answered = time.perf_counter()
+            seconds, zookeeper, batches = seconds + asked - began, zookeeper + answered - asked, batches + 1
+            began = answered
+            processing = self.controller.answered(processing, responses)
+        seconds += time.perf_counter() - began
+        assert processing.failure is None
+        return Event(name, seconds, zookeeper, batches, self.zookeeper.state.zxid - zxid, len(self.sent) - sent)
+
+
+def main() -> None:
+    """Make a cluster, and go through its day."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--partitions", type=int, default=10_000)
+    parser.add_argument("--brokers", type=int, default=20)
+    chosen = parser.parse_args()
+    print(f"{'':18}{'seconds':>9}{'ZooKeeper':>11}{'batches':>9}{'written':>9}{'sent':>6}")
+    for each in Cluster(chosen.partitions, chosen.brokers).day():
+        print(
+            f"{each.name:18}{each.seconds:9.3f}{each.zookeeper:11.3f}{each.batches:9,}{each.written:9,}{each.sent:6,}"
+        )
+
+
+if __name__ == "__main__":
+    main()
