@@ -1,8 +1,8 @@
 """Sequences of commands to a controller's state machines, drawn choice by choice.
 
-Four brokers, four partitions of three topics. What no controller is asked is not drawn: partitions that it has not
-been told of, and the end of a replica whose topic is not to be deleted (Kafka would look for the preferred one of no
-replicas, and throw).
+Four brokers, four partitions of three topics, or twelve. What no controller is asked is not drawn: partitions that it
+has not been told of, and the end of a replica whose topic is not to be deleted (Kafka would look for the preferred
+one of no replicas, and throw).
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ BROKERS: Final = (1, 2, 3, 4)
 OLD_BROKERS: Final = (2, 4, 7, 10)
 """The same before 2.5, which is the first that is built with Scala 2.13. These come by id out of a hash map."""
 PARTITIONS: Final = ("a-0", "a-1", "b-0", "c-0")
+MANY_PARTITIONS: Final = tuple(f"{topic}-{number}" for topic in "abc" for number in range(4))
+"""More than Scala's small maps have, which keep their order."""
 TOPICS: Final = ("a", "b", "c")
 STRATEGIES: Final = ("reassign", "offline", "preferred", "controlled-shutdown")
 PARTITION_TARGETS: Final = (OnlinePartition, OnlinePartition, OnlinePartition, NewPartition, *PARTITION.states)
@@ -43,7 +45,8 @@ class Drawing:
     Args:
         pick: how numbers are drawn; what is drawn small is simple.
         release: until 2.3 there were fewer strategies, and brokers were not added or removed; until 2.5 a batch kept
-            each StopReplica that was put into it, where ours keeps the last.
+            each StopReplica that was put into it, where ours keeps the last. Until 2.3 a topic that is gone still had
+            partitions, if their states were known.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
@@ -51,6 +54,7 @@ class Drawing:
         self._is_old = Release(release) < Release("2.4")
         self._keeps_each = Release(release) < Release("2.6")
         self._brokers = BROKERS if Release(release) >= Release("2.5") else OLD_BROKERS
+        self._partitions = MANY_PARTITIONS if pick(4) == 3 else PARTITIONS
         self._known: list[str] = []
         self._queued: list[str] = []
         self._to_come: list[ControlCommand] = []
@@ -82,7 +86,7 @@ class Drawing:
 
     def _cluster(self) -> Iterator[ControlCommand]:
         yield self._up(list(self._brokers) if self._pick(4) else self._some(self._brokers))
-        for partition in self._often(PARTITIONS):
+        for partition in self._often(self._partitions):
             yield self._assign(partition)
         replicas = [[partition, broker] for partition in self._known for broker in self._brokers]
         yield self._partitions_to(self._known, NewPartition.name)
@@ -121,7 +125,7 @@ class Drawing:
                 return {"do": "brokers_down", "brokers": self._some(self._brokers[: 1 + self._pick(4)], 1)}
             case 3:
                 return {"do": "shut_down", "brokers": self._some(self._brokers)}
-        partitions = self._some(PARTITIONS)
+        partitions = self._some(self._partitions)
         return {"do": "fail_directories", "broker": self._one(self._brokers), "partitions": partitions}
 
     def _assign(self, partition: str) -> ControlCommand:
@@ -138,7 +142,7 @@ class Drawing:
         }
 
     def _assign_anew(self) -> ControlCommand:
-        return self._assign(self._one(PARTITIONS))
+        return self._assign(self._one(self._partitions))
 
     def _deletion(self) -> ControlCommand:
         match self._pick(5):
@@ -173,13 +177,13 @@ class Drawing:
         match self._pick(16):
             case 0 | 1 | 2 | 3 | 4 | 5:
                 isr = self._some(self._brokers, 1)
-                return {"do": "leader_writes", "partition": self._one(PARTITIONS), "isr": isr}
+                return {"do": "leader_writes", "partition": self._one(self._partitions), "isr": isr}
             case 6 | 7 | 8:
                 return {"do": "configure", "topic": self._one(TOPICS), "unclean": self._one((True, False, None))}
             case 9 | 10 | 11 | 12:
-                return {"do": "delete_state", "partition": self._one(PARTITIONS)}
+                return {"do": "delete_state", "partition": self._one(self._partitions)}
             case 13:
-                return {"do": "newer_controller_writes", "partition": self._one(PARTITIONS)}
+                return {"do": "newer_controller_writes", "partition": self._one(self._partitions)}
         return {"do": "expire"} if self._pick(4) == 3 else {"do": "newer_controller"}
 
     def _meanwhile(self) -> dict[str, Any]:
@@ -216,7 +220,8 @@ class Drawing:
                 return {"do": "start_partitions", **self._meanwhile()}
             case 1:
                 return {"do": "start_replicas", **self._meanwhile()}
-        return {"do": "trigger", "topic": self._one((None, *TOPICS)), **self._meanwhile()}
+        there = TOPICS if not self._is_old else sorted({partition[0] for partition in self._known})
+        return {"do": "trigger", "topic": self._one((None, *there)), **self._meanwhile()}
 
     def _change_partitions(self) -> ControlCommand:
         target = self._one(PARTITION_TARGETS)
