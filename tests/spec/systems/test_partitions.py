@@ -370,8 +370,8 @@ def test_every_release_is_mapped() -> None:
         {"preferred_elections": False, "max_deaths": 1},
         {"creation": False, "max_deaths": 1},
         {"offline_on_failover": False, "max_deaths": 0},
-        {"partitions": 2, "max_deaths": 1, "moves": 0, "shutdowns": False},
-        {"brokers": 3, "max_deaths": 1, "moves": 0, "shutdowns": False},
+        pytest.param({"partitions": 2, "max_deaths": 1, "moves": 0, "shutdowns": False}, marks=pytest.mark.long),
+        pytest.param({"brokers": 3, "max_deaths": 1, "moves": 0, "shutdowns": False}, marks=pytest.mark.long),
     ],
     ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
 )
