@@ -1,11 +1,10 @@
 """How the controllers of different releases change the states of partitions and replicas.
 
 What older ones did otherwise, and this does not follow: until 1.0 partitions were handled one by one, with a request
-for each read and each write, and a conflict was repeated for that one [KAFKA-5642]; until 1.1 a replica whose
-partition never had a leader did not become OfflineReplica [KAFKA-6650, 2.0], and each UpdateMetadata was of all
-partitions that were to be deleted, too [ControllerChannelManager.scala 390, 1.1.1]; until 2.1 a batch made requests
-for brokers that are not registered, too, and the channel manager dropped them [the same, 401, 454, 86]; until 2.5 a
-replica that was added with and without deletion was in two StopReplica [the same, 403, 554, 2.4.1].
+for each read and each write, and a conflict was repeated for that one [KAFKA-5642]; until 2.1 a batch made requests
+for brokers that are not registered, too, and the channel manager dropped them [ControllerChannelManager.scala 401,
+454, 86, 1.1.1]; until 2.5 a replica that was added with and without deletion was in two StopReplica [the same, 403,
+554, 2.4.1].
 """
 
 from collections.abc import Mapping
@@ -111,6 +110,16 @@ class ControlDesign(NamedTuple):
         "The topic's node says where a partition moves from and to, so that a move can be changed and cancelled "
         "(2.4, KAFKA-8345).",
     ] = True
+    leaderless_offline: Annotated[
+        bool, "A replica whose partition never had a leader becomes OfflineReplica as others do (2.0, KAFKA-6650)."
+    ] = True
+    metadata_of_deleted: Annotated[
+        bool, "Every UpdateMetadata is of all partitions that are to be deleted, too (until 1.1)."
+    ] = False
+    tell_leaving: Annotated[
+        bool,
+        "Who shuts down is told who leads in its place, as the other replicas are (not in 1.1 and 2.0).",
+    ] = True
     leave_reassignment: Annotated[
         bool, "A replica that is gone is not among those that are added or removed any more, either (2.5)."
     ] = True
@@ -153,14 +162,16 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "retry_alone": False,
         "metadata_of_leaderless": False,
         "group_stop": False,
+        "leaderless_offline": False,
+        "metadata_of_deleted": True,
         "leave_reassignment": False,
     },
     "0.10.2": {"metadata_first": True},
     "0.11": {"reset_context": True},
     "1.0": {"log_dir_failure": True, "offline_without_log": True},
-    "1.1": {"keep_last_isr": True},
-    "2.0": {"restore_assignment": True},
-    "2.1": {"fence_zk": True, "trunc_every_epoch": True},
+    "1.1": {"tell_leaving": False, "keep_last_isr": True},
+    "2.0": {"leaderless_offline": True, "metadata_of_deleted": False, "restore_assignment": True},
+    "2.1": {"tell_leaving": True, "fence_zk": True, "trunc_every_epoch": True},
     "2.2": {"broker_epoch": True, "metadata_of_given": True},
     "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
     "2.4": {"retry_alone": True, "kip_455": True},

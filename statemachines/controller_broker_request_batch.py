@@ -188,7 +188,8 @@ class ControllerBrokerRequestBatch:
         to = frozenset(_ids(brokers))
         if not to <= self.state.update_metadata_brokers:
             self.state.update_metadata_brokers |= to
-        for partition in partitions:
+        deleted = self._partitions_to_be_deleted() if self.design.metadata_of_deleted else ()
+        for partition in (*partitions, *deleted):
             known = self.context.leadership_of(partition)
             if known is not None:
                 self.state.update_metadata[partition] = self._metadata(partition, known)
@@ -207,6 +208,10 @@ class ControllerBrokerRequestBatch:
             raise RequestsNotSent(f"a request could not be sent: {error!r}") from error
 
     # What each of them is made of.
+
+    def _partitions_to_be_deleted(self) -> Iterator[TopicPartition]:
+        topics = sorted(self.context.state.topics_to_be_deleted)
+        return (partition for topic in topics for partition in self.context.partitions_for_topic(topic))
 
     def _metadata(
         self, partition: TopicPartition, known: LeaderIsrAndControllerEpoch

@@ -27,7 +27,7 @@ and what was added for it stays in the batch of requests; of the batch with the 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from election import STRATEGIES, initialize_leader_and_isr
+from election import STRATEGIES, initialize_leader_and_isr, leader_for_controlled_shutdown_untold
 from election.ids import BrokerId
 from statemachines.controller_broker_request_batch import BatchNotEmpty
 from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
@@ -297,9 +297,10 @@ class PartitionStateMachine(ZkStateMachine):
         assignment: ReplicaAssignment = self.context.partition_full_replica_assignment(partition)
         replicas = assignment.target_replicas if strategy == REASSIGN else assignment.replicas
         live, leaving = self._up_and_leaving(partition, (*replicas, *leader_and_isr.isr))
-        elected = STRATEGIES[strategy.name](
-            replicas, leader_and_isr.isr, live, shutting_down=leaving, unclean=unclean
-        )
+        elect = STRATEGIES[strategy.name]
+        if strategy == CONTROLLED_SHUTDOWN and not self.design.tell_leaving:
+            elect = leader_for_controlled_shutdown_untold
+        elected = elect(replicas, leader_and_isr.isr, live, shutting_down=leaving, unclean=unclean)
         if elected.leader is None or elected.isr is None:
             return None
         new = leader_and_isr.new_leader_and_isr(elected.leader, elected.isr)

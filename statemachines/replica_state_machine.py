@@ -290,7 +290,8 @@ class ReplicaStateMachine(ZkStateMachine):
             if self.design.metadata_of_leaderless:
                 brokers = self.context.live_or_shutting_down_broker_ids()
                 self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
-            self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
+            if self.design.leaderless_offline:
+                self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
 
     # What changes.
 

@@ -75,7 +75,7 @@ SESSION: Final = "controller"
 """The session of its client."""
 PROTOCOL: Final = ("Main", "Call")
 """What this Java has in common with the one that calls functions."""
-RELEASES: Final = ("2.2.2", "2.4.1", "2.8.2", "3.9.1")
+RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
 """The releases that are run."""
 
 
@@ -149,6 +149,8 @@ class ControlPlane:
         self.replicas = kinds.replicas(self.context, self.batch, design, self.log.append)
         self.is_old = Release(release) < Release("2.4")
         """Then Kafka's state machine gives failures only; and of a state that is unknown it does not throw."""
+        self.tells_results = Release(release) >= Release("2.2")
+        """Before, it gives nothing."""
         self.kafkas: dict[str, Any] = {}
         """What was to be seen of Kafka last."""
         self._asked: list[list[ZkPath]] = []
@@ -227,7 +229,7 @@ class ControlPlane:
             *different("requests to brokers", by_partition(self.sent), by_partition(decoded_requests(seen["sent"]))),
             *different("controller moved", handled.controller_moved, seen.get("moved", False)),
         ]
-        if command["do"] == "change_partitions" and not handled.controller_moved:
+        if command["do"] == "change_partitions" and self.tells_results and not handled.controller_moved:
             results = {
                 partition: outcome
                 for partition, outcome in handled.results

@@ -46,12 +46,14 @@ class Drawing:
         pick: how numbers are drawn; what is drawn small is simple.
         release: until 2.3 there were fewer strategies, and brokers were not added or removed; until 2.5 a batch kept
             each StopReplica that was put into it, where ours keeps the last. Until 2.3 a topic that is gone still had
-            partitions, if their states were known.
+            partitions, if their states were known. Until 1.1 nothing is known of a deletion that has begun, and all
+            topics are triggered at once.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
         self._pick = pick
         self._is_old = Release(release) < Release("2.4")
+        self._is_oldest = Release(release) < Release("2.0")
         self._keeps_each = Release(release) < Release("2.6")
         self._brokers = BROKERS if Release(release) >= Release("2.5") else OLD_BROKERS
         self._partitions = MANY_PARTITIONS if pick(4) == 3 else PARTITIONS
@@ -147,7 +149,7 @@ class Drawing:
     def _deletion(self) -> ControlCommand:
         match self._pick(5):
             case 0 if self._queued:
-                do = self._one(("begin_deletion", "mark_ineligible"))
+                do = self._one(("mark_ineligible", "begin_deletion")[: 1 if self._is_oldest else 2])
                 return {"do": do, "topics": self._some(self._queued, 1)}
             case 1 if self._queued:
                 topic = self._queued.pop(self._pick(len(self._queued)))
@@ -220,6 +222,8 @@ class Drawing:
                 return {"do": "start_partitions", **self._meanwhile()}
             case 1:
                 return {"do": "start_replicas", **self._meanwhile()}
+        if self._is_oldest:
+            return {"do": "trigger", "topic": None, **self._meanwhile()}
         there = TOPICS if not self._is_old else sorted({partition[0] for partition in self._known})
         return {"do": "trigger", "topic": self._one((None, *there)), **self._meanwhile()}
 

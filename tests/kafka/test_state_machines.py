@@ -142,6 +142,8 @@ def pairs(release: str) -> list[list[ControlCommand]]:
     replicas = [
         [
             *COMES_UP,
+            partitions_to("NewPartition"),
+            partitions_to("OnlinePartition"),
             {"do": "queue_deletion", "topics": ["t"]},
             *(replicas_to(each.name, 2) for each in (*way(replica, source), target)),
         ]

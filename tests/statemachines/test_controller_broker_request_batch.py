@@ -14,6 +14,7 @@ from statemachines.control_requests import (
 from statemachines.controller_broker_request_batch import BatchNotEmpty, RequestsNotSent
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
 from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicPartition
 from tests.statemachines.control import CONTROLLER, EPOCH, T0, T1, Cluster
 
 KNOWN = LeaderIsrAndControllerEpoch(LeaderAndIsr(1, 3, (1, 2), partition_epoch=7), 4)
@@ -144,6 +145,18 @@ def test_until_2_5_deletions_are_a_request_of_their_own() -> None:
     requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
     assert [request.deletePartitions for request in requests] == [True, False]
     assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[(1, -1)], [(0, -1)]]
+
+
+def test_until_1_1_metadata_were_of_all_that_is_to_be_deleted() -> None:
+    """Whatever else brokers were told of."""
+    cluster = Cluster(design=control_design_of("1.1"))
+    cluster.lead(T0, 1, (1, 2))
+    cluster.lead(TopicPartition("u", 0), 1, (1, 2))
+    cluster.context.queue_topic_deletion({"u"})
+    cluster.batch.add_update_metadata_request_for_brokers([1], [T0])
+    cluster.batch.send_requests_to_brokers(EPOCH)
+    told = cluster.metadata()[1].partitionStates
+    assert [(state.topicName, state.leader) for state in told] == [("t", 1), ("u", -2)]
 
 
 def test_until_2_2_each_replica_that_stops_has_a_request_of_its_own() -> None:

@@ -371,6 +371,16 @@ def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
     assert cluster.log == []
 
 
+@pytest.mark.parametrize(("release", "told"), [("1.0", {1, 2}), ("1.1", {2}), ("2.0", {2}), ("2.1", {1, 2})])
+def test_who_shuts_down_is_told_who_leads_in_its_place(release: str, told: set[int]) -> None:
+    """But for two releases."""
+    cluster = Cluster(design=control_design_of(release))
+    cluster.shut_down(1)
+    cluster.lead(T0, 1, (1, 2))
+    cluster.become(OnlinePartition, T0, strategy=CONTROLLED_SHUTDOWN)
+    assert {broker for broker, _ in cluster.leader_and_isr()} == told
+
+
 def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
     """Whose state had been written is elected for again, in one more leader epoch."""
     cluster = Cluster(design=control_design_of("2.3"))

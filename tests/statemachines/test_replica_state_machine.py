@@ -242,6 +242,16 @@ def test_a_partition_that_never_had_a_leader() -> None:
     assert cluster.stopped().keys() == {(1, T0)}
 
 
+def test_until_1_1_it_did_not_go_offline() -> None:
+    """It was told to stop, and that was all."""
+    cluster = Cluster(design=control_design_of("1.1"))
+    cluster.assign(T0, 1, 2)
+    cluster.replicas_become(NewReplica, (T0, 1))
+    cluster.replicas_become(OfflineReplica, (T0, 1))
+    assert cluster.replica_state(T0, 1) is NewReplica
+    assert cluster.stopped().keys() == {(1, T0)}
+
+
 def test_in_2_4_a_replica_that_is_gone_was_still_to_be_removed() -> None:
     """It left those that keep the partition, and not those that are to leave it."""
     cluster = Cluster(design=control_design_of("2.4"))

@@ -1,0 +1,239 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import kafka.cluster.Broker;
+import kafka.controller.Callbacks;
+import kafka.controller.ControllerContext;
+import kafka.controller.ControlledShutdownPartitionLeaderElectionStrategy$;
+import kafka.controller.LeaderIsrAndControllerEpoch;
+import kafka.controller.OfflinePartitionLeaderElectionStrategy$;
+import kafka.controller.PartitionAndReplica;
+import kafka.controller.PartitionLeaderElectionStrategy;
+import kafka.controller.PartitionState;
+import kafka.controller.PartitionStateMachine;
+import kafka.controller.PreferredReplicaPartitionLeaderElectionStrategy$;
+import kafka.controller.ReplicaState;
+import kafka.controller.ReplicaStateMachine;
+import kafka.controller.TopicDeletionManager;
+import kafka.server.KafkaConfig;
+import kafka.zk.KafkaZkClient;
+import kafkaspec.Json;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import scala.Option;
+import scala.collection.mutable.HashMap;
+
+/**
+ * What changes states in a controller of Kafka 1.1: its context, its batch of requests, both state machines with the
+ * states that they keep, and the TopicDeletionManager that knows which topics are to be deleted.
+ * Its commands are methods of `ControlPlane` in spec/kafka/control_plane.py.
+ */
+final class Machines {
+    private static final Callbacks NO_CALLBACKS = new Callbacks(null);
+
+    private final HashMap<TopicPartition, PartitionState> partitionStates = new HashMap<>();
+    private final HashMap<PartitionAndReplica, ReplicaState> replicaStates = new HashMap<>();
+    private final Map<Integer, Long> epochs = new TreeMap<>();
+    private final ControllerContext context;
+    private final TopicDeletionManager deletion;
+    private final CapturedBatch batch;
+    private final PartitionStateMachine partitions;
+    private final ReplicaStateMachine replicas;
+
+    Machines(KafkaConfig config, KafkaZkClient client, FailureLog log) {
+        CapturedBatch.Controller controller = new CapturedBatch.Controller(config, client);
+        context = controller.controllerContext();
+        deletion = controller.topicDeletionManager();
+        batch = new CapturedBatch(controller, log);
+        partitions = new PartitionStateMachine(config, log, context, deletion, client, partitionStates, batch);
+        replicas = new ReplicaStateMachine(config, log, context, deletion, client, replicaStates, batch);
+    }
+
+    void perform(String what, JsonNode command, ObjectNode seen) {
+        switch (what) {
+            case "assign" -> assign(command);
+            case "brokers_up" -> addBrokers(Json.field(command, "brokers"));
+            case "brokers_down" ->
+                removeBrokers(Json.field(command, "brokers"));
+            case "shut_down" -> {
+                context.shuttingDownBrokerIds().clear();
+                Scala.forEach(Scala.ids(Json.field(command, "brokers")), context.shuttingDownBrokerIds()::add);
+            }
+            case "fail_directories" -> context.replicasOnOfflineDirs().put(
+                Json.field(command, "broker").asInt(), Scala.partitions(Json.field(command, "partitions")).toSet());
+            case "queue_deletion" -> queueDeletion(command);
+            case "mark_ineligible" -> addAll(command, deletion.topicsIneligibleForDeletion());
+            case "remove_topic" -> removeTopic(Json.field(command, "topic").asText());
+            case "clear_batch" -> batch.clear();
+            case "send_requests" -> sendRequests(Json.field(command, "added"));
+            case "change_partitions" -> changePartitions(command);
+            case "change_replicas" -> changeReplicas(command);
+            case "start_partitions" -> partitions.startup();
+            case "start_replicas" -> replicas.startup();
+            case "trigger" -> partitions.triggerOnlinePartitionStateChange();
+            default -> throw new Json.Malformed("no command " + what);
+        }
+    }
+
+    // What the controller comes to know.
+
+    private static void addAll(JsonNode command, scala.collection.mutable.Set<String> topics) {
+        Scala.forEach(Scala.texts(Json.field(command, "topics")), topics::add);
+    }
+
+    private void assign(JsonNode command) {
+        TopicPartition partition = Scala.partition(Json.field(command, "partition").asText());
+        context.allTopics_$eq(Scala.with(context.allTopics(), partition.topic()));
+        context.partitionReplicaAssignment().put(partition, Scala.ids(Json.field(command, "replicas")));
+        queueDeletion(partition);
+    }
+
+    private void queueDeletion(JsonNode command) {
+        addAll(command, deletion.topicsToBeDeleted());
+        Scala.forEach(context.partitionReplicaAssignment().keySet(), this::queueDeletion);
+    }
+
+    /** A partition that comes to a topic which is to be deleted is to be deleted. */
+    private void queueDeletion(TopicPartition partition) {
+        if (deletion.topicsToBeDeleted().contains(partition.topic())) {
+            deletion.partitionsToBeDeleted().add(partition);
+        }
+    }
+
+    private void addBrokers(JsonNode brokers) {
+        brokers.forEach(each -> epochs.put(each.get(0).asInt(), each.get(1).asLong()));
+        setBrokers();
+    }
+
+    private void removeBrokers(JsonNode brokers) {
+        brokers.forEach(broker -> epochs.remove(broker.asInt()));
+        setBrokers();
+    }
+
+    private void setBrokers() {
+        List<Broker> live = new ArrayList<>();
+        epochs.keySet().forEach(id -> live.add(broker(id)));
+        context.liveBrokers_$eq(Scala.<Broker>list(live).toSet());
+    }
+
+    private static Broker broker(int id) {
+        return new Broker(id, "localhost", 9092, new ListenerName("PLAINTEXT"), SecurityProtocol.PLAINTEXT);
+    }
+
+    private void removeTopic(String topic) {
+        context.removeTopic(topic);
+        deletion.topicsToBeDeleted().remove(topic);
+        List<TopicPartition> gone = new ArrayList<>();
+        Scala.forEach(deletion.partitionsToBeDeleted(), gone::add);
+        gone.stream().filter(each -> each.topic().equals(topic)).forEach(deletion.partitionsToBeDeleted()::remove);
+    }
+
+    /** It is the controller of this epoch, and knows neither states nor leaders. */
+    void begin(int epoch, int version) {
+        context.epoch_$eq(epoch);
+        context.epochZkVersion_$eq(version);
+        partitionStates.clear();
+        replicaStates.clear();
+        context.partitionLeadershipInfo().clear();
+    }
+
+    scala.collection.Iterable<TopicPartition> partitions() {
+        return context.partitionReplicaAssignment().keySet();
+    }
+
+    void learn(TopicPartition partition, LeaderIsrAndControllerEpoch state) {
+        context.partitionLeadershipInfo().put(partition, state);
+    }
+
+    // What its batch of requests does, and its state machines.
+
+    /** A batch of what is added: rows of a kind, a partition, brokers, and, but for `metadata`, a flag. */
+    private void sendRequests(JsonNode added) {
+        batch.newBatch();
+        for (JsonNode row : added) {
+            TopicPartition partition = Scala.partition(row.get(1).asText());
+            scala.collection.immutable.List<Object> brokers = Scala.ids(row.get(2));
+            switch (row.get(0).asText()) {
+                case "leader_and_isr" -> Scala.forEach(context.partitionLeadershipInfo().get(partition), known ->
+                    batch.addLeaderAndIsrRequestForBrokers(
+                        brokers, partition, known, context.partitionReplicaAssignment().apply(partition),
+                        row.get(3).asBoolean()));
+                case "metadata" -> batch.addUpdateMetadataRequestForBrokers(brokers, Scala.set(partition));
+                default -> throw new Json.Malformed("no request " + row);
+            }
+        }
+        batch.sendRequestsToBrokers(context.epoch());
+    }
+
+    /** Of this release nothing is told. */
+    private void changePartitions(JsonNode command) {
+        partitions.handleStateChanges(
+            Scala.partitions(Json.field(command, "partitions")),
+            (PartitionState) Scala.object(Json.field(command, "target")),
+            strategy(command));
+    }
+
+    private void changeReplicas(JsonNode command) {
+        List<PartitionAndReplica> these = new ArrayList<>();
+        Json.field(command, "replicas").forEach(each -> these.add(
+            new PartitionAndReplica(Scala.partition(each.get(0).asText()), each.get(1).asInt())));
+        replicas.handleStateChanges(
+            Scala.list(these), (ReplicaState) Scala.object(Json.field(command, "target")), NO_CALLBACKS);
+    }
+
+    private static Option<PartitionLeaderElectionStrategy> strategy(JsonNode command) {
+        JsonNode strategy = Json.field(command, "strategy");
+        return strategy.isNull() ? Option.empty() : Option.apply(switch (strategy.asText()) {
+            case "offline" -> OfflinePartitionLeaderElectionStrategy$.MODULE$;
+            case "preferred" -> PreferredReplicaPartitionLeaderElectionStrategy$.MODULE$;
+            case "controlled-shutdown" -> ControlledShutdownPartitionLeaderElectionStrategy$.MODULE$;
+            default -> throw new Json.Malformed("no strategy " + strategy);
+        });
+    }
+
+    // What is to be seen.
+
+    ObjectNode takeSent() {
+        return batch.take();
+    }
+
+    void observe(Observation seen) {
+        seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));
+        seen.put("partition_assignments", assignments());
+        seen.put("partition_leadership_info", Observation.leaders(context.partitionLeadershipInfo()));
+        seen.put("partition_states", Observation.names(partitionStates));
+        seen.put("replica_states", Observation.replicaStates(replicaStates));
+        seen.put("live_broker_epochs", liveBrokers());
+        seen.put("shutting_down_broker_ids", Observation.ids(context.shuttingDownBrokerIds()));
+        seen.put("replicas_on_offline_dirs", Observation.partitionsOf(context.replicasOnOfflineDirs()));
+        seen.put("all_topics", Observation.texts(context.allTopics()));
+        seen.put("topics_to_be_deleted", Observation.texts(deletion.topicsToBeDeleted()));
+        seen.put("topics_with_deletion_started", Json.array());
+        seen.put("topics_ineligible_for_deletion", Observation.texts(deletion.topicsIneligibleForDeletion()));
+        seen.put("left", batch.observe());
+    }
+
+    /** The brokers that it knows, under the epochs that it does not. */
+    private ObjectNode liveBrokers() {
+        ObjectNode live = Json.object();
+        Scala.forEach(context.liveOrShuttingDownBrokerIds(), broker ->
+            live.put(broker.toString(), epochs.get((Integer) broker)));
+        return live;
+    }
+
+    private ObjectNode assignments() {
+        ObjectNode assignments = Json.object();
+        Scala.forEach(context.partitionReplicaAssignment(), (partition, replicas) -> assignments
+            .putArray(partition.toString())
+            .add(Observation.ids(replicas))
+            .add(Json.array())
+            .add(Json.array()));
+        return assignments;
+    }
+}
