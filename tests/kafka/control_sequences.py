@@ -46,8 +46,8 @@ class Drawing:
         pick: how numbers are drawn; what is drawn small is simple.
         release: until 2.3 there were fewer strategies, and brokers were not added or removed; until 2.5 a batch kept
             each StopReplica that was put into it, where ours keeps the last. Until 2.3 a topic that is gone still had
-            partitions, if their states were known. Until 1.1 nothing is known of a deletion that has begun, and all
-            topics are triggered at once.
+            partitions, if their states were known. Until 1.1 nothing is known of a deletion that has begun, all
+            topics are triggered at once, and a topic that is gone while states of it are known makes a change fail.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
@@ -151,7 +151,7 @@ class Drawing:
             case 0 if self._queued:
                 do = self._one(("mark_ineligible", "begin_deletion")[: 1 if self._is_oldest else 2])
                 return {"do": do, "topics": self._some(self._queued, 1)}
-            case 1 if self._queued:
+            case 1 if self._queued and not self._is_oldest:
                 topic = self._queued.pop(self._pick(len(self._queued)))
                 self._to_come.clear()
                 self._known = [partition for partition in self._known if partition[0] != topic]
