@@ -159,6 +159,8 @@ class Position(NamedTuple):
     active: bool
     started: bool
     listens: bool
+    listening: Hashable
+    """What ZkEventThread does, until 1.0."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ def edge_class(
     me, node = before.controllers[broker], before.zk.nodes.get(CONTROLLER)
     decisive = (
         me.session in before.zk.sessions,
-        tuple(queued.event for queued in me.queue[:1]),
+        tuple(queued.event for queued in (*me.queue[:1], *me.posted[:1])),
         None if node is None else (node.data == broker, node.owner == me.session),
         me.epoch == before.zk.nodes[CONTROLLER_EPOCH].data,
         me.epoch in before.receiver.requests,  # if so, whether another one is sent is not to be seen
@@ -207,7 +209,7 @@ def _broker_of(before: ClusterAtWork, step: Step) -> int | None:
 
 
 def _position(me: Any) -> Position:
-    return Position(me.doing, me.active, me.started, me.listens)
+    return Position(me.doing, me.active, me.started, me.listens, me.listening)
 
 
 @dataclass

@@ -25,6 +25,7 @@ from statemachines.releases import UnknownRelease, line_of
 __all__ = ["FAMILIES", "Response", "Harness", "Observation", "Task", "release_run"]
 
 FAMILIES: Final[Mapping[str, Sequence[str]]] = {
+    "until-1.0": ("1.0",),
     "until-2.2": ("1.1", "2.0", "2.1", "2.2"),
     "since-2.8": ("2.8", "3.0", "3.5", "3.9"),
 }
@@ -125,8 +126,8 @@ def _family(release: str) -> str | None:
 
 
 def _sources(release: str) -> list[Path]:
-    """The files of a release: those of all, and those of its family that are meant for it."""
+    """The files of a release: those of its family that are meant for it, and beside these those of all."""
     family = _family(release)
     if family is None:
         raise UsageError(f"Kafka {release} is not run here")
-    return sorted([*(SOURCES / "common").rglob("*.java"), *sources_for(release, SOURCES / family)])
+    return sources_for(release, SOURCES / family, common=SOURCES / "common")

@@ -22,6 +22,7 @@ from statemachines.controller import (
     PARTITION_STATE,
     Controller,
     LiveBroker,
+    Threads,
     registration,
 )
 from statemachines.controller_event import ControllerEvent
@@ -45,6 +46,8 @@ class ControllerMapping:
         told = {"action": step.action.rpartition(".")[2], **step.parameters}
         match step.action:
             case "connect":  # which session it opens is for the servers to say
+                told["session"] = str(after.controllers[step.parameters["broker"]].session)
+            case "learn_of_expiry" if self.system.design.threads is not Threads.barrier:  # it has another at once
                 told["session"] = str(after.controllers[step.parameters["broker"]].session)
             case "zk.expire":
                 session = step.parameters["session"]
@@ -97,12 +100,15 @@ class ControllerMapping:
             return seen
         if next_request in WRITES and next_request is not Do.RegisterBroker:
             seen["asks"] = [_written(each) for each in self.system.controller(s, broker).asks(me)]
-        if me.active and next_request is not Do.RegisterController:  # which has the epoch it asks for, not one it has
+        if me.active and next_request not in (Do.ReadEpoch, Do.RegisterController):  # before which it has none
             seen |= {"epoch": me.epoch, "epoch_zk_version": me.epoch_zk_version}
         if self.system.design.broker_epoch:
             seen["broker_epoch"] = me.broker_epoch
         if self.hears_of_isr(s, me):
             seen["watches_isr"] = True
+        if self.system.design.threads is Threads.queue:
+            seen["posted"] = [posted.event.name for posted in me.posted]
+            seen["listening"] = me.listening[0].name if me.listening and me.listening[0] is not Do.Serve else "Idle"
         return seen | {
             "active": me.active,
             "listens": me.listens,

@@ -358,6 +358,23 @@ def test_two_brokers_are_told_of_isr_changes(kafka: Harness) -> None:
 
 
 @pytest.mark.long
+def test_two_threads_of_a_broker() -> None:
+    """Until 1.0: brokers whose listeners have a thread of their own, with everything that can fail."""
+    one: dict[str, Any] = {**ControllerLife.releases["1.0"], "brokers": 1}
+    with running("1.0.2") as kafka:
+        result = compared(kafka, states=6_000, **one)
+        assert result.conforms, result
+        assert result.classes >= 2_000
+        assert set(result.known) == {"D2", *(f"D{number}" for number in range(15, 23))}
+        two = compared(kafka, states=6_000, **{**one, "brokers": 2})
+        assert two.conforms, two
+        faults = ("expiries", "lost_replies", "disconnections", "failures", "failed_elections")
+        whole = compared(kafka, states=10_000, **{**one, **dict.fromkeys(faults, False)})
+        assert whole.conforms, whole
+        assert (whole.states, set(whole.known)) == (658, {"D15"})
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("release", ["1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.8.2", "3.0.2", "3.5.2"])
 def test_other_releases(release: str) -> None:
     """Each as its own row of switches says."""

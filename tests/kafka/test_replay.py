@@ -95,7 +95,7 @@ def test_k1_does_not_happen(tmp_path: Path) -> None:
     told = json.loads(run.stdout)
     assert (told["release"], told["specified"], told["happens"]) == (WITHOUT_K1, "holds", False)
     assert (told["as_specified"], told["departure"], told["afterwards"]) == (True, "", 1.0)
-    assert told["versions"]["zookeeper"] == "3.4.10"
+    assert told["versions"]["zookeeper"] == "3.8.4"
     compared = {each["what"]: (each["specified"], each["seen"]) for each in told["compared"]}
     assert compared["/controller"] == ("broker 0", "broker 0")
     assert compared["/controller_epoch"] == ("3", "3")
@@ -334,8 +334,8 @@ def test_a_release_is_known_by_its_line() -> None:
 
 @pytest.mark.usefixtures("processes")
 def test_which_release_of_zookeeper() -> None:
-    """The one that the release of Kafka brings."""
-    assert [Processes(release).zookeeper_version for release in (NEWEST, WITHOUT_K1)] == ["3.8.4", "3.4.10"]
+    """The one whose jar is beside the release of Kafka."""
+    assert [Processes(release).zookeeper_version for release in (NEWEST, WITHOUT_K1)] == ["3.8.4", "3.8.4"]
 
 
 def test_requests_without_a_step() -> None:

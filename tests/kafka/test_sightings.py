@@ -14,7 +14,8 @@ from tests.kafka.conftest import RELEASE, running
 
 ROWS = [row for row in anomalies() if row.system == "controller"]
 SEEN = [row for row in ROWS if RELEASE in row.seen_on_controllers]
-RUN = [release_run(line) for lines in FAMILIES.values() for line in lines]
+RUN = [release_run(line) for family, lines in FAMILIES.items() if family != "until-1.0" for line in lines]
+"""Without 1.0: its ways lead over what is known to diverge there, a controller that has not registered (D15)."""
 
 
 def is_taken(kafka: Harness, row: Anomaly) -> bool:

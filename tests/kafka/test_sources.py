@@ -40,6 +40,15 @@ def test_the_newest_folder_that_is_not_newer(tmp_path: Path) -> None:
     assert sources_for("3.9.1", tmp_path) == [beside, newest]
 
 
+def test_what_every_release_has(tmp_path: Path) -> None:
+    """Unless there is a file of that name that is meant for it."""
+    common, family = tmp_path / "common", tmp_path / "family"
+    of_all, replaced, own = common / "A.java", common / "in" / "B.java", family / "from-1.0" / "in" / "B.java"
+    written(of_all, replaced, own)
+    assert sources_for("1.0.2", family, common) == [of_all, own]
+    assert sources_for("0.11", family, common) == [of_all, replaced]
+
+
 def test_only_java_in_such_folders(tmp_path: Path) -> None:
     """Other files and other folders are not compiled."""
     source = tmp_path / "from-2.1" / "A.java"

@@ -1,5 +1,6 @@
 package kafkaspec;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -97,6 +98,11 @@ final class Broker implements ZooKeeper.Owner {
 
     boolean isIn(long session) {
         return handle != null && handle.connection() != null && session() == session;
+    }
+
+    /** Whether its controller hears of brokers that come and go. */
+    boolean listens() {
+        return process.listens();
     }
 
     private long session() {
@@ -310,6 +316,18 @@ final class Broker implements ZooKeeper.Owner {
         }
         settle();
     }
+
+    // What only ZkClient does, until 1.0.
+
+    void deliverEvent() {
+        throw new Refusal("events reach a client with its requests, or when it turns to one");
+    }
+
+    void listen() {
+        throw new Refusal("there are no listeners");
+    }
+
+    void putListeners(ObjectNode its) { }
 
     private void handleNext() {
         KafkaProcess its = process;

@@ -106,7 +106,9 @@ final class Cluster {
             case "start" -> broker.start();
             case "connect" -> connect(broker, Json.field(step, "session").asText());
             case "crash" -> broker.crash();
-            case "learn_of_expiry" -> broker.learnOfExpiry();
+            case "learn_of_expiry" -> learnOfExpiry(broker, step.path("session"));
+            case "deliver_event" -> broker.deliverEvent();
+            case "listen" -> broker.listen();
             case "handle_event" -> broker.handleEvent();
             case "fail", "fail_to_elect" -> broker.fail();
             case "lose_connection" -> broker.loseConnection(Json.field(step, "heard").asBoolean());
@@ -149,6 +151,18 @@ final class Cluster {
     private void connect(Broker broker, String name) {
         ZooKeeper handle = broker.handle();
         broker.connect();
+        name(handle, name);
+    }
+
+    /** Until 1.0 a client that learns of it has another session at once. */
+    private void learnOfExpiry(Broker broker, JsonNode name) {
+        broker.learnOfExpiry();
+        if (name.isTextual()) {
+            name(broker.handle(), name.asText());
+        }
+    }
+
+    private void name(ZooKeeper handle, String name) {
         long session = handle.connection().getSessionId();
         names.remove(sessions.put(name, session));
         names.put(session, name);

@@ -123,6 +123,7 @@ final class Observation {
             broker.pause().writes().forEach(write -> putWrite(write, asks.addArray()));
         }
         if (broker.process().hasController()) {
+            broker.putListeners(its);
             putController(broker, its);
         }
     }
@@ -150,7 +151,7 @@ final class Observation {
         its.put("epoch_zk_version", process.epochZkVersion());
         ArrayNode queue = its.putArray("queue");
         process.queue().stream().filter(EVENTS::contains).forEach(queue::add);
-        its.put("listens", process.listens());
+        its.put("listens", broker.listens());
         its.put("watches_isr", broker.watchesChildren(Notifications.PATH));
         its.put("started", process.isStarted());
         ArrayNode live = its.putArray("live");

@@ -31,6 +31,7 @@ import org.apache.zookeeper.proto.GetDataResponse;
 import org.apache.zookeeper.proto.SetDataRequest;
 import org.apache.zookeeper.proto.SetDataResponse;
 import org.apache.zookeeper.proto.SetWatches;
+import org.apache.zookeeper.server.DataTree;
 import org.apache.zookeeper.server.SynchronousConnection;
 import org.apache.zookeeper.server.SynchronousConnection.Reply;
 import org.apache.zookeeper.server.SynchronousServer;
@@ -112,6 +113,14 @@ public class ZooKeeper implements AutoCloseable {
 
         /** Whether a request that finds the session ended makes the client learn of it, or only fails. */
         boolean learnsOfExpiry();
+
+        /** The client's watcher is called, on the thread that calls it. */
+        default void tell(Runnable call) {
+            call.run();
+        }
+
+        /** A request is sent by a handle whose session is known to have ended. */
+        default void sendsTooLate() { }
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(ZooKeeper.class);
@@ -197,7 +206,7 @@ public class ZooKeeper implements AutoCloseable {
     public void deliver() {
         for (WatchedEvent event; (event = connection.events().poll()) != null; ) {
             if (disarms(event)) {
-                watcher.process(event);
+                tell(event);
             }
         }
     }
@@ -208,7 +217,7 @@ public class ZooKeeper implements AutoCloseable {
     public boolean deliverChildrenOf(String path) {
         List<WatchedEvent> events = connection.events().stream().filter(event -> isOfChildren(event, path)).toList();
         connection.events().removeAll(events);
-        events.stream().filter(this::disarms).forEach(watcher::process);
+        events.stream().filter(this::disarms).forEach(this::tell);
         return !events.isEmpty();
     }
 
@@ -252,7 +261,12 @@ public class ZooKeeper implements AutoCloseable {
     /** The session has ended, and the client knows it. */
     public void expire() {
         die();
-        watcher.process(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.Expired, null));
+        tell(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.Expired, null));
+    }
+
+    /** The client hears that it has its session. Kafka's own asks instead. */
+    public void tellConnected() {
+        tell(new WatchedEvent(Watcher.Event.EventType.None, Watcher.Event.KeeperState.SyncConnected, null));
     }
 
     /** The client fails to authenticate; connection and session stay as they are. */
@@ -269,6 +283,10 @@ public class ZooKeeper implements AutoCloseable {
         state = States.CLOSED;
     }
 
+    private void tell(WatchedEvent event) {
+        owner.tell(() -> watcher.process(event));
+    }
+
     private boolean disarms(WatchedEvent event) {
         String path = event.getPath();
         return switch (event.getType()) {
@@ -283,6 +301,7 @@ public class ZooKeeper implements AutoCloseable {
 
     private Reply send(Request request) {
         if (isDead()) {
+            owner.sendsTooLate();
             return Reply.of(Code.SESSIONEXPIRED);
         }
         Verdict verdict = owner.sends(request);
@@ -337,14 +356,51 @@ public class ZooKeeper implements AutoCloseable {
         }
     }
 
+    private Reply sendExists(String path, boolean watch) {
+        return send(Request.read("exists", path, watch, OpCode.exists, new ExistsRequest(path, watch)));
+    }
+
+    private Reply sendGetData(String path, boolean watch) {
+        return send(Request.read("getData", path, watch, OpCode.getData, new GetDataRequest(path, watch)));
+    }
+
+    private Reply sendGetChildren(String path, boolean watch) {
+        Record body = new GetChildren2Request(path, watch);
+        return send(Request.read("getChildren", path, watch, OpCode.getChildren2, body));
+    }
+
+    private Reply sendCreate(String path, byte[] data, List<ACL> acl, CreateMode mode) {
+        Record body = new CreateRequest(path, data, acl, mode.toFlag());
+        return send(Request.write("create", OpCode.create, body, Op.create(path, data, acl, mode)));
+    }
+
+    private Reply sendSetData(String path, byte[] data, int version) {
+        Record body = new SetDataRequest(path, data, version);
+        return send(Request.write("setData", OpCode.setData, body, Op.setData(path, data, version)));
+    }
+
+    private Reply sendDelete(String path, int version) {
+        Record body = new DeleteRequest(path, version);
+        return send(Request.write("delete", OpCode.delete, body, Op.delete(path, version)));
+    }
+
+    /** Children come in order: of the server's set they would not, and then two runs were not alike. */
+    private static List<String> children(Reply reply) {
+        List<String> children = new ArrayList<>(((GetChildren2Response) reply.body()).getChildren());
+        Collections.sort(children);
+        return children;
+    }
+
+    // Requests that are called back, which all of Kafka's are since 1.1.
+
     public void exists(String path, boolean watch, StatCallback callback, Object context) {
-        Reply reply = send(Request.read("exists", path, watch, OpCode.exists, new ExistsRequest(path, watch)));
+        Reply reply = sendExists(path, watch);
         Stat stat = reply.isOk() ? ((ExistsResponse) reply.body()).getStat() : null;
         answer(() -> callback.processResult(reply.error(), path, context, stat));
     }
 
     public void getData(String path, boolean watch, DataCallback callback, Object context) {
-        Reply reply = send(Request.read("getData", path, watch, OpCode.getData, new GetDataRequest(path, watch)));
+        Reply reply = sendGetData(path, watch);
         if (reply.isOk()) {
             GetDataResponse found = (GetDataResponse) reply.body();
             answer(() -> callback.processResult(reply.error(), path, context, found.getData(), found.getStat()));
@@ -353,15 +409,11 @@ public class ZooKeeper implements AutoCloseable {
         }
     }
 
-    /** Children come in order: of the server's set they would not, and then two runs were not alike. */
     public void getChildren(String path, boolean watch, Children2Callback callback, Object context) {
-        Record body = new GetChildren2Request(path, watch);
-        Reply reply = send(Request.read("getChildren", path, watch, OpCode.getChildren2, body));
+        Reply reply = sendGetChildren(path, watch);
         if (reply.isOk()) {
-            GetChildren2Response found = (GetChildren2Response) reply.body();
-            List<String> children = new ArrayList<>(found.getChildren());
-            Collections.sort(children);
-            answer(() -> callback.processResult(reply.error(), path, context, children, found.getStat()));
+            Stat stat = ((GetChildren2Response) reply.body()).getStat();
+            answer(() -> callback.processResult(reply.error(), path, context, children(reply), stat));
         } else {
             answer(() -> callback.processResult(reply.error(), path, context, null, null));
         }
@@ -369,22 +421,19 @@ public class ZooKeeper implements AutoCloseable {
 
     public void create(
             String path, byte[] data, List<ACL> acl, CreateMode mode, StringCallback callback, Object context) {
-        Record body = new CreateRequest(path, data, acl, mode.toFlag());
-        Reply reply = send(Request.write("create", OpCode.create, body, Op.create(path, data, acl, mode)));
+        Reply reply = sendCreate(path, data, acl, mode);
         String created = reply.isOk() ? ((CreateResponse) reply.body()).getPath() : null;
         answer(() -> callback.processResult(reply.error(), path, context, created));
     }
 
     public void setData(String path, byte[] data, int version, StatCallback callback, Object context) {
-        Record body = new SetDataRequest(path, data, version);
-        Reply reply = send(Request.write("setData", OpCode.setData, body, Op.setData(path, data, version)));
+        Reply reply = sendSetData(path, data, version);
         Stat stat = reply.isOk() ? ((SetDataResponse) reply.body()).getStat() : null;
         answer(() -> callback.processResult(reply.error(), path, context, stat));
     }
 
     public void delete(String path, int version, VoidCallback callback, Object context) {
-        Record body = new DeleteRequest(path, version);
-        Reply reply = send(Request.write("delete", OpCode.delete, body, Op.delete(path, version)));
+        Reply reply = sendDelete(path, version);
         answer(() -> callback.processResult(reply.error(), path, context));
     }
 
@@ -394,7 +443,47 @@ public class ZooKeeper implements AutoCloseable {
         answer(() -> callback.processResult(firstError(reply, results), null, context, results));
     }
 
-    /** The one request that waits for its reply: that of a Transaction, by which Kafka 2.1 elects a controller. */
+    // Requests that wait for their reply, which ZkClient's are until 1.0.
+
+    public Stat exists(String path, boolean watch) throws KeeperException {
+        Reply reply = sendExists(path, watch);
+        return reply.error() == Code.NONODE.intValue() ? null : ((ExistsResponse) answered(reply, path)).getStat();
+    }
+
+    public byte[] getData(String path, boolean watch, Stat stat) throws KeeperException {
+        GetDataResponse found = (GetDataResponse) answered(sendGetData(path, watch), path);
+        if (stat != null) {
+            DataTree.copyStat(found.getStat(), stat);
+        }
+        return found.getData();
+    }
+
+    public List<String> getChildren(String path, boolean watch) throws KeeperException {
+        Reply reply = sendGetChildren(path, watch);
+        answered(reply, path);
+        return children(reply);
+    }
+
+    public String create(String path, byte[] data, List<ACL> acl, CreateMode mode) throws KeeperException {
+        return ((CreateResponse) answered(sendCreate(path, data, acl, mode), path)).getPath();
+    }
+
+    public Stat setData(String path, byte[] data, int version) throws KeeperException {
+        return ((SetDataResponse) answered(sendSetData(path, data, version), path)).getStat();
+    }
+
+    public void delete(String path, int version) throws KeeperException {
+        answered(sendDelete(path, version), path);
+    }
+
+    private static Record answered(Reply reply, String path) throws KeeperException {
+        if (!reply.isOk()) {
+            throw KeeperException.create(Code.get(reply.error()), path);
+        }
+        return reply.body();
+    }
+
+    /** That of a Transaction, by which Kafka 2.1 elects a controller. */
     public List<OpResult> multi(Iterable<Op> operations) throws KeeperException {
         Reply reply = sendMulti(operations);
         List<OpResult> results = results(reply);
