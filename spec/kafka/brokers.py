@@ -1,4 +1,4 @@
-"""Processes of a release: a ZooKeeper server and brokers, each a Java that does not outlive us.
+"""Processes of a release: a ZooKeeper server, brokers and an administrator, each a Java that does not outlive us.
 
     async with Processes("3.9.1") as processes:
         zookeeper = await processes.zookeeper()
@@ -6,8 +6,8 @@
         await broker.value("kafka.controller:type=KafkaController,name=ActiveControllerCount")   # "1"
 
 Each Java reads a pipe of which this process holds the other end (`java/replay/kafkaspec/replay/Kept.java`). When the
-pipe ends, also because this process was killed, it removes its directory and halts. All of them listen on loopback
-only, on ports of the kernel's choice.
+pipe ends, also because this process was killed, it removes its directory, if it has one, and halts. All of them
+listen on loopback only, on ports of the kernel's choice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from spec.kafka.proxy import Address
 from spec.kafka.sources import SOURCES
 from spec.language.errors import EnvironmentFailed
 
-__all__ = ["BrokerProcess", "KeptProcess", "LogLine", "Processes", "ZooKeeperProcess"]
+__all__ = ["AdministratorProcess", "BrokerProcess", "KeptProcess", "LogLine", "Processes", "ZooKeeperProcess"]
 
 OPTIONS: Final = (
     *("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
@@ -74,6 +74,8 @@ background.threads=2
 """
 SESSION: Final = 300_000
 """Milliseconds for which a broker's session may be silent. While a request of it is held, so are its pings."""
+PROPERTIES: Final = "server.properties"
+"""The file of a broker's settings, in its directory."""
 LONGEST_LINE: Final = 1 << 20
 """Bytes of a line of the log."""
 
@@ -94,7 +96,7 @@ class KeptProcess:
 
     Args:
         name: of what runs in it.
-        directory: its own, which it removes when we are gone.
+        directory: where it writes. If it does, it is its own, and is removed when we are gone.
         on_log: told each line that it logs.
     """
 
@@ -147,8 +149,11 @@ class KeptProcess:
         Raises:
             EnvironmentFailed: it has ended.
         """
+        return await self._asked(name)
+
+    async def _asked(self, line: str) -> str:
         assert self._process.stdin is not None
-        self._process.stdin.write(name.encode() + b"\n")
+        self._process.stdin.write(line.encode() + b"\n")
         return await self.answer()
 
     async def _listen(self) -> None:
@@ -168,6 +173,26 @@ class ZooKeeperProcess(KeptProcess):
 
 class BrokerProcess(KeptProcess):
     """A Kafka broker."""
+
+    @property
+    def data(self) -> Path:
+        """Where it has its logs, each in a directory of its own."""
+        return self.directory / "data"
+
+
+class AdministratorProcess(KeptProcess):
+    """Kafka's own clients, which ask a broker for what an administrator asks for."""
+
+    async def ask(self, request: str) -> str:
+        """What came of a request (`java/administrator/kafkaspec/administrator/Administrator.java` has them all).
+
+        Args:
+            request: such as `reassign t 2,3`.
+
+        Raises:
+            EnvironmentFailed: it has ended.
+        """
+        return await self._asked(request)
 
 
 class Processes:
@@ -190,7 +215,9 @@ class Processes:
         classes = compiled("replay", sorted((SOURCES / "replay").rglob("*.java")), self.release, jars, with_java)
         path = os.pathsep.join(map(str, [classes, *jars]))
         self.java_version = with_java.version
-        self._command = [with_java.command, *OPTIONS, *SIMPLE, "-cp", path]
+        self._java, self._jars = with_java, jars
+        self._options = [with_java.command, *OPTIONS, *SIMPLE, "-cp"]
+        self._path = path
         self._stack = AsyncExitStack()
         return self
 
@@ -214,7 +241,11 @@ class Processes:
         return process
 
     async def broker(
-        self, broker: BrokerId, zookeeper: Address, on_log: Callable[[LogLine], None] = lambda line: None
+        self,
+        broker: BrokerId,
+        zookeeper: Address,
+        on_log: Callable[[LogLine], None] = lambda line: None,
+        session: int = SESSION,
     ) -> BrokerProcess:
         """A broker, which is being started.
 
@@ -222,14 +253,33 @@ class Processes:
             broker: its id.
             zookeeper: where it finds ZooKeeper.
             on_log: told each line that it logs.
+            session: milliseconds for which its session may be silent.
         """
         process = BrokerProcess(f"broker {broker}", self._directory(), on_log)
         host, port = zookeeper
-        properties = process.directory / "server.properties"
+        properties = process.directory / PROPERTIES
         properties.write_text(
-            BROKER.format(broker=broker, host=host, port=port, session=SESSION, directory=process.directory)
+            BROKER.format(broker=broker, host=host, port=port, session=session, directory=process.directory)
         )
-        await self._start(process, "broker", str(properties))
+        await self.start_again(process)
+        return process
+
+    async def start_again(self, broker: BrokerProcess) -> None:
+        """Start a broker that was stopped, with the logs that it had."""
+        await self._start(broker, "broker", str(broker.directory / PROPERTIES))
+
+    async def administrator(self, broker: str) -> AdministratorProcess:
+        """An administrator, who asks one broker first; since 2.5; brokers may be of another release.
+
+        Args:
+            broker: its HOST:PORT.
+        """
+        sources = sorted((SOURCES / "administrator").rglob("*.java"))
+        classes = compiled("administrator", sources, self.release, self._jars, self._java)
+        process = AdministratorProcess("the administrator", Path(tempfile.gettempdir()))
+        path = os.pathsep.join(map(str, [classes, *self._jars]))
+        await process.start([*self._options, path, "kafkaspec.administrator.Administrator", broker])
+        self._stack.push_async_callback(process.stop)
         return process
 
     def _directory(self) -> Path:
@@ -240,10 +290,10 @@ class Processes:
     async def _start(self, process: KeptProcess, *what: str) -> None:
         log4j = process.directory / "log4j.properties"
         log4j.write_text(LOG4J)
-        java_command, *options = self._command
+        java_command, *options = self._options
         await process.start(
             [
-                *(java_command, f"-Dlog4j.configuration=file:{log4j}", *options),
+                *(java_command, f"-Dlog4j.configuration=file:{log4j}", *options, self._path),
                 *("kafkaspec.replay.Kept", str(process.directory), *what),
             ]
         )

@@ -283,6 +283,21 @@ def test_a_second_one_may_lose_the_partition(cluster: EventCluster, target: tupl
     assert cluster.state(T1).leader == -1
 
 
+def test_a_third_one_leads_to_whom_the_second_deleted(cluster: EventCluster) -> None:
+    """Moved there again, who has no log any more is in the ISR still, and leads; the old replica is deleted, too."""
+    reassign(cluster, (T1, (4, 6)))
+    cluster.leader_writes(T1, (1, 4))
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    reassign(cluster, (T1, None))
+    cluster.register(1)
+    cluster.quietly("process_broker_change")
+    reassign(cluster, (T1, (4,)))
+    assert (cluster.state(T1).leader, cluster.state(T1).isr) == (4, (4,))
+    assert assigned(cluster, T1) == ReplicaAssignment((4,))
+    assert "1 StopReplica t-1, delete" in cluster.story()
+
+
 def test_a_leader_that_shrinks_its_isr_as_it_ends_loses_the_partition(cluster: EventCluster) -> None:
     """Until 2.6, where leaders write ISRs themselves: between the look at the ISR and the election.
 

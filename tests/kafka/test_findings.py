@@ -1,0 +1,230 @@
+"""What `docs/findings.md` says of what a controller does all day, on brokers of 3.9.1 and their own ZooKeeper."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Final
+
+import pytest
+
+from election.ids import BrokerId
+from spec.kafka.brokers import AdministratorProcess, BrokerProcess, LogLine, Processes
+from spec.kafka.operator import ZooKeeperOperator
+from spec.language.errors import UsageError
+from statemachines.zk_data import PREFERRED_REPLICA_ELECTION
+
+RELEASE: Final = "3.9.1"
+SESSION: Final = 4_000
+"""Milliseconds after which a broker that was killed is gone."""
+SOON: Final = 60.0
+"""Seconds within which a cluster does what it is asked for, with other work beside it."""
+ACTIVE: Final = "kafka.controller:type=KafkaController,name=ActiveControllerCount"
+
+
+async def until(seen: Callable[[], Awaitable[object]]) -> None:
+    """Wait until it is so."""
+    end = time.monotonic() + SOON
+    while not await seen():
+        assert time.monotonic() < end, "that has not come"
+        await asyncio.sleep(0.2)
+
+
+class Cluster:
+    """A ZooKeeper server, brokers, an operator of the one and an administrator of the others."""
+
+    operator: ZooKeeperOperator
+    administrator: AdministratorProcess
+
+    def __init__(self, processes: Processes) -> None:
+        self.processes = processes
+        self.brokers: dict[BrokerId, BrokerProcess] = {}
+        self.log: list[LogLine] = []
+
+    async def address(self, broker: BrokerId) -> str:
+        """Where a broker listens, as it is registered; empty while it is not."""
+        node = await self.operator.get(f"/brokers/ids/{broker}")
+        return "" if node is None else str(json.loads(node.data)["endpoints"][0]).rpartition("/")[2]
+
+    async def registered(self, *brokers: BrokerId) -> None:
+        """Wait for these brokers."""
+        for broker in brokers:
+            await until(partial(self.address, broker))
+
+    async def kill(self, broker: BrokerId) -> None:
+        """As kill -9 does."""
+        await self.brokers[broker].stop()
+
+    async def starts_again(self, broker: BrokerId) -> None:
+        """With the logs that it had; wait for it."""
+        await self.processes.start_again(self.brokers[broker])
+        await self.registered(broker)
+
+    async def state(self, topic: str) -> tuple[BrokerId, list[BrokerId]] | None:
+        """Leader and ISR of partition 0; None if it never had a leader."""
+        node = await self.operator.get(f"/brokers/topics/{topic}/partitions/0/state")
+        if node is None:
+            return None
+        written = json.loads(node.data)
+        return written["leader"], sorted(written["isr"])
+
+    async def reaches(self, topic: str, leader: BrokerId, isr: list[BrokerId]) -> None:
+        """Wait for this state."""
+
+        async def there() -> bool:
+            return await self.state(topic) == (leader, isr)
+
+        await until(there)
+
+    async def replicas(self, topic: str) -> list[BrokerId]:
+        """Of partition 0."""
+        node = await self.operator.get(f"/brokers/topics/{topic}")
+        assert node is not None
+        return list(json.loads(node.data)["partitions"]["0"])
+
+    async def epoch(self) -> int:
+        """In /controller_epoch."""
+        node = await self.operator.get("/controller_epoch")
+        assert node is not None
+        return int(node.data)
+
+    async def said(self, text: str) -> int:
+        """How many lines that brokers have logged have this in them."""
+        return sum(text in line.text for line in self.log)
+
+    async def gone(self, broker: BrokerId) -> bool:
+        """Whether a broker is not registered any more."""
+        return not await self.address(broker)
+
+    async def deleted(self, broker: BrokerId) -> bool:
+        """Whether a broker has no log of t-0 any more, or only one that is to be deleted."""
+        return not (self.brokers[broker].data / "t-0").exists()
+
+    async def lacks(self, path: str) -> bool:
+        """Whether there is no such znode."""
+        return await self.operator.get(path) is None
+
+
+@asynccontextmanager
+async def cluster_of(*brokers: BrokerId) -> AsyncIterator[Cluster]:
+    """A cluster of these brokers, the first of which is controller; the test is skipped where it cannot be had."""
+    async with AsyncExitStack() as stack:
+        try:
+            cluster = Cluster(await stack.enter_async_context(Processes(RELEASE)))
+        except UsageError as missing:
+            pytest.skip(str(missing))
+        server = (await cluster.processes.zookeeper()).address
+        cluster.operator = await stack.enter_async_context(ZooKeeperOperator(server))
+        for broker in brokers:
+            cluster.brokers[broker] = await cluster.processes.broker(broker, server, cluster.log.append, SESSION)
+            if broker == brokers[0]:
+                await until(partial(cluster.operator.get, "/controller"))
+        await cluster.registered(*brokers)
+        cluster.administrator = await cluster.processes.administrator(await cluster.address(brokers[0]))
+        yield cluster
+
+
+async def moved_half_way(cluster: Cluster) -> None:
+    """Topic t, of ten records, moves from broker 1 to 2 and 3. 3 is dead; 1 dies with five of them."""
+    ask = cluster.administrator.ask
+    assert await ask("create t 1") == "done"
+    assert await ask("produce t 5") == "5"
+    await cluster.kill(3)  # and is still registered
+    assert await ask("reassign t 2,3") == "done"
+    await cluster.reaches("t", 1, [1, 2])
+    await cluster.kill(1)
+    await cluster.reaches("t", 2, [2])
+    assert await ask("produce t 5") == "10"
+    assert not await cluster.deleted(2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("request_", "assigned"), [("cancel t", [1]), ("reassign t 0", [0, 1])], ids=["cancelled", "another"]
+)
+def test_a_second_reassignment_deletes_what_alone_is_in_sync(request_: str, assigned: list[BrokerId]) -> None:
+    """Of the only replica with all acknowledged records the log is deleted, and nothing that is left may lead."""
+
+    async def lost() -> None:
+        async with cluster_of(0, 1, 2, 3) as cluster:
+            await moved_half_way(cluster)
+            assert await cluster.administrator.ask(request_) == "done"
+            await cluster.reaches("t", -1, [2])
+            assert await cluster.replicas("t") == assigned
+            await until(partial(cluster.deleted, 2))
+            await cluster.starts_again(1)
+            # The ISR has a member that runs, though it is no replica: not even an unclean election finds a leader.
+            assert await cluster.administrator.ask("elect t") == "EligibleLeadersNotAvailableException"
+            assert await cluster.state("t") == (-1, [2])
+
+    asyncio.run(lost())
+
+
+@pytest.mark.long
+def test_moving_it_there_again_deletes_the_rest() -> None:
+    """Cancelled, and begun again: who has no log is in the ISR still, leads, and the other log is deleted as well."""
+
+    async def lost() -> None:
+        async with cluster_of(0, 1, 2, 3) as cluster:
+            await moved_half_way(cluster)
+            assert await cluster.administrator.ask("cancel t") == "done"
+            await cluster.reaches("t", -1, [2])
+            await cluster.starts_again(1)
+            assert not await cluster.deleted(1)
+            assert await cluster.administrator.ask("reassign t 2") == "done"
+            await cluster.reaches("t", 2, [2])
+            await until(partial(cluster.deleted, 1))
+            assert await cluster.replicas("t") == [2]
+            assert await cluster.administrator.ask("end t") == "0", "ten were acknowledged"
+
+    asyncio.run(lost())
+
+
+@pytest.mark.long
+def test_an_election_of_a_partition_that_never_had_a_leader_keeps_controllers_failing() -> None:
+    """Each fails as its failover ends. Leaders are elected; nothing is deleted or moved, and no ISR grows."""
+
+    async def fails() -> None:
+        async with cluster_of(0, 1, 2) as cluster:
+            ask, operator = cluster.administrator.ask, cluster.operator
+            for topic, replicas in (("led", "1,0"), ("moves", "1"), ("goes", "0")):
+                assert await ask(f"create {topic} {replicas}") == "done"
+            await cluster.reaches("led", 1, [0, 1])
+            await cluster.kill(2)
+            await until(partial(cluster.gone, 2))
+            await ask("create never 2")  # which waits in vain for a leader
+            await operator.create(
+                PREFERRED_REPLICA_ELECTION, '{"version":1,"partitions":[{"topic":"never","partition":0}]}'
+            )
+            await until(partial(cluster.said, "Error processing event ReplicaLeaderElection"))
+            assert await cluster.brokers[0].value(ACTIVE) == "1"
+            assert await cluster.epoch() == 1, "the event failed, the controller did not"
+
+            await operator.delete("/controller")
+            await asyncio.sleep(5)
+            assert await cluster.epoch() > 20
+            assert await cluster.said("Error while electing or becoming controller on broker") > 20
+            await operator.create("/admin/delete_topics/goes")
+            await operator.create("/brokers/topics/comes", '{"version":1,"partitions":{"0":[0]}}')
+            await cluster.reaches("comes", 0, [0])
+            assert await ask("reassign moves 0") != "done"
+            await cluster.kill(1)
+            await cluster.reaches("led", 0, [0])
+            await cluster.starts_again(1)
+            await asyncio.sleep(10)
+            assert await cluster.state("led") == (0, [0]), "1 is not taken back into the ISR"
+            assert await operator.get("/brokers/topics/goes") is not None
+            assert await operator.get(PREFERRED_REPLICA_ELECTION) is not None
+
+            assert await operator.delete(PREFERRED_REPLICA_ELECTION)
+            await cluster.reaches("led", 0, [0, 1])
+            await until(partial(cluster.lacks, "/brokers/topics/goes"))
+            epoch = await cluster.epoch()
+            await asyncio.sleep(2)
+            assert await cluster.epoch() == epoch
+
+    asyncio.run(fails())
