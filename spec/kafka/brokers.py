@@ -246,6 +246,7 @@ class Processes:
         zookeeper: Address,
         on_log: Callable[[LogLine], None] = lambda line: None,
         session: int = SESSION,
+        **settings: object,
     ) -> BrokerProcess:
         """A broker, which is being started.
 
@@ -254,12 +255,14 @@ class Processes:
             zookeeper: where it finds ZooKeeper.
             on_log: told each line that it logs.
             session: milliseconds for which its session may be silent.
+            settings: more of its settings, with underscores for dots.
         """
         process = BrokerProcess(f"broker {broker}", self._directory(), on_log)
         host, port = zookeeper
         properties = process.directory / PROPERTIES
         properties.write_text(
             BROKER.format(broker=broker, host=host, port=port, session=session, directory=process.directory)
+            + "".join(f"{name.replace('_', '.')}={value}\n" for name, value in settings.items())
         )
         await self.start_again(process)
         return process

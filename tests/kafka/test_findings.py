@@ -1,4 +1,4 @@
-"""What `docs/findings.md` says of what a controller does all day, on brokers of 3.9.1 and their own ZooKeeper."""
+"""What `docs/findings.md` says of what a controller does all day, on real brokers with a real ZooKeeper."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ import pytest
 from election.ids import BrokerId
 from spec.kafka.brokers import AdministratorProcess, BrokerProcess, LogLine, Processes
 from spec.kafka.operator import ZooKeeperOperator
+from spec.kafka.proxy import Proxy
+from spec.kafka.wire import RequestFrame
 from spec.language.errors import UsageError
 from statemachines.zk_data import PREFERRED_REPLICA_ELECTION
 
 RELEASE: Final = "3.9.1"
+LEADERS_WRITE_ISRS: Final = "2.4.1"
+"""A release in which they do, and a reassignment can be cancelled."""
+LAG: Final = 1_000
+"""Milliseconds after which a leader takes a follower that lags behind out of the ISR."""
 SESSION: Final = 4_000
 """Milliseconds after which a broker that was killed is gone."""
 SOON: Final = 60.0
@@ -39,6 +45,8 @@ class Cluster:
 
     operator: ZooKeeperOperator
     administrator: AdministratorProcess
+    proxy: Proxy
+    """Between the controller and ZooKeeper."""
 
     def __init__(self, processes: Processes) -> None:
         self.processes = processes
@@ -110,21 +118,38 @@ class Cluster:
 
 
 @asynccontextmanager
-async def cluster_of(*brokers: BrokerId) -> AsyncIterator[Cluster]:
-    """A cluster of these brokers, the first of which is controller; the test is skipped where it cannot be had."""
+async def cluster_of(
+    controller: BrokerId,
+    *others: BrokerId,
+    release: str = RELEASE,
+    holds: Callable[[RequestFrame], bool] = lambda request: False,
+    **settings: object,
+) -> AsyncIterator[Cluster]:
+    """A cluster of these brokers; the test is skipped where it cannot be had.
+
+    Args:
+        controller: which is not killed.
+        others: which may be.
+        release: of the brokers.
+        holds: whether a request of the controller to ZooKeeper is held.
+        settings: of the others.
+    """
     async with AsyncExitStack() as stack:
         try:
-            cluster = Cluster(await stack.enter_async_context(Processes(RELEASE)))
+            cluster = Cluster(await stack.enter_async_context(Processes(release)))
+            clients = await stack.enter_async_context(Processes(RELEASE))
         except UsageError as missing:
             pytest.skip(str(missing))
         server = (await cluster.processes.zookeeper()).address
         cluster.operator = await stack.enter_async_context(ZooKeeperOperator(server))
-        for broker in brokers:
-            cluster.brokers[broker] = await cluster.processes.broker(broker, server, cluster.log.append, SESSION)
-            if broker == brokers[0]:
-                await until(partial(cluster.operator.get, "/controller"))
-        await cluster.registered(*brokers)
-        cluster.administrator = await cluster.processes.administrator(await cluster.address(brokers[0]))
+        cluster.proxy = await stack.enter_async_context(Proxy(server, holds))
+        started, log = cluster.processes.broker, cluster.log.append
+        cluster.brokers[controller] = await started(controller, cluster.proxy.address, log)
+        await until(partial(cluster.operator.get, "/controller"))
+        for broker in others:
+            cluster.brokers[broker] = await started(broker, server, log, SESSION, **settings)
+        await cluster.registered(controller, *others)
+        cluster.administrator = await clients.administrator(await cluster.address(controller))
         yield cluster
 
 
@@ -180,6 +205,44 @@ def test_moving_it_there_again_deletes_the_rest() -> None:
             await until(partial(cluster.deleted, 1))
             assert await cluster.replicas("t") == [2]
             assert await cluster.administrator.ask("end t") == "0", "ten were acknowledged"
+
+    asyncio.run(lost())
+
+
+@pytest.mark.long
+def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
+    """Between the look at the ISR and the election: no leader is found, and the log of the last is deleted."""
+
+    async def lost() -> None:
+        holding = False
+
+        def holds(request: RequestFrame) -> bool:
+            return holding and request.path == "/brokers/topics/t/partitions/0/state"
+
+        settings = {"replica_lag_time_max_ms": LAG}
+        async with cluster_of(0, 1, 2, release=LEADERS_WRITE_ISRS, holds=holds, **settings) as cluster:
+            ask = cluster.administrator.ask
+            assert await ask("create t 1") == "done"
+            assert await ask("produce t 5") == "5"
+            holding = True
+            reassigned = asyncio.create_task(ask("reassign t 2"))
+            held = await cluster.proxy.next_held()
+            while not await cluster.said("is not in the new list of replicas 2. Re-electing leader"):
+                await held.release()
+                held = await cluster.proxy.next_held()
+            holding = False
+            assert await reassigned == "done"
+            assert await cluster.state("t") == (1, [1, 2])
+            await cluster.kill(2)
+            assert await ask("produce t 5") == "10", "acknowledged by all that are in sync"
+            assert await cluster.state("t") == (1, [1])
+            await held.release()
+            await cluster.reaches("t", -1, [1])
+            await until(partial(cluster.deleted, 1))
+            assert await cluster.replicas("t") == [2]
+            await cluster.starts_again(2)
+            await asyncio.sleep(2)
+            assert await cluster.state("t") == (-1, [1])
 
     asyncio.run(lost())
 
