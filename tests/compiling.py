@@ -18,7 +18,7 @@ from spec.checking.local.shape import UNROLLED
 from spec.checking.spark.visited_buckets import load
 from tests.spec.checking.local.test_engine import Chain
 
-LINKS = {UNROLLED + 1: 32 * UNROLLED + 1, 3: 70, 2: 40, 1: 20}
+LINKS = {UNROLLED + 1: 32 * UNROLLED + 1, 4: 100, 3: 70, 2: 40, 1: 20}
 """How many links make a chain of so many words: first one for all that are wide. Between, only `make long` goes."""
 
 

@@ -1059,7 +1059,9 @@ def test_diagram(ask: Ask, tmp_path: Path, what: str, form: str) -> None:
     assert (tmp_path / "picture").read_text(encoding="utf-8") == picture
 
 
-@pytest.mark.parametrize(("what", "release"), [("replica", "2.2"), ("controller", "2.0.1")])
+@pytest.mark.parametrize(
+    ("what", "release"), [("replica", "2.2"), pytest.param("controller", "2.0.1", marks=pytest.mark.long)]
+)
 def test_diagram_of_a_release(ask: Ask, what: str, release: str) -> None:
     """A table is that of the release, and so is a controller's life."""
     assert ask("diagram", what, "--release", release) == Answer(0, drawn(what, "mermaid", release), "")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from spec.diagrams import GENERATIONS
 from spec.life import moves, moves_with
 from spec.releases import RELEASES
 from spec.systems.controller import ControllerLife
@@ -16,8 +15,7 @@ from statemachines.controller import STARTUP, Controller, Threads, agendas, desi
 from statemachines.controller_diagram import At, Move
 from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEvent
 from statemachines.kafka_controller import Answer, KafkaController
-
-each_generation = pytest.mark.parametrize("release", GENERATIONS)
+from tests.generations import each_generation
 
 MOVES = {"0.10.1": 92, "0.10.2": 96, "1.0": 81, "2.0": 95, "3.0": 110, "3.9": 108}
 """How many there are. In 3.0 a client may begin anew, with the office or without. [KAFKA-13461]"""
@@ -97,6 +95,7 @@ def test_what_is_known_of_the_newest() -> None:
         assert move in found
 
 
+@pytest.mark.long
 def test_a_thread_beside_has_moves_of_its_own() -> None:
     """In 1.0 ZkEventThread registers the broker, while the controller's thread waits or works."""
     beside = [move for move in moves("1.0") if move.source.beside]

@@ -6,15 +6,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from spec.diagrams import GENERATIONS
 from spec.life import moves
 from statemachines import controller_diagram
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller_diagram import FORMATS, At, Move, Picture, mermaid, svg
 from statemachines.drawing import width_of
+from tests.generations import each_generation
 
 SVG = "{http://www.w3.org/2000/svg}"
-each_generation = pytest.mark.parametrize("release", GENERATIONS)
 
 
 @cache
@@ -55,15 +54,17 @@ def test_every_request_is_a_box_of_its_own(release: str) -> None:
 @pytest.mark.parametrize(
     ("release", "frames"),
     [
-        (
+        pytest.param(
             "0.10.2",
             "Startup elect onControllerFailover Healthcheck SessionExpirationListener SessionExpireListener "
             "LeaderChangeListener BrokerChangeListener IsrChangeNotification resign",
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "1.0",
             "ZkEventThread Startup elect onControllerFailover Healthcheck SessionExpireListener Reelect BrokerChange "
             "IsrChangeNotification triggerControllerMove",
+            marks=pytest.mark.long,
         ),
         (
             "3.9",
