@@ -246,6 +246,9 @@ class ControllerCalls:
         reassignment_targets: what holds where partitions move to, until 2.3; else a dict. Kafka's is in the context.
     """
 
+    change_by_change: bool = False
+    """An event stops at each change that is over, too, if more is to be done. It waits for no request then."""
+
     def __init__(
         self,
         partition_state_machine: PartitionStateMachine,
@@ -281,8 +284,10 @@ class ControllerCalls:
         return self._go_on((event,), None, moves=False)
 
     def requests(self, processing: Processing) -> tuple[ZkRequest, ...]:
-        """The batch of requests that is waited for, fenced where that is done."""
+        """The batch of requests that is waited for, fenced where that is done; none if a change is over."""
         what = processing.awaits.what
+        if isinstance(what, Handled):
+            return ()
         machine = self.machine_of(what)
         if machine is not None:
             return machine.requests(what)
@@ -301,7 +306,11 @@ class ControllerCalls:
         what, rest = processing.awaits.what, processing.calls
         machine = self.machine_of(what)
         step: Calls
-        if machine is not None:
+        if isinstance(what, Handled):
+            if responses:
+                raise ValueError(f"no requests have {len(responses)} answers")
+            step = self._what_follows(processing.awaits)
+        elif machine is not None:
             step = (Await(machine.answered(what, responses), processing.awaits.then),)
         else:
             assert isinstance(what, ZkRequests)
@@ -344,6 +353,8 @@ class ControllerCalls:
                     answer = first.answer
                 elif isinstance(first, Call):
                     step = self._make(first)
+                elif self._is_stop(first, rest):
+                    return Processing(first, rest, answer, moves)
                 elif self._is_over(first):
                     step = self._what_follows(first)
                 elif moves and self._is_refused(first):
@@ -368,6 +379,12 @@ class ControllerCalls:
         if isinstance(awaits.what, ZkRequests):
             return not awaits.what.requests
         return self.machine_of(awaits.what) is None
+
+    def _is_stop(self, awaits: Await, rest: Calls) -> bool:
+        """Whether the event stops at a change that is over, since more is to be done."""
+        if not self.change_by_change or not isinstance(awaits.what, Handled) or awaits.what.controller_moved:
+            return False
+        return awaits.then is not None or bool(rest)
 
     def _is_refused(self, awaits: Await) -> bool:
         """Whether a controller that has had another one elected would be refused: it has no epoch for its fences."""

@@ -27,10 +27,10 @@ from statemachines.controller_calls import (
     then,
 )
 from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.kafka_zk_client import GetChildren, GetData, ZkResponse
+from statemachines.kafka_zk_client import GetChildren, GetData, ZkResponse, retry_requests_until_connected
 from statemachines.partition import OfflinePartition, OnlinePartition
 from statemachines.partition_state_machine import OFFLINE
-from statemachines.state_change import Processed, carry_out
+from statemachines.state_change import Handled, Processed, carry_out
 from statemachines.topic_partition import TopicPartition
 from statemachines.znode import Check, Code, Create, Delete
 from statemachines.zookeeper import Multi
@@ -142,6 +142,45 @@ def test_a_change_of_states_is_gone_through(cluster: Handling) -> None:
     cluster.process(Call("elect"))
     assert [results[0][0] for (results,) in cluster.said] == [T0]
     assert cluster.state(T0).leader == 1
+
+
+def test_an_event_can_stop_at_each_change_that_is_over() -> None:
+    """It goes on without an answer, and comes to the same; where nothing is left it does not stop."""
+    ends = []
+    for change_by_change in (False, True):
+        cluster = Handling()
+        cluster.lead(T0, 4, (4, 1))
+        cluster.handlers.change_by_change = change_by_change
+        step = cluster.handlers.process(Call("all_of", (Call("elect"), Call("say", ("b",)))))
+        stops = 0
+        while isinstance(step, Processing):
+            over = isinstance(step.awaits.what, Handled)
+            assert over == (cluster.handlers.requests(step) == ())
+            if over:
+                with pytest.raises(ValueError, match="no requests have 1 answers"):
+                    cluster.handlers.answered(step, [ZkResponse(Code.OK)])
+            stops += over
+            step = cluster.handlers.answered(
+                step, retry_requests_until_connected(cluster.zookeeper, None, cluster.handlers.requests(step))
+            )
+        assert stops == (2 if change_by_change else 0)
+        ends.append((step, cluster.said, cluster.state(T0), cluster.sent))
+    assert ends[0] == ends[1]
+    cluster.said.clear()
+    assert cluster.handlers.process(Call("partitions_become", ((T0,), OfflinePartition))) == Processed()
+
+
+def test_one_that_moves_stops_at_a_change_that_is_over(cluster: Handling) -> None:
+    """To stop is not to write."""
+    cluster.lead(T0, 1, (1, 2))
+    cluster.handlers.change_by_change = True
+    cluster.batch.add_update_metadata_request_for_brokers((1,))
+    offline = at_last(Call("partitions_become", ((T0,), OfflinePartition)))
+    step = cluster.handlers.process(Call("all_of", (Call("send_something"), offline, at_last(Call("say", ("b",))))))
+    assert isinstance(step, Processing)
+    assert step.awaits.what == Handled()
+    assert cluster.handlers.answered(step, ()) == Processed(failure=EventFailure.IllegalState, moves=True)
+    assert cluster.said == ["b"]
 
 
 def test_the_driver_of_state_machines_drives_events(cluster: Handling) -> None:

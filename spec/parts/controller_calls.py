@@ -1,0 +1,187 @@
+"""The event that a controller processes, as a part: the variables in which what is left of it is kept.
+
+What is left of an event is a value, `Processing`: what is awaited, and a stack of calls (decision 0024). The part
+says how large it is. Which calls may be left a system names as `Frame`s, each a method of the controller; the
+arguments that it may be left with follow from how its parameters are annotated:
+
+    broker: BrokerId                        a broker
+    partitions: Sequence[TopicPartition]    partitions, none twice, in their order; so it is for Iterable, tuple
+    following: Call                         what the frame says
+    strategy: ... = None                    not given, unless the frame says how large it is
+
+A frame can narrow each of them. What it does not have is found by `type_ok` when an event leaves it.
+
+A change that is over is left as well, so that a system can go on with the next call in a step of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import Parameter, signature
+from itertools import combinations
+from typing import Any, get_args, get_origin
+
+from spec.language import (
+    Domain,
+    Part,
+    Size,
+    SpecificationError,
+    State,
+    either,
+    one_of,
+    optional,
+    record,
+    sequence_of,
+    tuple_of,
+    variable,
+)
+from spec.language.sizes import types_in
+from statemachines.controller_calls import Await, Call, Calls, ControllerCalls, InCase, Processing
+from statemachines.partition_state_machine import PartitionStateChange
+from statemachines.replica_state_machine import ReplicaStateChange
+from statemachines.state_change import Handled
+
+__all__ = ["EventThread", "EventThreadPart", "Frame", "in_order"]
+
+
+def in_order(values: Iterable[Any]) -> Domain[tuple[Any, ...]]:
+    """Every tuple of some of these values, none twice, in their order; the empty one first.
+
+    >>> list(in_order("ab"))
+    [(), ('a',), ('b',), ('a', 'b')]
+    """
+    all_of_them = tuple(values)
+    return one_of(*(some for length in range(len(all_of_them) + 1) for some in combinations(all_of_them, length)))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Calls of a method that may be left.
+
+    Args:
+        method: its name.
+        arguments: by name, the sizes of those that are narrower than their types; or the frame of a call.
+        takes_answer: it takes what was answered before its arguments, see `then`.
+        made: what it is made in spite of.
+    """
+
+    method: str
+    arguments: Mapping[str, Size | Frame] = field(default_factory=dict)
+    takes_answer: bool = False
+    made: InCase = InCase.Success
+
+
+class EventThread(State):
+    """The event that a controller processes [ControllerEventThread]; of one that has nothing to do, nothing."""
+
+    electing: PartitionStateChange | None = variable(
+        "A change of partitions that waits for ZooKeeper.", of=lambda self: optional(self.elections)
+    )
+    removing: ReplicaStateChange | None = variable(
+        "A change of replicas that waits for ZooKeeper.", of=lambda self: optional(self.removals)
+    )
+    over: Handled | None = variable("A change that is over, and more is to be done.")
+    then: Call | None = variable("The call that takes what the change comes to.", of=lambda self: self.following)
+    calls: Calls = variable("What is made after it.", of=lambda self: self.stacks)
+
+
+@dataclass(frozen=True)
+class EventThreadPart(Part[EventThread]):
+    """What is left of a controller's event.
+
+    Args:
+        given: the sizes of the types in it, as the system has them.
+        controller: whose methods the frames are of.
+        elections: every change of partitions that may wait.
+        removals: every change of replicas that may wait.
+        awaiting: the calls that may be made with what is awaited.
+        left: those that may be made after it.
+        deepest: how many of them may be left at once.
+    """
+
+    given: Mapping[Any, Size]
+    controller: type[ControllerCalls]
+    elections: Domain[PartitionStateChange]
+    removals: Domain[ReplicaStateChange]
+    awaiting: Collection[Frame]
+    left: Collection[Frame]
+    deepest: int
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """As in the system."""
+        return self.given
+
+    # What is left.
+
+    def processing(self, s: EventThread) -> Processing | None:
+        """What is left of the event; None: there is none."""
+        what = s.electing or s.removing or s.over
+        return None if what is None else Processing(Await(what, s.then), s.calls)
+
+    def leave(self, s: EventThread, left: Processing | None) -> None:
+        """So much is left of the event; what a change came to, as far as a call takes it."""
+        what = None if left is None else left.awaits.what
+        electing = what if isinstance(what, PartitionStateChange) else None
+        removing = what if isinstance(what, ReplicaStateChange) else None
+        over = None
+        if left is not None and isinstance(what, Handled):
+            over = Handled() if left.awaits.then is None else what
+        if electing is not None or s.electing is not None:
+            s.electing = electing
+        if removing is not None or s.removing is not None:
+            s.removing = removing
+        if over is not None or s.over is not None:
+            s.over = over
+        then, calls = (None, ()) if left is None else (left.awaits.then, left.calls)
+        if then != s.then:
+            s.then = then
+        if calls != s.calls:
+            s.calls = calls
+
+    # How large it is.
+
+    @property
+    def following(self) -> Domain[Call | None]:
+        """Every call that may be made with what is awaited."""
+        return optional(either(*map(self.calls_of, self.awaiting)))
+
+    @property
+    def stacks(self) -> Domain[tuple[Call, ...]]:
+        """Every stack of calls that may be left."""
+        return sequence_of(either(*map(self.calls_of, self.left)), longest=self.deepest)
+
+    def calls_of(self, frame: Frame) -> Domain[Call]:
+        """Every call of a frame.
+
+        Raises:
+            SpecificationError: there is no such method, or it has no argument that the frame narrows.
+        """
+        method: Callable[..., Any] | None = getattr(self.controller, frame.method, None)
+        if method is None:
+            raise SpecificationError(f"a {self.controller.__name__} has no method {frame.method}")
+        _, *parameters = signature(method).parameters.values()
+        if frame.takes_answer:
+            del parameters[0]
+        unknown = frame.arguments.keys() - {parameter.name for parameter in parameters}
+        if unknown:
+            raise SpecificationError(f"{frame.method} has no argument {', '.join(sorted(unknown))}")
+        types = types_in(method)
+        arguments = tuple_of(
+            *(
+                self.argument(types[parameter.name], frame.arguments.get(parameter.name))
+                for parameter in parameters
+                if parameter.default is Parameter.empty or parameter.name in frame.arguments
+            )
+        )
+        return record(Call, method=(frame.method,), arguments=arguments, made=(frame.made,))
+
+    def argument(self, type_: Any, narrowed: Size | Frame | None) -> Size:
+        """How large an argument is."""
+        if isinstance(narrowed, Frame):
+            return self.calls_of(narrowed)
+        if narrowed is not None:
+            return narrowed
+        if get_origin(type_) in {Sequence, Iterable, Collection} or get_args(type_)[-1:] == (...,):
+            return in_order(self.domain_of(get_args(type_)[0]))
+        return self.domain_of(type_)

@@ -1,0 +1,107 @@
+"""What is left of an event, as a part: how large it is, and that it is neither too large nor too small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spec.checking import check
+from spec.checking.local import LocalEngine
+from spec.language import SpecificationError
+from spec.parts.controller_calls import EventThreadPart, Frame, in_order
+from spec.systems.partitions import Partitions
+from statemachines.controller_calls import Call, InCase
+from statemachines.topic_partition import TopicPartition
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@pytest.fixture
+def thread() -> EventThreadPart:
+    """That of two brokers and two partitions."""
+    return Partitions(partitions=2).thread
+
+
+def test_tuples_in_order() -> None:
+    """None twice, the shorter ones first."""
+    assert list(in_order((3, 1, 2)))[:5] == [(), (3,), (1,), (2,), (3, 1)]
+    assert in_order(range(5)).size == 32
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("frame", "calls"),
+    [
+        pytest.param(Frame("try_topic_deletion"), [()], id="none"),
+        pytest.param(Frame("_answer_controlled_shutdown"), [(0,), (1,)], id="a type that has a size"),
+        pytest.param(Frame("_brokers_go"), [((),), ((0,),), ((1,),), ((0, 1),)], id="Sequence"),
+        pytest.param(Frame("_resume_deletions_on_new_brokers"), [((),), (("t",),)], id="Iterable"),
+        pytest.param(
+            Frame("_stop_replicas", {"broker": (1,)}), [(1, ()), (1, (T0,)), (1, (T1,)), (1, (T0, T1))], id="tuple"
+        ),
+        pytest.param(Frame("trigger_online_partition_state_change"), [()], id="by default"),
+        pytest.param(
+            Frame("trigger_online_partition_state_change", {"topic": (None, "t")}), [(None,), ("t",)], id="narrowed"
+        ),
+    ],
+)
+def test_arguments_follow_from_how_a_method_is_annotated(
+    thread: EventThreadPart, frame: Frame, calls: list[tuple[Any, ...]]
+) -> None:
+    """And from how large the types are in the system."""
+    assert list(thread.calls_of(frame)) == [Call(frame.method, arguments) for arguments in calls]
+
+
+def test_a_call_that_takes_an_answer(thread: EventThreadPart) -> None:
+    """What is answered is none of the arguments that are left."""
+    frame = Frame("_controlled_shutdown_failed", takes_answer=True, made=InCase.CaughtFailure)
+    assert list(thread.calls_of(frame)) == [Call("_controlled_shutdown_failed", (), InCase.CaughtFailure)]
+
+
+def test_a_call_may_be_an_argument(thread: EventThreadPart) -> None:
+    """As the frame says."""
+    resumed = Frame("_resume_preferred_replica_elections", takes_answer=True)
+    (call,) = thread.calls_of(Frame("get_preferred_replica_election", {"following": resumed}))
+    assert call.arguments == (Call("_resume_preferred_replica_elections"),)
+
+
+def test_what_is_narrowed_must_be_there(thread: EventThreadPart) -> None:
+    """A name that is no argument's is told."""
+    with pytest.raises(SpecificationError, match="_brokers_go has no argument broker"):
+        thread.calls_of(Frame("_brokers_go", {"broker": (0,)}))
+
+
+def test_a_frame_is_of_a_method(thread: EventThreadPart) -> None:
+    """Which the controller has."""
+    with pytest.raises(SpecificationError, match="a ControllerOfCluster has no method no_such_method"):
+        thread.calls_of(Frame("no_such_method"))
+
+
+# The frames of a system: none is missing, and none is there for nothing.
+
+LEFT = [frame.method for frame in Partitions().thread.left]
+
+
+def without(at: int) -> Partitions:
+    """The system without one of its frames."""
+
+    class Without(Partitions):
+        """One frame is missing."""
+
+        @property
+        def frames_left(self) -> tuple[Frame, ...]:
+            every = super().frames_left
+            return (*every[:at], *every[at + 1 :])
+
+    return Without(clear_batch=True)
+
+
+@pytest.mark.parametrize("at", range(len(LEFT)), ids=LEFT)
+def test_a_frame_that_is_missing_is_found(at: int) -> None:
+    """By the type of the variable; so each is needed."""
+    result = check(without(at), properties=["type_ok"], engine=LocalEngine())
+    assert result.counterexample is not None
+    assert result.counterexample.broken == "type_ok"
