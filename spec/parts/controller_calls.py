@@ -11,7 +11,10 @@ arguments that it may be left with follow from how its parameters are annotated:
 
 A frame can narrow each of them. What it does not have is found by `type_ok` when an event leaves it.
 
-A change that is over is left as well, so that a system can go on with the next call in a step of its own.
+A change that is over is left as well, where the controller goes change by change.
+
+Left out: what has been answered to who asked for the event; requests to brokers that cannot be sent, so that no event
+has another controller elected.
 """
 
 from __future__ import annotations
@@ -121,6 +124,7 @@ class EventThreadPart(Part[EventThread]):
 
     def leave(self, s: EventThread, left: Processing | None) -> None:
         """So much is left of the event; what a change came to, as far as a call takes it."""
+        assert left is None or not left.moves
         what = None if left is None else left.awaits.what
         electing = what if isinstance(what, PartitionStateChange) else None
         removing = what if isinstance(what, ReplicaStateChange) else None

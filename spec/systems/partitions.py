@@ -280,9 +280,9 @@ class Partitions(Specification[ControlledCluster]):
 
     Left out: queues of requests, sessions and watches (of what has changed the controller hears when it has nothing
     to do), a broker that is back before the controller knows that it was gone, AlterPartition, metadata, nodes of
-    notifications, reassignment, deletion, log directories. So these rows of the tables are never taken: of partitions New ->
-    Offline and Offline -> NonExistent, of replicas New -> Offline and all from and to the states of a deletion but
-    those at the start of a controller.
+    notifications, reassignment, deletion, log directories. So these rows of the tables are never taken: of partitions
+    New -> Offline and Offline -> NonExistent, of replicas New -> Offline and all from and to the states of a deletion
+    but those at the start of a controller.
     """
 
     name = "partitions"
