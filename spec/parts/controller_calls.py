@@ -1,8 +1,9 @@
 """The event that a controller processes, as a part: the variables in which what is left of it is kept.
 
 What is left of an event is a value, `Processing`: what is awaited, and a stack of calls (decision 0024). The part
-says how large it is. Which calls may be left a system names as `Frame`s, each a method of the controller; the
-arguments that it may be left with follow from how its parameters are annotated:
+says how large it is. Which stacks may be left a system names, as rows of `Frame`s: a frame is a method of the
+controller, and of a row that may be left its end may be, too. The arguments that a call may be left with follow from
+how the parameters of its method are annotated:
 
     broker: BrokerId                        a broker
     partitions: Sequence[TopicPartition]    partitions, none twice, in their order; so it is for Iterable, tuple
@@ -35,7 +36,6 @@ from spec.language import (
     one_of,
     optional,
     record,
-    sequence_of,
     tuple_of,
     variable,
 )
@@ -99,8 +99,7 @@ class EventThreadPart(Part[EventThread]):
         elections: every change of partitions that may wait.
         removals: every change of replicas that may wait.
         awaiting: the calls that may be made with what is awaited.
-        left: those that may be made after it.
-        deepest: how many of them may be left at once.
+        left: the stacks of calls that may be made after it. So may be the end of each, and none.
     """
 
     given: Mapping[Any, Size]
@@ -108,8 +107,7 @@ class EventThreadPart(Part[EventThread]):
     elections: Domain[PartitionStateChange]
     removals: Domain[ReplicaStateChange]
     awaiting: Collection[Frame]
-    left: Collection[Frame]
-    deepest: int
+    left: Collection[tuple[Frame, ...]]
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
@@ -153,7 +151,10 @@ class EventThreadPart(Part[EventThread]):
     @property
     def stacks(self) -> Domain[tuple[Call, ...]]:
         """Every stack of calls that may be left."""
-        return sequence_of(either(*map(self.calls_of, self.left)), longest=self.deepest)
+        ends: list[tuple[Frame, ...]] = [()]
+        for frames in self.left:
+            ends += (end for at in range(len(frames)) if (end := frames[at:]) not in ends)
+        return either(*(tuple_of(*map(self.calls_of, end)) for end in ends))
 
     def calls_of(self, frame: Frame) -> Domain[Call]:
         """Every call of a frame.

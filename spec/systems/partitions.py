@@ -409,26 +409,36 @@ class Partitions(Specification[ControlledCluster]):
         return Frame("_elected", {"for_deletion": ((),), "not_for_deletion": in_order(of_brokers)}, True)
 
     @property
-    def frames_left(self) -> tuple[Frame, ...]:
+    def stacks(self) -> tuple[tuple[Frame, ...], ...]:
         """The calls that may be left of an event while a change waits, or is over."""
         resumed = Frame("_resume_preferred_replica_elections", takes_answer=True)
-        return (
-            Frame("_start_partition_state_machine"),
-            Frame("_initialize_partition_reassignments"),
-            Frame("try_topic_deletion"),
-            Frame("get_preferred_replica_election", {"following": resumed}),
-            Frame("_replicas_of", {"target": (NewReplica, OnlineReplica)}),
-            Frame("partitions_become", {"target": (OnlinePartition,), "strategy": (OFFLINE,)}),
+        come = (
             Frame("trigger_online_partition_state_change"),
-            Frame("trigger_online_partition_state_change", {"topic": (None,), "following": self.elected}),
             Frame("_resume_reassignments_to"),
             Frame("_resume_deletions_on_new_brokers"),
-            Frame("_brokers_go"),
-            Frame("fail_replica_deletion", {"replicas": ((),)}),
-            Frame("_stop_replicas"),
-            Frame("replicas_become", {"target": (OfflineReplica,)}),
-            Frame("_answer_controlled_shutdown"),
-            Frame("_controlled_shutdown_failed", takes_answer=True, made=InCase.CaughtFailure),
+        )
+        return (
+            (
+                Frame("_start_partition_state_machine"),
+                Frame("_initialize_partition_reassignments"),
+                Frame("try_topic_deletion"),
+                Frame("get_preferred_replica_election", {"following": resumed}),
+            ),
+            (
+                Frame("_replicas_of", {"target": (NewReplica,)}),
+                Frame("partitions_become", {"target": (OnlinePartition,), "strategy": (OFFLINE,)}),
+                Frame("_replicas_of", {"target": (OnlineReplica,)}),
+            ),
+            come,
+            (*come, Frame("_brokers_go")),
+            (Frame("trigger_online_partition_state_change", {"topic": (None,), "following": self.elected}),),
+            (Frame("fail_replica_deletion", {"replicas": ((),)}),),
+            (
+                Frame("_stop_replicas"),
+                Frame("replicas_become", {"target": (OfflineReplica,)}),
+                Frame("_answer_controlled_shutdown"),
+                Frame("_controlled_shutdown_failed", takes_answer=True, made=InCase.CaughtFailure),
+            ),
         )
 
     @part
@@ -441,8 +451,7 @@ class Partitions(Specification[ControlledCluster]):
             self.domain_of(PartitionStateChange),
             self.removals,
             awaiting=(self.elected, Frame("_answer_election", answer, True)),
-            left=self.frames_left,
-            deepest=4,
+            left=self.stacks,
         )
 
     @initial

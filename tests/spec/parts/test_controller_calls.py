@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,27 +81,40 @@ def test_a_frame_is_of_a_method(thread: EventThreadPart) -> None:
         thread.calls_of(Frame("no_such_method"))
 
 
-# The frames of a system: none is missing, and none is there for nothing.
+# Stacks
 
-LEFT = [frame.method for frame in Partitions().thread.left]
+
+def test_the_end_of_a_stack_may_be_left(thread: EventThreadPart) -> None:
+    """Of two stacks with one end it is one."""
+    first, second, last = Frame("try_topic_deletion"), Frame("resume_deletions"), Frame("_brokers_go")
+    stacks = replace(thread, left=((first, last), (second, last))).stacks
+    go = [Call("_brokers_go", (brokers,)) for brokers in ((), (0,), (1,), (0, 1))]
+    rows: list[tuple[Call, ...]] = [()]
+    rows += [(Call("try_topic_deletion"), each) for each in go]
+    rows += [(each,) for each in go]
+    rows += [(Call("resume_deletions"), each) for each in go]
+    assert list(stacks) == rows
 
 
 def without(at: int) -> Partitions:
-    """The system without one of its frames."""
+    """The system without one of its stacks."""
 
     class Without(Partitions):
-        """One frame is missing."""
+        """One is missing."""
 
         @property
-        def frames_left(self) -> tuple[Frame, ...]:
-            every = super().frames_left
+        def stacks(self) -> tuple[tuple[Frame, ...], ...]:
+            every = super().stacks
             return (*every[:at], *every[at + 1 :])
 
     return Without(clear_batch=True)
 
 
-@pytest.mark.parametrize("at", range(len(LEFT)), ids=LEFT)
-def test_a_frame_that_is_missing_is_found(at: int) -> None:
+STACKS = Partitions().stacks
+
+
+@pytest.mark.parametrize("at", range(len(STACKS)), ids=[frames[-1].method for frames in STACKS])
+def test_a_stack_that_is_missing_is_found(at: int) -> None:
     """By the type of the variable; so each is needed."""
     result = check(without(at), properties=["type_ok"], engine=LocalEngine())
     assert result.counterexample is not None
