@@ -169,13 +169,21 @@ async def moved_half_way(cluster: Cluster) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("request_", "assigned"), [("cancel t", [1]), ("reassign t 0", [0, 1])], ids=["cancelled", "another"]
+    ("release", "request_", "assigned"),
+    [
+        ("2.4.1", "cancel t", [1]),
+        ("2.8.2", "cancel t", [1]),
+        (RELEASE, "cancel t", [1]),
+        (RELEASE, "reassign t 0", [0, 1]),
+    ],
 )
-def test_a_second_reassignment_deletes_what_alone_is_in_sync(request_: str, assigned: list[BrokerId]) -> None:
+def test_a_second_reassignment_deletes_what_alone_is_in_sync(
+    release: str, request_: str, assigned: list[BrokerId]
+) -> None:
     """Of the only replica with all acknowledged records the log is deleted, and nothing that is left may lead."""
 
     async def lost() -> None:
-        async with cluster_of(0, 1, 2, 3) as cluster:
+        async with cluster_of(0, 1, 2, 3, release=release) as cluster:
             await moved_half_way(cluster)
             assert await cluster.administrator.ask(request_) == "done"
             await cluster.reaches("t", -1, [2])
