@@ -77,6 +77,7 @@ def test_no_java(tmp_path: Path) -> None:
     assert json.loads(run.stdout) == {"error": f"JAVA_HOME, {tmp_path}, has no bin/java", "exit": 2}
 
 
+@pytest.mark.long
 def test_interrupted(kafka: Harness) -> None:
     """130, one line, and no Java is left."""
     with subprocess.Popen(CONFORM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:

@@ -196,7 +196,13 @@ WRONG: dict[str, Candidates] = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=list(WRONG))
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(rule, id=name, marks=() if name == "at the percentage" else pytest.mark.long)
+        for name, rule in WRONG.items()
+    ],
+)
 def test_a_rule_that_is_wrong(pure: PureCalls, wrong: Candidates) -> None:
     """Kafka contradicts it."""
     assert differences(seen(pure, list(with_two_partitions())[::37]), rule=wrong)

@@ -113,7 +113,7 @@ def test_no_number_is_left_in_what_is_said(release: str) -> None:
 @pytest.mark.parametrize(
     ("release", "changed"),
     [
-        ("3.9", {"fence_zk": False}),
+        pytest.param("3.9", {"fence_zk": False}, marks=pytest.mark.long),
         pytest.param("3.9", {"ghost_check": True}, marks=pytest.mark.long),
         pytest.param("3.9", {"ephemeral_owner_check": False}, marks=pytest.mark.long),
         pytest.param("3.9", {"elect_if_none": True}, marks=pytest.mark.long),

@@ -20,8 +20,8 @@ MOST = 5_000_000
 """States that Spark explores in a minute: some of these instances take the reference engine a quarter of an hour."""
 
 
-def asked(soon: str, orbits: bool = False) -> pytest.MarkDecorator:
-    """One instance in every run of the tests, and all but the largest in `make long`; or all of those with orbits."""
+def asked(soon: str | None = None, orbits: bool = False) -> pytest.MarkDecorator:
+    """One instance in every run of the tests, or none; all but the largest in `make long`, or those with orbits."""
     return pytest.mark.parametrize(
         "instance",
         [
@@ -44,7 +44,7 @@ def test_jobs_find_what_is_claimed(instance: PinnedInstance, session: SparkSessi
 
 
 @pytest.mark.spark
-@asked("replication, truncate-to-high-watermark with a history, 2-2-2-2", orbits=True)
+@asked(orbits=True)
 def test_jobs_find_the_same_orbits(instance: PinnedInstance, session: SparkSession) -> None:
     """And the same way through them."""
     result = instance.check(SparkEngine(session=session, driver_level=DRIVER_LEVEL), symmetry=True)

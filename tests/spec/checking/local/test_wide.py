@@ -140,6 +140,7 @@ def test_a_set_of_messages_of_five_fields_is_explored() -> None:
     assert (found["ended"], found["statistics"][2]) == ("complete", 121)
 
 
+@pytest.mark.long
 def test_orbits_of_wide_states_are_those_of_the_reference() -> None:
     """One state of each, and as many."""
     gossip = Gossip(servers=4, terms=6)
