@@ -74,6 +74,7 @@ class AskedJava:
                     start_new_session=True,  # Ctrl-C is for us
                 )
             )
+            stack.callback(self._hang_up)
             stack.callback(self._process.kill)
             Thread(target=self._listen, name=self._what, daemon=True).start()
             self.about: Mapping[str, str] = json.loads(self._line())
@@ -121,6 +122,12 @@ class AskedJava:
             self._process.stdin.flush()
         except OSError:
             raise self._gone() from None
+
+    def _hang_up(self) -> None:
+        """Close its input, be it that what could not be written is still to be written."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
 
     def _answer(self) -> Any:
         return json.loads(self._line())

@@ -90,6 +90,15 @@ def test_a_java_that_is_killed(kafka: Harness) -> None:
             list(doomed.runs(tasks()))
 
 
+def test_a_java_that_has_ended(kafka: Harness) -> None:
+    """It is asked in vain, and what could not be written does not fail once more when it is closed."""
+    with Harness(RELEASE) as doomed:
+        os.kill(doomed.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, doomed.pid, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(EnvironmentFailed, match="has ended with -9"):
+            list(doomed.runs(iter([Task(1, UP)])))
+
+
 def test_a_java_that_is_killed_with_much_to_do(kafka: Harness) -> None:
     """What else it has been asked is not waited for."""
     with Harness(RELEASE) as doomed:

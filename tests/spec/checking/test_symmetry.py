@@ -434,7 +434,9 @@ def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orb
             Replication.of(brokers=3, log_size=1, max_records=1, max_leader_epoch=1), marks=pytest.mark.long
         ),
         Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
-        ControllerElection.of(brokers=2, elections=1, crashes=False, operator=False),
+        pytest.param(
+            ControllerElection.of(brokers=2, elections=1, crashes=False, operator=False), marks=pytest.mark.long
+        ),
     ],
     ids=["four brokers", "three brokers", "with a history", "election"],
 )

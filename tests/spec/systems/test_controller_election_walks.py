@@ -13,7 +13,7 @@ from tests.spec.testing.running import Failure, failure_of
 WIDE = ControllerElection(brokers=3, sessions_per_broker=2, elections=3)
 """More states than can be explored here."""
 
-TestThreeBrokers = as_state_machine(WIDE).TestCase
+TestThreeBrokers = pytest.mark.long(as_state_machine(WIDE).TestCase)
 
 
 @pytest.fixture(scope="module")
