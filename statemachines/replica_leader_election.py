@@ -22,12 +22,10 @@ which is scheduled whatever came of this one.
 
 from collections.abc import Sequence
 from enum import Enum
-from fractions import Fraction
 from typing import TypeAlias
 
-from election import leader_for_preferred_replica
 from election.ids import BrokerId
-from election.rebalance import LEADER_IMBALANCE_PER_BROKER_PERCENTAGE, Partition, imbalance_ratio
+from election.rebalance import LEADER_IMBALANCE_PER_BROKER_PERCENTAGE, Partition, rebalance_candidates
 from statemachines.controller_calls import Call, Callback, Calls, EventFailed, EventFailure, at_last, call, then
 from statemachines.controller_zk_client import ControllerZkClient
 from statemachines.errors import Errors
@@ -220,25 +218,23 @@ class ReplicaLeaderElection(ControllerZkClient):
     # By the controller itself.
 
     def _rebalance(self, broker: BrokerId, preferring: tuple[TopicPartition, ...]) -> Calls:
-        """A broker leads again what prefers it, if too much of that is led by others."""
-        percentage = Fraction(self.leader_imbalance_per_broker_percentage, 100)
-        if (
-            imbalance_ratio(broker, {partition: self._remembered(partition) for partition in preferring})
-            <= percentage
-        ):
-            return ()
+        """A broker leads again what prefers it, if others lead too much of that; not where its disk has failed."""
         if self.context.state.partitions_being_reassigned and not self.design.rebalance_while_reassigning:
             return ()
-        candidates = tuple(partition for partition in preferring if self._can_lead_again(broker, partition))
-        return self.on_replica_election(candidates, ElectionType.PREFERRED, ElectionTrigger.AutoTriggered)
-
-    def _can_lead_again(self, broker: BrokerId, partition: TopicPartition) -> bool:
-        """Whether a partition is led by another broker, and would elect this one."""
-        replicas, leader, isr = self._remembered(partition)
-        if leader == broker or isr is None or partition.topic not in self.context.state.all_topics:
-            return False
-        online = {each for each in replicas if self.context.is_replica_online(each, partition)}
-        return leader_for_preferred_replica(replicas, isr, online).leader == broker
+        candidates = rebalance_candidates(
+            broker,
+            {partition: self._remembered(partition) for partition in preferring},
+            self.context.live_broker_ids(),
+            percentage=self.leader_imbalance_per_broker_percentage,
+        )
+        if not candidates:
+            return ()
+        able = tuple(
+            partition
+            for partition in candidates
+            if partition.topic in self.context.state.all_topics and self.context.is_replica_online(broker, partition)
+        )
+        return self.on_replica_election(able, ElectionType.PREFERRED, ElectionTrigger.AutoTriggered)
 
     def _remembered(self, partition: TopicPartition) -> Partition:
         """A partition, as `election.rebalance` takes it."""

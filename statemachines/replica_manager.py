@@ -47,6 +47,7 @@ from statemachines.control_requests import (
     UpdateMetadataRequest,
 )
 from statemachines.control_responses import LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse
+from statemachines.controller import accepts
 from statemachines.errors import Errors
 from statemachines.hosted_partition import OFFLINE_PARTITION, HostedPartition
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, NO_EPOCH
@@ -274,7 +275,7 @@ class ReplicaManager:
 
     def _takes(self, request: ControlRequest) -> bool:
         """Whether no newer controller is known; if so, this one's epoch is."""
-        takes = request.controllerEpoch >= self.state.controller_epoch
+        takes = accepts(self.state.controller_epoch, request.controllerEpoch)
         if takes:
             self.state.controller_epoch = request.controllerEpoch
         return takes

@@ -219,6 +219,14 @@ def test_topics_that_go_and_brokers_that_leave_are_left_alone(cluster: EventClus
     assert other.sent == []
 
 
+def test_a_replica_whose_disk_has_failed_does_not_lead_again(cluster: EventCluster) -> None:
+    """Nothing is asked for of it, though its broker is live and it stands in the ISR."""
+    cluster.context.state.replicas_on_offline_dirs[1] = frozenset({T0})
+    cluster.process("process_auto_preferred_replica_leader_election")
+    assert cluster.sent == []
+    assert cluster.log == []
+
+
 def test_until_3_3_it_waited_for_reassignments() -> None:
     """Of whichever partition. [KAFKA-10149]"""
     leaders = []
