@@ -1,0 +1,881 @@
+"""A cluster under a controller: brokers that die and return, what its controller does, and what has to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from typing_extensions import TypeVar
+
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
+from spec.language import (
+    Domain,
+    Size,
+    Specification,
+    State,
+    Step,
+    Total,
+    action,
+    at_most,
+    bound,
+    constant,
+    integers,
+    invariant,
+    one_of,
+    part,
+    require,
+    say,
+    sequence_of,
+    sometimes,
+    transition_invariant,
+    variable,
+    view,
+)
+from spec.parts.controller_calls import EventThread, EventThreadPart, Frame, in_order
+from spec.parts.controller_context import Context, ContextPart
+from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
+from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
+from statemachines.control_design import ControlDesign
+from statemachines.control_requests import (
+    ControlRequest,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+)
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
+from statemachines.controller_calls import Call, Calls, EventFailure, Processing
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.kafka_zk_client import UNFENCED, ZkBatch, ZkResponse, retry_requests_until_connected
+from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.partition import (
+    PARTITION,
+    NewPartition,
+    NonExistentPartition,
+    OfflinePartition,
+    OnlinePartition,
+    PartitionState,
+)
+from statemachines.partition_state_machine import (
+    OFFLINE,
+    PartitionLeaderElectionStrategy,
+    PartitionStateChange,
+    PartitionStateMachine,
+)
+from statemachines.replica import (
+    NonExistentReplica,
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionIneligible,
+    ReplicaState,
+)
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
+from statemachines.state_change import ElectionOutcome, Handled, Processed, StateChangeCause
+from statemachines.table import Table, TableState
+from statemachines.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
+from statemachines.zk_data import (
+    ISR_CHANGE_NOTIFICATION,
+    TopicPartitionState,
+    topic_partition_path,
+    topic_partition_state_path,
+    topic_partitions_path,
+)
+from statemachines.zk_state_machine import PartitionUpdate
+from statemachines.znode import Code, Node, SessionId, ZkPath, ZkVersion
+
+T = TypeVar("T", bound=TableState)
+
+Deaths = Annotated[int, "how often brokers died"]
+"""A number of deaths."""
+
+CONTROLLER: BrokerId = 9
+"""Where the controller runs; it keeps no replica."""
+TOPIC: TopicName = "t"
+TOPIC_PATH = f"/brokers/topics/{TOPIC}"
+STARTS_PARTITIONS = Call("_start_partition_state_machine")
+"""What is left of a failover before partitions have states."""
+ANSWERS = ("answer_partitions", "answer_replicas")
+"""The actions in which a controller goes on."""
+LEADERS = ("shrink_isr", "expand_isr")
+"""Those in which a leader writes."""
+
+
+class Role(NamedTuple):
+    """Which leader a broker goes by, for one of its replicas."""
+
+    leader: int
+    """-1 if there is none."""
+    leader_epoch: LeaderEpoch
+
+
+class ControlledCluster(State):
+    """A controller, the ZooKeeper that it writes to, and the brokers that it tells."""
+
+    zk: Ensemble
+    context: Context
+    partition_requests: Batch
+    replica_requests: Batch
+    thread: EventThread
+    registered: frozenset[BrokerId] = variable(
+        "The brokers that run and are registered. Left out: their sessions, and their nodes below /brokers/ids."
+    )
+    deaths: Deaths = variable("How often a broker died.")
+    roles: Total[PartitionAndReplica, Role | None] = variable(
+        "The last LeaderAndIsr that was sent to a replica; None if that was before its broker started, or if it was "
+        "to stop since. Left out: queues of requests, so that a broker goes by what was sent to it last."
+    )
+    isr_change_notification: frozenset[TopicPartition] = variable(
+        "The partitions whose leaders have changed their ISRs, and told the controller, which has not read them yet."
+    )
+
+    @property
+    def epoch(self) -> ControllerEpoch:
+        """The controller epoch that is in ZooKeeper."""
+        epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
+        return epoch
+
+    @property
+    def active(self) -> bool:
+        """The controller takes itself for controller."""
+        return self.context.epoch > 0
+
+    @property
+    def idle(self) -> bool:
+        """It has no event under way."""
+        return self.thread.electing is None and self.thread.removing is None and self.thread.over is None
+
+    def written(self, partition: TopicPartition) -> Node | None:
+        """The node of a partition's state, if there is one."""
+        return self.zk.nodes.get(topic_partition_state_path(partition))
+
+    def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """A partition's leader and ISR that are in ZooKeeper."""
+        node = self.written(partition)
+        return None if node is None else node.data.leader_and_isr
+
+
+class ControllerOfCluster(ControllerEventProcessor):
+    """The controller of a cluster, which reads at once what is read for no change of states; see `Partitions`.
+
+    It goes on after a change that is over in a step of its own. What such a step touches is the controller's alone,
+    so that it makes no difference when it is made; and no step looks at what two changes look at.
+
+    Args:
+        cluster: the state.
+        assignments: what the topic's node has.
+        partitions: its partition state machine, over that state.
+        replicas: its replica state machine.
+        batch: requests that are sent for no change; nothing stays there.
+    """
+
+    def __init__(
+        self,
+        cluster: ControlledCluster,
+        assignments: Mapping[TopicPartition, ReplicaAssignment],
+        partitions: PartitionStateMachine,
+        replicas: ReplicaStateMachine,
+        batch: ControllerBrokerRequestBatch,
+    ) -> None:
+        super().__init__(partitions, replicas, batch)
+        self.cluster, self.assignments = cluster, assignments
+
+    # Change by change.
+
+    change_by_change = True
+
+    def partitions_become(
+        self,
+        partitions: Sequence[TopicPartition],
+        target: PartitionState,
+        strategy: PartitionLeaderElectionStrategy | None = None,
+        following: Call | None = None,
+    ) -> Calls:
+        """Where there are none, nothing is to be done."""
+        return super().partitions_become(partitions, target, strategy, following) if partitions or following else ()
+
+    def replicas_become(self, replicas: Sequence[PartitionAndReplica], target: ReplicaState) -> Calls:
+        """Where there are none, nothing is to be done."""
+        return super().replicas_become(replicas, target) if replicas else ()
+
+    # What it reads at once.
+
+    def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """None of these nodes is there."""
+        return (following.given(False),)
+
+    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """There are notifications of ISRs, as one."""
+        told = path == ISR_CHANGE_NOTIFICATION and self.cluster.isr_change_notification
+        return (following.given(("0",) if told else ()),)
+
+    def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
+        """The notification names partitions."""
+        told = tuple(self.cluster.isr_change_notification)
+        answers = (ZkResponse(Code.OK, told) if path == f"{ISR_CHANGE_NOTIFICATION}/0" else None for path in paths)
+        return (following.given(tuple(answers)),)
+
+    def delete(self, paths: Iterable[ZkPath]) -> Calls:
+        """Notifications are deleted."""
+        if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths):
+            self.cluster.isr_change_notification = frozenset()
+        return ()
+
+    def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
+        """The brokers that are registered; all of them have the same epoch, as long as none is bounced."""
+        return (following.given(tuple((broker, 0) for broker in self.cluster.registered)),)
+
+    def get_all_topics_in_cluster(self, following: Call) -> Calls:
+        """The topic, if there is one."""
+        return (following.given((TOPIC,) if TOPIC_PATH in self.cluster.zk.nodes else ()),)
+
+    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
+        """The assignments of the topic."""
+        return (following.given(tuple(self.assignments.items()) if topics else ()),)
+
+    def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
+        """The leaders and ISRs that are in ZooKeeper."""
+        nodes = ((partition, self.cluster.written(partition)) for partition in partitions)
+        states = ((partition, node.data.decode(node.version)) for partition, node in nodes if node is not None)
+        return (following.given(tuple(states)),)
+
+    # Brokers do not look at metadata.
+
+    def send_update_metadata_request(
+        self, brokers: Sequence[BrokerId], partitions: Sequence[TopicPartition] = ()
+    ) -> None:
+        """Nothing is sent."""
+
+
+C = TypeVar("C", bound=ControlledCluster, default=ControlledCluster)
+
+
+def isr_may_change(self: ClusterUnderControl[Any]) -> bool:
+    """Leaders change the ISR by themselves."""
+    return self.isr_changes > 0 and self.brokers > 1
+
+
+class ClusterUnderControl(Specification[C]):
+    """What a controller does about brokers that die and return, and what has to hold of that.
+
+    A step is one batch of requests to ZooKeeper with what the controller makes of the answers, or the next change of
+    states in an event; `spec.systems.partitions` has the theory. A system says which partitions there are, which
+    nodes, and what is left of events, and adds events of its own.
+    """
+
+    brokers: int = constant(2, "Brokers that keep replicas.", at_least=1, at_most=4)
+    max_deaths: int = constant(2, "Bound: how often brokers die.", at_least=0, at_most=9)
+    isr_changes: int = constant(1, "Bound: how often the ISR of a partition is changed.", at_least=0, at_most=9)
+    moves: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)
+    max_leader_epoch: int = constant(4, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
+    unclean: bool = constant(False, "Brokers are configured to elect leaders from outside the ISR.")
+
+    partition_state_machine: ClassVar[type[PartitionStateMachine]] = PartitionStateMachine
+    replica_state_machine: ClassVar[type[ReplicaStateMachine]] = ReplicaStateMachine
+    request_batch: ClassVar[type[ControllerBrokerRequestBatch]] = RequestsWithoutMetadata
+    controller_of_cluster: ClassVar[type[ControllerOfCluster]] = ControllerOfCluster
+
+    # What a system says.
+
+    strategies: ClassVar[tuple[PartitionLeaderElectionStrategy, ...]] = (OFFLINE,)
+    """How leaders are elected there."""
+
+    @cached_property
+    def design(self) -> ControlDesign:
+        """How the controller of this release does it."""
+        raise NotImplementedError
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """Which brokers keep each partition, at first."""
+        raise NotImplementedError
+
+    def assigned(self, s: C, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """Which brokers keep a partition now, as ZooKeeper has it."""
+        return self.assignments[partition].replicas
+
+    @property
+    def awaiting(self) -> tuple[Frame, ...]:
+        """The calls that may be made with what a change has come to."""
+        return (self.elected,)
+
+    @property
+    def stacks(self) -> tuple[tuple[Frame, ...], ...]:
+        """The calls that may be left of an event while a change waits, or is over."""
+        raise NotImplementedError
+
+    @property
+    def more_nodes(self) -> Collection[Znodes]:
+        """What else there may be in ZooKeeper, the topic's node among them."""
+        return (Znodes(TOPIC_PATH),)
+
+    # How large it is.
+
+    @property
+    def given(self) -> Mapping[Any, Size]:
+        """How large the types are that the controller's parts have as well."""
+        brokers, partitions = range(self.brokers), tuple(self.assignments)
+        return {
+            BrokerId: brokers,
+            TopicName: (TOPIC,),
+            PartitionId: range(len(partitions)),
+            TopicPartition: partitions,
+            PartitionAndReplica: [
+                PartitionAndReplica(partition, each) for partition in partitions for each in brokers
+            ],
+            ControllerEpoch: integers(0, 1 + 2 * self.moves),
+            BrokerEpoch: (0,),
+            LeaderEpoch: integers(0, self.max_leader_epoch),
+            ZkVersion: integers(0, self.max_leader_epoch + self.isr_changes),
+            tuple[BrokerId, ...]: at_most(self.brokers),
+            LeaderAndIsrPartitionState.leader: (NO_LEADER, *brokers),
+        }
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """A change is about partitions that are there, each at most once."""
+        some = at_most(len(self.assignments))
+        reads_and_sets = (*UNFENCED, ZkBatch.SetTopicPartitionStates)
+        return {
+            **self.given,
+            SessionId: [Session("controller", 0)],
+            Deaths: integers(0, self.max_deaths),
+            Role.leader: (NO_LEADER, *range(self.brokers)),
+            PartitionLeaderElectionStrategy: self.strategies,
+            tuple[TopicPartition, ...]: some,
+            tuple[PartitionUpdate, ...]: some,
+            tuple[tuple[TopicPartition, StateChangeCause | None], ...]: at_most(len(self.assignments) - 1),
+            ReplicaStateChange.due: [each for each in ZkBatch if each in reads_and_sets],
+            tuple[tuple[TopicPartition, ElectionOutcome], ...]: some,
+            Handled.controller_moved: (False,),
+            tuple[OfBroker, ...]: at_most(self.brokers - 1),
+        }
+
+    @property
+    def removals(self) -> Domain[ReplicaStateChange]:
+        """Every change of replicas: who is told of it is not settled before it is over."""
+        untold = sequence_of(self.domain_of(PartitionUpdate, recipients=((),)), longest=len(self.assignments))
+        return self.domain_of(ReplicaStateChange, updates=untold, without=untold)
+
+    @part
+    def zk(self) -> ZooKeeperPart:
+        """The controller's epoch and the nodes of the topic; nothing is watched, and no session ends."""
+        partitions, epochs = tuple(self.assignments), self.domain_of(ControllerEpoch)
+        leader_and_isr = self.domain_of(LeaderAndIsr, partition_epoch=(0,))
+        state = self.domain_of(TopicPartitionState, leader_and_isr=leader_and_isr)
+        znodes: Collection[Znodes] = (
+            Znodes("/"),
+            Znodes(one_of("/brokers", "/brokers/topics", topic_partitions_path(TOPIC))),
+            *self.more_nodes,
+            Znodes(one_of(*map(topic_partition_path, partitions))),
+            Znodes(
+                one_of(*map(topic_partition_state_path, partitions)), data=state, version=self.domain_of(ZkVersion)
+            ),
+            Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
+        )
+        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, inbox=0, told=(), expiries=False)
+
+    @part
+    def context(self) -> ContextPart:
+        """What the controller knows."""
+        return ContextPart(self.given, self.assignments)
+
+    @part
+    def partition_requests(self) -> BatchPart:
+        """The batch of the partition state machine."""
+        return BatchPart(self.given, self.assignments)
+
+    @part
+    def replica_requests(self) -> BatchPart:
+        """The batch of the replica state machine."""
+        return BatchPart(self.given, self.assignments)
+
+    @property
+    def elected(self) -> Frame:
+        """What is made with the leaders that were elected in place of those that are gone."""
+        of_brokers = sorted(self.domain_of(PartitionAndReplica), key=lambda each: each.replica)
+        return Frame("_elected", {"for_deletion": ((),), "not_for_deletion": in_order(of_brokers)}, True)
+
+    @part
+    def thread(self) -> EventThreadPart:
+        """What is left of the event that the controller processes."""
+        return EventThreadPart(
+            self.sizes(),
+            self.controller_of_cluster,
+            self.domain_of(PartitionStateChange),
+            self.removals,
+            awaiting=self.awaiting,
+            left=self.stacks,
+        )
+
+    # The controller, over a state.
+
+    def receive(self, s: C, broker: BrokerId, request: ControlRequest) -> None:
+        """A broker goes by a request from now on; what was sent to one that does not run is gone when it starts."""
+        match request:
+            case LeaderAndIsrRequest(partitionStates=states):
+                for told in states:
+                    replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
+                    s.roles[replica] = Role(told.leader, told.leaderEpoch)
+            case StopReplicaRequest(partitionStates=stopped):
+                for each in stopped:
+                    replica = PartitionAndReplica(TopicPartition(each.topicName, each.partitionIndex), broker)
+                    s.roles[replica] = None
+
+    def controller(self, s: C) -> ControllerOfCluster:
+        """The controller that processes events."""
+        context = self.context.of(s.context)
+        kept = (s.partition_requests, s.replica_requests, InMemoryBatch())
+        of_partitions, of_replicas, of_others = (
+            self.request_batch(
+                CONTROLLER, context, lambda broker, request: self.receive(s, broker, request), requests, self.design
+            )
+            for requests in kept
+        )
+        partitions = self.partition_state_machine(
+            context, of_partitions, self.design, unclean_leader_election_enable=self.unclean
+        )
+        replicas = self.replica_state_machine(
+            context, of_replicas, self.design, unclean_leader_election_enable=self.unclean
+        )
+        return self.controller_of_cluster(s, self.assignments, partitions, replicas, of_others)
+
+    def begin(self, s: C, handler: Callable[..., Any], *arguments: Any) -> None:
+        """The controller begins to process an event."""
+        self.go_on(s, self.controller(s).process(Call(handler.__name__, arguments)))
+
+    def go_on(self, s: C, step: Processing | Processed) -> None:
+        """An event waits for ZooKeeper, or is over."""
+        if isinstance(step, Processing):
+            updates = getattr(step.awaits.what, "updates", ())
+            bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in updates))
+            self.thread.leave(s.thread, step)
+            return
+        self.thread.leave(s.thread, None)
+        assert not step.moves
+        assert step.failure in (None, EventFailure.ControllerMoved)
+        if step.failure is not None:
+            self.resign(s)
+
+    def resign(self, s: C) -> None:
+        """The controller knows nothing any more; requests that it has not sent it forgets only by design."""
+        say("it resigns")
+        self.controller(s).on_controller_resignation()
+
+    # Controllers.
+
+    @action
+    def become_controller(self, s: C) -> None:
+        """The controller is elected, reads what there is, and starts its state machines. [onControllerFailover]"""
+        require(not s.active)
+        bound(s.epoch < 1 + 2 * self.moves)
+        stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
+        s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
+        self.begin(s, ControllerOfCluster.on_controller_failover)
+
+    @action(when=lambda self: self.moves > 0)
+    def elect_another_controller(self, s: C) -> None:
+        """Another controller is elected, which the one here does not know yet."""
+        require(s.active and s.context.epoch == s.epoch)
+        bound(s.epoch < 2 * self.moves)
+        self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
+
+    @action(when=lambda self: self.moves > 0)
+    def hear_of_another_controller(self, s: C) -> None:
+        """The controller hears that another has been elected, when it has nothing to do. [ControllerChange]"""
+        require(s.active and s.idle and s.context.epoch < s.epoch)
+        self.resign(s)
+
+    # Brokers.
+
+    @action(when=lambda self: self.max_deaths > 0)
+    def die(self, s: C, broker: BrokerId) -> None:
+        """A broker dies, and its registration goes."""
+        require(broker in s.registered)
+        bound(s.deaths < self.max_deaths)
+        s.deaths += 1
+        s.registered -= {broker}
+        self.forget_roles(s, broker)
+
+    @action(when=lambda self: self.max_deaths > 0)
+    def come_back(self, s: C, broker: BrokerId) -> None:
+        """A broker is started again, when the controller knows that it was gone."""
+        require(broker not in s.registered and broker not in s.context.live_broker_epochs)
+        s.registered |= {broker}
+        self.forget_roles(s, broker)
+
+    def forget_roles(self, s: C, broker: BrokerId) -> None:
+        """A broker that starts waits to be told which leaders to go by."""
+        for partition in self.assignments:
+            s.roles[PartitionAndReplica(partition, broker)] = None
+
+    @action(when=lambda self: self.max_deaths > 0)
+    def broker_change(self, s: C) -> None:
+        """The controller reads which brokers are registered. [BrokerChange, onBrokerStartup]"""
+        require(s.active and s.idle)
+        require(s.registered != frozenset(s.context.live_broker_epochs))
+        self.begin(s, ControllerOfCluster.process_broker_change)
+
+    # Leaders.
+
+    def role_of_leader(self, s: C, partition: TopicPartition) -> Role:
+        """What a broker goes by that leads a partition, and knows."""
+        state = s.state(partition)
+        require(state is not None and state.leader in s.registered)
+        assert state is not None
+        role = Role(state.leader, state.leader_epoch)
+        require(s.roles[PartitionAndReplica(partition, state.leader)] == role)
+        return role
+
+    def change_isr(self, s: C, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
+        """The leader writes its ISR to ZooKeeper, and has the controller told."""
+        node = s.written(partition)
+        assert node is not None
+        state = node.data.leader_and_isr
+        bound(node.version - state.leader_epoch < self.isr_changes)
+        data = node.data._replace(leader_and_isr=state._replace(isr=isr))
+        self.zk.servers(s.zk).set(None, topic_partition_state_path(partition), data, node.version)
+        s.isr_change_notification |= {partition}
+
+    @action(when=isr_may_change)
+    def shrink_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
+        """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr, 2.6]"""
+        role, state = self.role_of_leader(s, partition), s.state(partition)
+        assert state is not None
+        require(broker != role.leader and broker in state.isr)
+        self.change_isr(s, partition, tuple(member for member in state.isr if member != broker))
+
+    @action(when=isr_may_change)
+    def expand_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
+        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr, 2.6]"""
+        role, state = self.role_of_leader(s, partition), s.state(partition)
+        assert state is not None
+        require(broker not in state.isr and broker in s.registered)
+        require(s.roles[PartitionAndReplica(partition, broker)] == role)
+        self.change_isr(s, partition, (*state.isr, broker))
+
+    @action(when=isr_may_change)
+    def hear_of_isr_changes(self, s: C) -> None:
+        """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
+        require(s.active and s.idle and s.isr_change_notification)
+        self.begin(s, ControllerOfCluster.process_isr_change_notification)
+
+    # ZooKeeper answers.
+
+    def answer(self, s: C) -> None:
+        """ZooKeeper answers what the controller waits for, if that is anything, and the controller goes on."""
+        processing, controller = self.thread.processing(s.thread), self.controller(s)
+        assert processing is not None
+        requests = controller.requests(processing)
+        responses = retry_requests_until_connected(self.zk.servers(s.zk), None, requests)
+        self.go_on(s, controller.answered(processing, responses))
+
+    @action
+    def answer_partitions(self, s: C) -> None:
+        """ZooKeeper answers the requests of the partition state machine."""
+        require(s.thread.electing is not None)
+        self.answer(s)
+
+    @action
+    def answer_replicas(self, s: C) -> None:
+        """ZooKeeper answers the requests of the replica state machine."""
+        require(s.thread.removing is not None)
+        self.answer(s)
+
+    @action
+    def next_change(self, s: C) -> None:
+        """A change is over: the controller goes on with the next one of the event."""
+        require(s.thread.over is not None)
+        self.answer(s)
+
+    # Properties of what is in ZooKeeper.
+
+    @invariant
+    def leader_in_isr(self, s: C, partition: TopicPartition) -> bool:
+        """P1: the leader is in the ISR, if there is one."""
+        state = s.state(partition)
+        return state is None or state.leader in (NO_LEADER, *state.isr)
+
+    @invariant
+    def isr_not_empty(self, s: C, partition: TopicPartition) -> bool:
+        """P2: the ISR is never empty."""
+        state = s.state(partition)
+        return state is None or len(state.isr) > 0
+
+    @invariant
+    def isr_within_assigned(self, s: C, partition: TopicPartition) -> bool:
+        """P3: the ISR is of brokers that keep the partition, each of which stands there once."""
+        state = s.state(partition)
+        if state is None:
+            return True
+        members = {*state.isr}
+        return len(members) == len(state.isr) and members <= {*self.assigned(s, partition)}
+
+    @transition_invariant
+    def leader_epoch_monotone(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """P4: each write of the controller raises the leader epoch by one; an ISR that the leader writes keeps it."""
+        old, new = before.written(partition), after.written(partition)
+        if old is None or new is None:
+            return new is None or new.data.leader_and_isr.leader_epoch == 0
+        raised = new.data.leader_and_isr.leader_epoch - old.data.leader_and_isr.leader_epoch
+        return bool(raised == (0 if step.action in LEADERS else new.version - old.version))
+
+    @transition_invariant
+    def one_leader_per_epoch(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """P5: in a leader epoch one broker leads, or none."""
+        old, new = before.state(partition), after.state(partition)
+        if old is None or new is None or old.leader_epoch != new.leader_epoch:
+            return True
+        return old.leader == new.leader
+
+    @invariant
+    def presumed_leader_legit(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P6: a broker that runs goes by the leader in ZooKeeper, or by one of an earlier leader epoch."""
+        role, state = s.roles[PartitionAndReplica(partition, broker)], s.state(partition)
+        if role is None or broker not in s.registered:
+            return True
+        if state is None or role.leader_epoch > state.leader_epoch:
+            return False
+        return role.leader_epoch < state.leader_epoch or role.leader == state.leader
+
+    @transition_invariant
+    def clean_election(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """P11: a new leader was in the ISR, unless unclean elections are permitted."""
+        old, new = before.state(partition), after.state(partition)
+        if old is None or new is None or new.leader in (NO_LEADER, old.leader):
+            return True
+        return self.unclean or new.leader in old.isr
+
+    @transition_invariant(of=ANSWERS)
+    def fenced_writes(self, before: C, after: C) -> bool:
+        """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
+        if before.context.epoch == before.epoch:
+            return True
+        return all(before.written(partition) == after.written(partition) for partition in self.assignments)
+
+    # Properties of what the controller knows.
+
+    def takes(self, table: Table[T], before: T, after: T) -> bool:
+        """Whether nothing changes, or by a row of the table."""
+        return before is after or table.allows(before, after)
+
+    @transition_invariant
+    def legal_psm(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """P7: partitions change their states as the table has it, but where a controller begins or resigns."""
+        if not before.active or not after.active or STARTS_PARTITIONS in before.thread.calls:
+            return True
+        states = (s.context.partition_states.get(partition, NonExistentPartition) for s in (before, after))
+        return self.takes(PARTITION, *states)
+
+    @transition_invariant
+    def legal_rsm(
+        self,
+        before: C,
+        step: Step,
+        after: C,
+        partition: TopicPartition,
+        broker: BrokerId,
+    ) -> bool:
+        """P7: replicas change their states as the table has it, but where a controller begins or resigns."""
+        if not before.active or not after.active:
+            return True
+        replica = PartitionAndReplica(partition, broker)
+        states = (s.context.replica_states.get(replica, NonExistentReplica) for s in (before, after))
+        return self.takes(self.design.replica_table, *states)
+
+    @invariant
+    def new_has_no_state(self, s: C, partition: TopicPartition) -> bool:
+        """P8: of a partition that is new the controller knows no leader."""
+        new = s.context.partition_states.get(partition) is NewPartition
+        return not new or partition not in s.context.partition_leadership_info
+
+    @invariant
+    def cache_not_ahead(self, s: C, partition: TopicPartition) -> bool:
+        """C9: the controller knows no state of a partition that is not in ZooKeeper yet."""
+        known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
+        return known is None or (node is not None and known.leader_and_isr.partition_epoch <= node.version)
+
+    def is_about_to_change_states(self, s: C) -> bool:
+        """Whatever happens next, the one controller that there is finds its batches as they are."""
+        return s.active and s.idle and s.context.epoch == s.epoch
+
+    @invariant(where=is_about_to_change_states)
+    def batch_empty(self, s: C) -> bool:
+        """H3: a controller that begins to change states finds nothing in its batches."""
+        return not any(requests.leader_and_isr or requests.stop_replica for requests in self.requests_in(s))
+
+    def requests_in(self, s: C) -> tuple[Batch, Batch]:
+        """The batches of both state machines."""
+        return s.partition_requests, s.replica_requests
+
+    # Properties of what is quiet.
+
+    def quiet(self, s: C) -> bool:
+        """The one controller that there is has nothing to do, and has heard of all that there was to hear of."""
+        if not (s.active and s.idle) or s.context.epoch != s.epoch or s.isr_change_notification:
+            return False
+        return all(
+            (broker in s.registered) == (broker in s.context.live_broker_epochs) for broker in range(self.brokers)
+        )
+
+    @invariant(where=quiet)
+    def cache_fresh(self, s: C, partition: TopicPartition) -> bool:
+        """C8: when all is quiet, the controller knows the partition's state as it is in ZooKeeper."""
+        known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
+        if known is None or node is None:
+            return known is None
+        return bool(known.leader_and_isr == node.data.decode(node.version).leader_and_isr)
+
+    @invariant(where=quiet)
+    def online_has_live_leader(self, s: C, partition: TopicPartition) -> bool:
+        """P9: when all is quiet, the leader of a partition that is online runs."""
+        state = s.state(partition)
+        if s.context.partition_states.get(partition) is not OnlinePartition:
+            return True
+        return state is not None and state.leader in s.registered
+
+    @invariant(where=quiet)
+    def offline_only_if_stuck(self, s: C, partition: TopicPartition) -> bool:
+        """P10: when all is quiet, no broker runs that might lead an offline partition, or a leader yet shuts down."""
+        state, context = s.state(partition), self.context.of(s.context)
+        if s.context.partition_states.get(partition) is not OfflinePartition or state is None:
+            return True
+        candidates = self.assigned(s, partition) if self.unclean else state.isr
+        return state.leader in s.registered or not any(map(context.is_live_broker, candidates))
+
+    @invariant(where=quiet)
+    def dead_not_in_isr(self, s: C, partition: TopicPartition) -> bool:
+        """P13: when all is quiet, the members of an ISR of several run."""
+        state = s.state(partition)
+        return state is None or len(state.isr) < 2 or all(broker in s.registered for broker in state.isr)
+
+    @invariant(where=quiet)
+    def offline_replica_is_dead(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P14: when all is quiet, the broker of a replica that is offline does not run, or shuts down."""
+        state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
+        if state not in (OfflineReplica, ReplicaDeletionIneligible):
+            return True
+        return not self.context.of(s.context).is_live_broker(broker)
+
+    @invariant(where=quiet)
+    def rsm_domain(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P15: when all is quiet, those replicas have states that are assigned."""
+        assigned = broker in self.context.of(s.context).partition_replica_assignment(partition)
+        return assigned == (PartitionAndReplica(partition, broker) in s.context.replica_states)
+
+    # Every row of both tables that can be taken must be.
+
+    def partition_changes(
+        self,
+        before: C,
+        after: C,
+        partition: TopicPartition,
+        source: object,
+        target: object,
+    ) -> bool:
+        """Whether the controller has a partition in the one state before, and in the other after it."""
+        old, new = (s.context.partition_states.get(partition) for s in (before, after))
+        return old is source and new is target
+
+    def replica_changes(
+        self,
+        before: C,
+        after: C,
+        replica: PartitionAndReplica,
+        source: object,
+        target: object,
+    ) -> bool:
+        """Whether the controller has a replica in the one state before, and in the other after it."""
+        old, new = (s.context.replica_states.get(replica) for s in (before, after))
+        return old is source and new is target
+
+    @sometimes(when=lambda self: self.max_deaths > 0)
+    def a_dead_leader(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """OnlinePartition -> OfflinePartition."""
+        return self.partition_changes(before, after, partition, OnlinePartition, OfflinePartition)
+
+    @sometimes(when=lambda self: self.max_deaths > 0)
+    def a_leader_again(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
+        """OfflinePartition -> OnlinePartition."""
+        return self.partition_changes(before, after, partition, OfflinePartition, OnlinePartition)
+
+    @sometimes(when=lambda self: self.brokers > 1 and (self.max_deaths > 0 or self.shutdowns))
+    def a_replica_goes_offline(
+        self,
+        before: C,
+        step: Step,
+        after: C,
+        partition: TopicPartition,
+        broker: BrokerId,
+    ) -> bool:
+        """OnlineReplica -> OfflineReplica."""
+        return self.replica_changes(
+            before, after, PartitionAndReplica(partition, broker), OnlineReplica, OfflineReplica
+        )
+
+    @sometimes(when=lambda self: self.max_deaths > 0)
+    def a_replica_is_back(
+        self,
+        before: C,
+        step: Step,
+        after: C,
+        partition: TopicPartition,
+        broker: BrokerId,
+    ) -> bool:
+        """OfflineReplica -> OnlineReplica."""
+        return self.replica_changes(
+            before, after, PartitionAndReplica(partition, broker), OfflineReplica, OnlineReplica
+        )
+
+    # What else must be able to happen.
+
+    @sometimes(where=quiet)
+    def all_is_quiet(self, s: C) -> bool:
+        """All is quiet, and a partition is online."""
+        return OnlinePartition in s.context.partition_states.values()
+
+    @sometimes(when=lambda self: self.moves > 0 and self.design.fence_zk, of=ANSWERS)
+    def moved_half_way(self, before: C, after: C) -> bool:
+        """A controller finds that another has been elected, while it changes states."""
+        return not after.active
+
+    @sometimes(when=isr_may_change, of=ANSWERS)
+    def a_conflict(self, before: C, after: C) -> bool:
+        """A state has been written by its leader since the controller read it, and is read again."""
+        for old, new in (
+            (before.thread.electing, after.thread.electing),
+            (before.thread.removing, after.thread.removing),
+        ):
+            if old is not None and new is not None and old.due is ZkBatch.SetTopicPartitionStates:
+                return new.due is ZkBatch.GetTopicPartitionStates and new.asking == old.asking
+        return False
+
+    # What a state means, to the reader of a trace.
+
+    @view
+    def office(self, s: C) -> str:
+        """Whether the controller is one."""
+        if not s.active:
+            return f"there is no controller; the epoch is {s.epoch}"
+        over = "" if s.context.epoch == s.epoch else f", not knowing that the epoch is {s.epoch} by now"
+        return f"the controller acts under epoch {s.context.epoch}{over}"
+
+    @view
+    def leadership(self, s: C, partition: TopicPartition) -> str:
+        """Who leads a partition, and what the controller takes it for."""
+        state, node = s.context.partition_states.get(partition), s.state(partition)
+        taken = "" if state is None else f"; the controller has it as {state.name}"
+        if node is None:
+            return f"{partition} has no leader yet{taken}" if state is not None else ""
+        leads = "no broker leads" if node.leader == NO_LEADER else f"broker {node.leader} leads"
+        there = "" if node.leader in (NO_LEADER, *s.registered) else ", which does not run"
+        isr = ", ".join(map(str, node.isr))
+        return f"{leads} {partition} in leader epoch {node.leader_epoch}{there}; in sync: {isr}{taken}"
+
+    @view
+    def unheard(self, s: C, broker: BrokerId) -> str:
+        """A broker of which the controller does not know that it runs, or that it does not."""
+        known = broker in s.context.live_broker_epochs
+        if not s.active or known == (broker in s.registered):
+            return ""
+        return f"broker {broker} {'does not run' if known else 'runs'}, and the controller has not heard of it"
