@@ -306,6 +306,8 @@ class Controller(NamedTuple):
     """The failover of its term is done."""
     live: frozenset[Any] = frozenset()
     """Its context: the brokers that it takes for alive, by the names of their nodes; since 2.2 `LiveBroker`s."""
+    found: frozenset[Any] = frozenset()
+    """The brokers that a BrokerChange has read, until its context has them all; empty if it has. [2.2]"""
     cached: ZkVersion | None = None
     """Its context: the version at which it knows the partition's state."""
 
@@ -374,7 +376,7 @@ def unused(design: Design) -> Iterator[str]:
     if not design.ephemeral_owner_check:
         yield "registration"
     if not design.broker_epoch:
-        yield "broker_epoch"
+        yield from ("broker_epoch", "found")
     if Do.ReadBrokers not in design.failover:
         yield from ("listens", "started", "live", "cached")
 

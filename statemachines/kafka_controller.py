@@ -46,7 +46,7 @@ from statemachines.controller import (
     Threads,
     registration,
 )
-from statemachines.controller_event import HANDLING, TOLD, ControllerEvent, Queued
+from statemachines.controller_event import HANDLING, LEADER_AND_ISR, TOLD, ControllerEvent, Queued
 from statemachines.zookeeper import (
     Check,
     Code,
@@ -599,6 +599,9 @@ class KafkaController:
         """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
 
         Since 2.2 with their epochs, so that one that went and came again is another. Kafka reads these one by one.
+        Outside a failover the context then has them in turns. Until 2.1 it has them at once, and what is left out is
+        that those that came and those that went are an election each: the second one finds nothing to do, or a state
+        that a newer controller wrote, as the first one did.
         In a failover what is left of an earlier term is cleared then; not the channels of 0.10, for which `cached`
         stands there. [clearPartitionLeadershipInfo in initializeControllerContext]
         """
@@ -613,9 +616,26 @@ class KafkaController:
         if me.in_elect:
             cached = me.cached if self.design.threads is Threads.lock else None
             return Answer(after._replace(cached=cached), "these are alive")
+        if self.design.broker_epoch:
+            return self._turn(me._replace(found=live))
         if live <= me.live:
             return Answer(after, "these are alive")
         return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
+
+    def _turn(self, me: Controller) -> Answer:
+        """Of the brokers that it has found, its context has those of the next turn, and there is an election.
+
+        Those that came are first, then those that came again, which go before they are there again, and those that
+        went are last. [processBrokerChange, 2.2; until 2.1 its context has them all at once]
+        """
+        known = {each.name: each for each in me.live}
+        new = {each for each in me.found if each.name not in known}
+        bounced = {known[each.name] for each in me.found if known.get(each.name, each) != each}
+        live = me.live | new if new else me.live - bounced if bounced else me.found
+        after = me.to(*LEADER_AND_ISR)._replace(live=live, found=me.found if live != me.found else frozenset())
+        if new:
+            return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
+        return Answer(after, "one is another one by now, and goes first" if bounced else "these are alive")
 
     @request(Do.ReadStates)
     def read_states(self, me: Controller) -> Answer:
@@ -634,27 +654,36 @@ class KafkaController:
 
     @request(Do.ReadPartitionState)
     def read_partition_state(self, me: Controller) -> Answer:
-        """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]"""
+        """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]
+
+        Then it has no leader still, and is read again if there is another turn of brokers.
+        """
         state, stat = self.zookeeper.get(me.session, self.design.state)
         if state.controller_epoch > me.epoch:
-            return Answer(self._done(me.on()), "a newer controller wrote it: StateChangeFailed")
+            said = "a newer controller wrote it: StateChangeFailed"
+            if not me.found:
+                return Answer(self._done(me.on()), said)
+            turn = self._turn(me)
+            return turn._replace(said=f"{said}; then {turn.said}")
         return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
 
     @request(Do.UpdateLeaderAndIsr, writes=True)
     def update_leader_and_isr(self, me: Controller) -> Answer:
         """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
 
-        If somebody else wrote in between, it is read again; if the fence fails, the controller has moved.
+        If somebody else wrote in between, it is read again; if the fence fails, the controller has moved. In further
+        turns of brokers, which there may be, nothing is left to elect.
         [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
         """
         failed = self._refused(me)
         if failed is None:
             cached = None if me.cached is None else me.state_version + 1
-            return Answer(self._done(me._replace(cached=cached)), "written; LeaderAndIsr is sent", sends=True)
+            elected = me._replace(cached=cached, live=me.found or me.live, found=frozenset())
+            return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends=True)
         me = me._replace(state_version=0)
         if isinstance(failed, SetData):
             return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: somebody else wrote it")
-        return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
+        return Answer(me.to(*MAYBE_RESIGN)._replace(found=frozenset()), "BADVERSION of the epoch: ControllerMoved")
 
     @request(Do.DeletePreferredElection)
     def delete_preferred_election(self, me: Controller) -> Answer:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork
 from statemachines.agenda import Do
-from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller, LiveBroker
+from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller
 from statemachines.controller_event import ControllerEvent
 from statemachines.kafka_controller import HEALTHCHECK
 from statemachines.releases import Release, line_of
@@ -71,17 +71,6 @@ def _fails_between_the_states_and_the_election(step: BrokerStep) -> bool:
     return step.action == "fail" and step.me.about_to(Do.ReadPartitionState)
 
 
-def _finds_a_bounced_broker(step: BrokerStep) -> bool:
-    if step.action != "read_brokers" or step.me.in_elect or not step.me.active:
-        return False
-    old, new = (
-        {each.name: each.epoch if isinstance(each, LiveBroker) else 0 for each in map(_live, knows.live)}
-        for knows in (step.me, step.after)
-    )
-    bounced = any(name in new and new[name] != epoch for name, epoch in old.items())
-    return bounced or bool(new.keys() - old.keys() and old.keys() - new.keys())
-
-
 def _ends_with_isr_changes(step: BrokerStep) -> bool:
     return step.action == "read_states" and not step.me.in_elect and step.has_session
 
@@ -102,10 +91,6 @@ def _drops_isr_changes(step: BrokerStep) -> bool:
 
 def _reads_isr_changes_in_an_ended_session(step: BrokerStep) -> bool:
     return _handles_isr_changes(step) and step.me.active and not step.has_session
-
-
-def _live(broker: LiveBroker | str) -> LiveBroker:
-    return broker if isinstance(broker, LiveBroker) else LiveBroker(broker, 0)
 
 
 def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
@@ -168,12 +153,6 @@ DIVERGENCES: Final = (
         "KafkaController.scala 304, PartitionStateMachine.scala 170",
         _fails_between_the_states_and_the_election,
         silent=True,
-    ),
-    Divergence(
-        "D6",
-        "a bounced broker leaves the live ones first, an election runs, and then it is added again",
-        "KafkaController.scala 1643-1659",
-        _finds_a_bounced_broker,
     ),
     Divergence(
         "D9",

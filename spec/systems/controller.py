@@ -151,6 +151,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             Controller.listening: listening(self.design),
             Controller.posted: sequence_of(posted, longest=self.waiting),
             Controller.live: subset_of(epochs if self.design.broker_epoch else names),
+            Controller.found: subset_of(epochs),
             Controller.cached: optional(integers(0, self.updates)),
             **given,
             Queued.controller: optional(brokers) if beside else (None,),
@@ -548,9 +549,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def a_bounced_broker(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """The controller finds a broker that was alive when it last read, and is another one by now."""
         old, new = before.controllers[broker], after.controllers[broker]
-        return (
-            not old.in_elect and old.live != new.live and {it.name for it in old.live} == {it.name for it in new.live}
-        )
+        known, found, left = ({each.name for each in live} for live in (old.live, new.found, new.live))
+        return bool(known & found - left)
 
     @sometimes(when=lambda self: self.brokers > 1, of="read_brokers")
     def a_broker_change(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:

@@ -18,6 +18,7 @@ from spec.kafka.divergences import Divergence
 from spec.kafka.following import Following
 from spec.kafka.harness import Harness, Observation
 from spec.kafka.mapping import ControllerMapping
+from spec.language import sometimes
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import Controller
 from statemachines.kafka_controller import Answer, KafkaController
@@ -330,15 +331,46 @@ def test_one_broker_that_comes_again(kafka: Harness) -> None:
     assert set(result.known) == {"D2"}
 
 
-def test_a_bounced_broker_leaves_first(kafka: Harness) -> None:
-    """D6, which lies too deep to be met breadth-first: the shortest path to it diverges with its last step."""
-    happens = dict.fromkeys(("operator", "failures", "lost_replies", "disconnections"), False)
-    model = Model(ControllerLife(**{**DRIVEN, **happens, "updates": 3, "elections": 1}))
-    path = shortest(model, "a_bounced_broker")
-    deviation = Following(model).follow(kafka, path)
-    assert deviation is not None
-    assert deviation.length == len(path[1]) == 22
-    assert [each.where.split(".")[-1] for each in deviation.differences] == ["live"]
+class Bouncing(ControllerLife):
+    """What comes of a broker that went and came again, which lies too deep to be met breadth-first."""
+
+    def turn_ends(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
+        """A controller that has brokers in turns has had the last of them, and goes on."""
+        me = after.controllers[broker]
+        return me.active and bool(before.controllers[broker].found) and not me.found
+
+    @sometimes(of="update_leader_and_isr")
+    def elected_in_between(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
+        """The broker is there again when a leader has been elected without it."""
+        return self.turn_ends(before, after, broker) and after.writes > before.writes
+
+    @sometimes(of="update_leader_and_isr")
+    def moved_in_between(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
+        """A controller that learns between the two elections that it is none has gone on without that broker."""
+        return self.turn_ends(before, after, broker) and after.writes == before.writes
+
+    @sometimes(of="read_partition_state")
+    def looked_twice(self, before: ClusterAtWork, after: ClusterAtWork, broker: int) -> bool:
+        """A newer controller wrote the state, which is read without that broker, and with it."""
+        return self.turn_ends(before, after, broker)
+
+
+@pytest.mark.parametrize(
+    ("end", "length", "happens"),
+    [
+        ("a_bounced_broker", 22, {"elections": 1, "updates": 3}),
+        ("elected_in_between", 24, {"elections": 1, "updates": 3}),
+        pytest.param("moved_in_between", 30, {"operator": True, "crashes": False}, marks=pytest.mark.long),
+        pytest.param("looked_twice", 33, {"operator": True, "crashes": False}, marks=pytest.mark.long),
+    ],
+)
+def test_a_bounced_broker_leaves_first(kafka: Harness, end: str, length: int, happens: dict[str, Any]) -> None:
+    """An election runs without it before it is there again: the shortest path to each way in which that ends."""
+    rarely = dict.fromkeys(("operator", "failures", "lost_replies", "disconnections"), False)
+    model = Model(Bouncing(**{**DRIVEN, **rarely, **happens}))
+    path = shortest(model, end)
+    assert len(path[1]) == length
+    assert Following(model).follow(kafka, path) is None
 
 
 @pytest.mark.long

@@ -270,6 +270,7 @@ KNOWN: dict[str, Any] = {
     "listens": True,
     "started": True,
     "live": frozenset({"0"}),
+    "found": frozenset({"1"}),
     "cached": 1,
 }
 """All that a broker can know besides its session."""
@@ -327,12 +328,16 @@ def test_the_failover_goes_with_how_a_design_elects_and_is_told(design: Design) 
     assert failover_of(design) == design.failover
 
 
+EPOCHS = {"broker_epoch", "found"}
+"""What goes with the epochs of brokers."""
+
+
 @pytest.mark.parametrize(
     ("design", "fields"),
     [
-        (Design(), {"listening", "posted", "registration", "broker_epoch", "listens", "started", "live", "cached"}),
-        (DESIGNS["0.10"], {"listening", "posted", "registration", "broker_epoch"}),
-        (DESIGNS["1.0"], {"registration", "broker_epoch"}),
+        (Design(), {*EPOCHS, "listening", "posted", "registration", "listens", "started", "live", "cached"}),
+        (DESIGNS["0.10"], {*EPOCHS, "listening", "posted", "registration"}),
+        (DESIGNS["1.0"], {*EPOCHS, "registration"}),
         (DESIGNS["2.1"]._replace(ephemeral_owner_check=True, broker_epoch=True), {"listening", "posted"}),
     ],
 )

@@ -2106,9 +2106,63 @@ def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epo
     zookeeper.delete(None, f"{BROKER_IDS}/1")
     zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
     answer = controller.read_brokers(before.to(*BROKER_CHANGE))
-    new = "these are alive, and one of them is new; UpdateMetadata is sent"
-    assert (answer.said, answer.sends) == ((new, True) if epochs else ("the same ones", False))
+    first = "one is another one by now, and goes first"
+    assert (answer.said, answer.sends) == (first if epochs else "the same ones", False)
     if epochs:
-        (old,), (new,) = before.live, answer.controller.live
+        (old,), (new,) = before.live, answer.controller.found
         assert (old.name, new.name) == ("1", "1")
         assert old.epoch < new.epoch == zookeeper.state.zxid
+        assert answer.controller.live == frozenset()
+
+
+def with_turns(zookeeper: ZooKeeper) -> tuple[KafkaController, Controller]:
+    """A controller of 2.2 that knows brokers 0, 1 and 2, when 1 has come again, 2 has gone and 3 has come."""
+    for broker in range(3):
+        zookeeper.create(1, f"{BROKER_IDS}/{broker}", ephemeral=True)
+    me = in_office(zookeeper, broker_epoch=True)
+    for broker in (1, 2):
+        zookeeper.delete(None, f"{BROKER_IDS}/{broker}")
+    for broker in (1, 3):
+        zookeeper.create(1, f"{BROKER_IDS}/{broker}", ephemeral=True)
+    return whole(zookeeper, broker_epoch=True), me
+
+
+def test_those_that_came_again_go_and_are_there_again_when_one_is_elected(zookeeper: ZooKeeper) -> None:
+    """Who came is there first. Then the write that elects leaves nothing for the other turns to elect."""
+    controller, me = with_turns(zookeeper)
+    read = controller.read_brokers(me.to(*BROKER_CHANGE))
+    assert (names(read.controller.live), names(read.controller.found)) == ("0123", "013")
+    assert read.sends
+    assert me.live < read.controller.live
+    after = run(controller, read.controller)
+    assert (after.live, after.found) == (read.controller.found, frozenset())
+
+
+def test_each_turn_of_brokers_looks_for_a_leader_as_long_as_there_is_none(zookeeper: ZooKeeper) -> None:
+    """Those that came, then without those that came again, with them, and at last without those that went."""
+    controller, me = with_turns(zookeeper)
+    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(me.epoch + 1))
+    me = controller.read_brokers(me.to(*BROKER_CHANGE)).controller
+    turns = []
+    while me.doing != IDLE:
+        answer = controller.read_partition_state(me)
+        turns.append((names(me.live), answer.sends))
+        me = answer.controller
+    assert turns == [("0123", False), ("023", True), ("0123", False), ("013", False)]
+    assert (names(me.live), me.found) == ("013", frozenset())
+
+
+def test_a_controller_that_moves_between_two_turns_does_without_the_others(zookeeper: ZooKeeper) -> None:
+    """If it is controller still, those that came again are not alive for it until the next failover."""
+    controller, me = with_turns(zookeeper)
+    zookeeper.delete(None, f"{BROKER_IDS}/3")
+    me = until(Do.UpdateLeaderAndIsr, controller, me.to(*BROKER_CHANGE))
+    epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
+    zookeeper.set(None, CONTROLLER_EPOCH, epoch, stat.version)
+    after = run(controller, controller.update_leader_and_isr(me).controller)
+    assert (after.active, names(after.live), after.found) == (True, "02", frozenset())
+
+
+def names(live: frozenset[Any]) -> str:
+    """The brokers, one letter each."""
+    return "".join(sorted(each.name for each in live))

@@ -512,8 +512,10 @@ class TellsBrokersByName(ControllerLife):
     class kafka_controller(KafkaController):  # noqa: N801
         def read_brokers(self, me: Controller) -> Answer:
             answer = super().read_brokers(me)
-            names = [{each.name for each in live} for live in (me.live, answer.controller.live)]
-            return answer if me.in_elect or names[0] != names[1] else changed(answer, doing=IDLE, live=me.live)
+            found = answer.controller.found or answer.controller.live
+            if me.in_elect or {each.name for each in me.live} != {each.name for each in found}:
+                return answer
+            return changed(answer, doing=IDLE, live=me.live, found=frozenset())
 
 
 class NumbersAgain(ControllerLife):
