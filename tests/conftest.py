@@ -16,6 +16,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from spec.language import UsageError
+from tests import spark_classes
 from tests.sharing import ByServer, scope, turn
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ settings.register_profile(
     "nightly", max_examples=10_000, stateful_step_count=150, deadline=None, phases=PHASES, print_blob=True
 )
 
+spark_classes.share()
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI", "").lower() == "true" else "dev")
 )

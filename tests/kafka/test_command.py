@@ -27,10 +27,10 @@ def asked(*options: str, system: str = "controller", **environment: str) -> subp
 @pytest.mark.usefixtures("kafka")
 def test_it_conforms() -> None:
     """One object, and 0."""
-    run = asked("--max-states", "200", "--json", "--set", "brokers=1")
+    run = asked("--max-states", "100", "--json", "--set", "brokers=1")
     assert run.returncode == 0, run.stderr
     told = json.loads(run.stdout)
-    assert (told["verdict"], told["release"], told["states"]) == ("conforms", "3.9.1", 200)
+    assert (told["verdict"], told["release"], told["states"]) == ("conforms", "3.9.1", 100)
     assert told["constants"]["brokers"] == 1
     assert told["constants"]["receives"] is False
     assert told["switches"]["fence_zk"] is True

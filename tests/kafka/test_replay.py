@@ -231,6 +231,7 @@ def test_interrupted(tmp_path: Path, by: signal.Signals) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("processes")
 def test_killed(tmp_path: Path) -> None:
     """Nobody tells the processes, and still none is left, nor what they wrote."""

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 SEED = seed_of_this_run()
-SOME = drawn(SEED, local=10, spark=2)
+SOME = drawn(SEED, local=11, spark=1)
 MANY = drawn(SEED + 1, local=60, spark=40)
 
 

@@ -900,8 +900,7 @@ def test_an_interrupted_simulation_tells_what_it_has() -> None:
     """Ctrl-C ends it with the runs that were done; on stderr stood lines of progress."""
     with begun("--runs", "1000000000", "--seed", "1", "--workers", "1", "--json", command="simulate") as process:
         assert process.stderr is not None
-        process.stderr.readline()
-        progress = process.stderr.readline()
+        progress = next(line for line in process.stderr if not line.startswith("compiling"))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert re.fullmatch(

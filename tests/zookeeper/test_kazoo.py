@@ -9,6 +9,7 @@ when it likes, forgets its watches then, and after an expiry opens a new session
 from threading import Event as Signal
 from typing import Any
 
+import pytest
 from hypothesis.stateful import rule
 from kazoo.client import KazooClient  # type: ignore[import-untyped]
 from kazoo.exceptions import ZookeeperError  # type: ignore[import-untyped]
@@ -178,8 +179,9 @@ WANTED = {f"{step} {code}" for step, codes in ANSWERS.items() for code in codes}
 }
 
 
-def test_the_class_is_where_kazoo_says_that_the_server_is(server: Server, first_round: int) -> None:
-    """After each of 2,000 operations."""
-    tally = run_far(KazooWalk, server, first_round, 2_000, WANTED)
+@pytest.mark.parametrize("operations", [1_000, pytest.param(5_000, marks=pytest.mark.long, id="long")])
+def test_the_class_is_where_kazoo_says_that_the_server_is(server: Server, first_round: int, operations: int) -> None:
+    """After each of so many operations."""
+    tally = run_far(KazooWalk, server, first_round, operations, WANTED)
     assert tally.met() >= WANTED
-    assert tally.steps.total() >= 2_000
+    assert tally.steps.total() >= operations
