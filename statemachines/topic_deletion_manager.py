@@ -15,6 +15,11 @@ Resuming goes through all queued topics: those whose replicas are all deleted ar
 about to delete, Ineligible replicas become Offline again, and eligible topics begin again. Without
 `delete.topic.enable` none of this happens, and who asks for a deletion only has the node removed.
 
+Where a replica has no state the search for it throws, and with it ends what has resumed the deletions: of none of the
+queued topics behind it, until another controller takes over and gives every replica a state. So it is after a
+reassignment of a partition that never had a leader, whose added replicas are assigned and never begun, and after an
+event that created a topic and was cut short.
+
 What older releases did otherwise, and this does not follow: until 2.5 deletions were begun, and begun again, topic by
 topic [KAFKA-9499, 2.6]; until 2.2 a topic was no longer queued when its nodes were deleted [KAFKA-8237, 2.3].
 
@@ -23,7 +28,7 @@ topic [KAFKA-9499, 2.6]; until 2.2 a topic was no longer queued when its nodes w
 
 from collections.abc import Iterable, Sequence
 
-from statemachines.controller_calls import Calls, call
+from statemachines.controller_calls import Calls, EventFailed, EventFailure, call
 from statemachines.controller_zk_client import ControllerZkClient
 from statemachines.partition import NonExistentPartition, OfflinePartition
 from statemachines.replica import (
@@ -112,6 +117,7 @@ class TopicDeletionManager(ControllerZkClient):
     ) -> Calls:
         """Go on with these, and then with those of which that has been found."""
         for at, topic in enumerate(queued):
+            self._require_states(topic)
             if self.context.are_all_replicas_in_state(topic, ReplicaDeletionSuccessful):
                 return (
                     call(self._complete_delete_topic, topic),
@@ -127,6 +133,14 @@ class TopicDeletionManager(ControllerZkClient):
             call(self._retry_deletion_for_ineligible_replicas, for_retry),
             call(self._on_topic_deletion, for_deletion),
         )
+
+    def _require_states(self, topic: TopicName) -> None:
+        for replica in self.context.replicas_for_topic(topic):
+            state = self.context.state.replica_states.get(replica)
+            if state is None:
+                raise EventFailed(EventFailure.NoReplicaState)
+            if state is ReplicaDeletionStarted:  # then Kafka looks no further
+                return
 
     def _retry_deletion_for_ineligible_replicas(self, topics: Sequence[TopicName]) -> Calls:
         """Who could not be deleted is offline again, from where it can be tried."""

@@ -25,7 +25,8 @@ loses; so ours are put into that order before they are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
@@ -37,22 +38,17 @@ from spec.kafka.control_values import (
     decoded_results,
     parsed,
 )
+from spec.kafka.harness import harness_sources
 from spec.kafka.pure import SHARED, PureCalls
 from spec.kafka.sources import SOURCES, sources_for
+from spec.kafka.world import ControlCommand, Disagreement, OtherRequests, World, different, in_order
 from spec.language.errors import UsageError
 from statemachines.control_design import control_design_of
 from statemachines.control_requests import ControlRequest, StopReplicaRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
 from statemachines.controller_context import ControllerContext
-from statemachines.kafka_zk_client import (
-    UNFENCED,
-    ZkBatch,
-    ZkRequest,
-    ZkResponse,
-    retry_requests_until_connected,
-)
-from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
+from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.partition import PartitionState
 from statemachines.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
 from statemachines.releases import Release
@@ -60,19 +56,14 @@ from statemachines.replica import ReplicaState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import FailedStateChange, Handled, StateChangeFailure
-from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
-from statemachines.zk_data import TopicConfig, TopicPartitionState, topic_config_path, topic_partition_state_path
+from statemachines.topic_partition import PartitionAndReplica, TopicName
+from statemachines.zk_data import topic_partition_state_path
 from statemachines.znode import ZkPath
-from statemachines.zookeeper import Multi, ZooKeeper
 
 __all__ = ["CONTROLLER", "RELEASES", "ControlCommand", "ControlPlane", "Disagreement", "KafkaControlPlane", "Kinds"]
 
-ControlCommand = Mapping[str, Any]
-"""What is to be done, as JSON."""
 CONTROLLER: Final = 9
 """The controller's id."""
-SESSION: Final = "controller"
-"""The session of its client."""
 PROTOCOL: Final = ("Main", "Call")
 """What this Java has in common with the one that calls functions."""
 RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
@@ -80,7 +71,7 @@ RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
 
 
 class KafkaControlPlane(PureCalls):
-    """The state machines of a release of Kafka, from `__enter__` to `__exit__`; its call is `StateMachines`.
+    """A controller of a release of Kafka, from `__enter__` to `__exit__`. Its calls: `StateMachines`, `Events`.
 
     Args:
         release: one of `RELEASES`.
@@ -96,25 +87,16 @@ class KafkaControlPlane(PureCalls):
         if release not in RELEASES:
             raise UsageError(f"the state machines of Kafka {release} are not run here; {', '.join(RELEASES)} are")
         protocol = [each for each in sources_for(release, SOURCES / "pure") if each.stem in PROTOCOL]
-        zookeeper = sorted((SOURCES / "common" / "org").rglob("*.java"))
         own = sources_for(release, SOURCES / "control")
-        super().__init__(release, "control", [*SHARED, *protocol, *zookeeper, *own])
+        super().__init__(release, "control", [*protocol, *whole_controllers(release), *own])
 
 
-class Disagreement(NamedTuple):
-    """Something that is not the same on both sides."""
-
-    what: str
-    ours: Any
-    kafkas: Any
-
-    def __str__(self) -> str:
-        return f"{self.what}\n    ours    {self.ours}\n    Kafka's {self.kafkas}"
-
-
-def different(what: str, ours: Any, kafkas: Any) -> list[Disagreement]:
-    """The disagreement, if there is one."""
-    return [] if ours == kafkas else [Disagreement(what, ours, kafkas)]
+def whole_controllers(release: str) -> list[Path]:
+    """The files that whole controllers are made with, if those of this release are run; else those of ZooKeeper."""
+    try:
+        return harness_sources(release)
+    except UsageError:
+        return [*SHARED, *sorted((SOURCES / "common" / "org").rglob("*.java"))]
 
 
 class Kinds(NamedTuple):
@@ -125,7 +107,7 @@ class Kinds(NamedTuple):
     batch: type[ControllerBrokerRequestBatch] = ControllerBrokerRequestBatch
 
 
-class ControlPlane:
+class ControlPlane(World):
     """Our side: a controller without a cluster, its state machines, a ZooKeeper, and the world beside it.
 
     Args:
@@ -136,11 +118,7 @@ class ControlPlane:
     def __init__(self, release: str = "3.9", kinds: Kinds | None = None) -> None:
         kinds = Kinds() if kinds is None else kinds
         design = control_design_of(release)
-        self.zookeeper = ZooKeeper()
-        for path in ("/brokers", "/brokers/topics", "/config", "/config/topics"):
-            self.zookeeper.create(None, path)
-        self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
-        self.zookeeper.connect(SESSION)
+        super().__init__()
         self.context = ControllerContext()
         self.log: list[FailedStateChange] = []
         self.sent: dict[BrokerId, list[ControlRequest]] = {}
@@ -174,7 +152,7 @@ class ControlPlane:
             return [*self._compared(), *different("exception", "NoSuchElementException", thrown)]
         handled, refused = Handled(), None
         try:
-            handled = self._perform(command)
+            handled = self.perform(command)
         except OtherRequests as other:
             return [Disagreement("requests to ZooKeeper", other.ours, other.kafkas)]
         except BatchNotEmpty:
@@ -253,10 +231,9 @@ class ControlPlane:
 
     # What is done.
 
-    def _perform(self, command: ControlCommand) -> Handled:
-        arguments = {name: value for name, value in command.items() if name not in ("do", "meanwhile", "lost")}
-        method: Callable[..., Any] = getattr(self, command["do"])
-        done = method(**arguments)
+    def perform(self, command: ControlCommand) -> Handled:
+        """Carry out a command, and what it begins."""
+        done = super().perform(command)
         if not isinstance(done, tuple):
             return Handled()
         machine, change = done
@@ -265,79 +242,16 @@ class ControlPlane:
     def _drive(self, machine: Any, change: Any, command: ControlCommand) -> Handled:
         number = 0
         while not isinstance(change, Handled):
+            if not machine.requests(change):  # and Kafka makes none
+                change = machine.answered(change, ())
+                continue
             asked = list(dict.fromkeys(self._asked[number])) if number < len(self._asked) else []
             change = in_order(machine, change, asked)
-            change = machine.answered(change, self._answers(machine.requests(change), command, number))
+            change = machine.answered(change, self.answers(machine.requests(change), command, number))
             number += 1
         if number != len(self._asked):
             raise OtherRequests([], self._asked[number:])
         return change
-
-    def _answers(self, requests: Sequence[ZkRequest], command: ControlCommand, number: int) -> tuple[ZkResponse, ...]:
-        """What is answered to a batch, with what happens meanwhile."""
-        happens = [row for row in command.get("meanwhile", ()) if row[0] == number and row[1] < len(requests)]
-        lost = [row for row in command.get("lost", ()) if row[0] == number]
-        answered, carried_out = (
-            min(each, len(requests)) for each in (lost[-1][1:] if lost else (len(requests),) * 2)
-        )
-        responses: list[ZkResponse] = []
-        again: list[ZkRequest] = []
-        for place, request in enumerate(requests):
-            for _, _, other in (row for row in happens if row[1] == place):
-                self._perform(other)
-            if place < carried_out:
-                [response] = retry_requests_until_connected(self.zookeeper, SESSION, [request])
-            if place < answered:
-                responses.append(response)
-            else:
-                again.append(request)
-        return (*responses, *retry_requests_until_connected(self.zookeeper, SESSION, again))
-
-    # Commands: what others do.
-
-    def configure(self, topic: TopicName, unclean: bool | None) -> None:
-        """An administrator permits unclean elections of a topic, or not; None: leaves it open."""
-        path = topic_config_path(topic)
-        if path in self.zookeeper.state.nodes:
-            self.zookeeper.set(None, path, TopicConfig(unclean))
-        else:
-            self.zookeeper.create(None, path, TopicConfig(unclean))
-
-    def leader_writes(self, partition: str, isr: Sequence[BrokerId]) -> None:
-        """A leader changes its ISR, if there is a state."""
-        recovered = LeaderRecoveryState.RECOVERED
-        self._change(
-            partition,
-            lambda state: state._replace(
-                leader_and_isr=state.leader_and_isr._replace(isr=tuple(isr), leader_recovery_state=recovered)
-            ),
-        )
-
-    def newer_controller_writes(self, partition: str) -> None:
-        """A newer controller has written a state, though it has not been heard of otherwise."""
-        epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
-        self._change(partition, lambda state: state._replace(controller_epoch=epoch + 1))
-
-    def _change(self, partition: str, how: Callable[[TopicPartitionState], TopicPartitionState]) -> None:
-        path = topic_partition_state_path(parsed(partition))
-        if path in self.zookeeper.state.nodes:
-            self.zookeeper.set(None, path, how(self.zookeeper.get(None, path)[0]))
-
-    def delete_state(self, partition: str) -> None:
-        """A partition's state is gone, if there was one."""
-        path = topic_partition_state_path(parsed(partition))
-        if path in self.zookeeper.state.nodes:
-            self.zookeeper.delete(None, path)
-
-    def newer_controller(self) -> None:
-        """Another controller is elected."""
-        epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
-        self.zookeeper.set(None, CONTROLLER_EPOCH, epoch + 1)
-
-    def expire(self) -> None:
-        """The controller's session ends, and it does not hear of it."""
-        if SESSION in self.zookeeper.state.sessions:
-            self.zookeeper.expire(SESSION)
 
     # Commands: what the controller comes to know.
 
@@ -451,39 +365,6 @@ class ControlPlane:
         return self.partitions, self.partitions.trigger_online_partition_state_change(topic)
 
 
-class OtherRequests(Exception):
-    """The two sides ask ZooKeeper for different things."""
-
-    def __init__(self, ours: Sequence[Any], kafkas: Sequence[Any]) -> None:
-        super().__init__(ours, kafkas)
-        self.ours, self.kafkas = ours, kafkas
-
-
-def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
-    """The change, with the requests of its next batch in the order in which Kafka asked.
-
-    Raises:
-        OtherRequests: they are not the same.
-    """
-    paths = [path_of(request) for request in machine.requests(change)]
-    if paths == asked:
-        return change
-    if sorted(paths) != sorted(asked):
-        raise OtherRequests(sorted(paths), sorted(asked))
-    rank = {path: place for place, path in enumerate(asked)}
-    by_topic = change.due in (ZkBatch.GetTopicConfigs, ZkBatch.CreateTopicPartitions)
-    subjects = list(dict.fromkeys(each.topic for each in change.asking)) if by_topic else list(change.asking)
-    place = {subject: rank[path] for subject, path in zip(subjects, paths, strict=True)}
-
-    def placed(partition: TopicPartition) -> int:
-        return place[partition.topic if by_topic else partition]
-
-    change = change._replace(asking=tuple(sorted(change.asking, key=placed)))
-    if change.due in UNFENCED:
-        return change
-    return change._replace(updates=tuple(sorted(change.updates, key=lambda update: placed(update.partition))))
-
-
 def by_partition(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[BrokerId, list[ControlRequest]]:
     """Requests in order; but StopReplica for single replicas, of which there are several until 2.2, by partition."""
     return {broker: sorted(requests, key=_place) for broker, requests in sent.items()}
@@ -494,8 +375,3 @@ def _place(request: ControlRequest) -> tuple[Any, ...]:
     if isinstance(request, StopReplicaRequest) and len(request.partitionStates) < 2:
         return 1, request.partitionStates
     return 0, ()
-
-
-def path_of(request: ZkRequest) -> ZkPath:
-    """The path that a request is about; of a multi, that of its last operation."""
-    return request.operations[-1].path if isinstance(request, Multi) else request.path

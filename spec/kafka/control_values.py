@@ -20,18 +20,29 @@ from statemachines.control_requests import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
 )
+from statemachines.controller import CONTROLLER
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
 from statemachines.partition import NewPartition, OnlinePartition, PartitionState
 from statemachines.replica import NewReplica, ReplicaState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.state_change import FailedStateChange, StateChangeCause, StateChangeFailure
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
-from statemachines.zk_data import TopicConfig, TopicPartitionState
+from statemachines.zk_data import (
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TopicAssignment,
+    TopicConfig,
+    TopicPartitionState,
+)
 from statemachines.znode import Code, ZkPath
 
 __all__ = [
     "DECODED",
+    "WHOLE",
     "decoded_cause",
+    "decoded_event",
     "decoded_failure",
     "decoded_requests",
     "decoded_results",
@@ -105,12 +116,45 @@ def decoded_left(left: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
+def decoded_partition(told: Mapping[str, Any]) -> TopicPartition:
+    """A partition in the data of a node."""
+    return TopicPartition(told["topic"], told["partition"])
+
+
+def decoded_topic(data: Mapping[str, Any]) -> TopicAssignment:
+    """What a topic's node holds, but for its id."""
+    adding, removing = data.get("adding_replicas", {}), data.get("removing_replicas", {})
+    assigned = (
+        (int(number), ReplicaAssignment(*map(tuple, (brokers, adding.get(number, ()), removing.get(number, ())))))
+        for number, brokers in data["partitions"].items()
+    )
+    return TopicAssignment(tuple(sorted(assigned)))
+
+
+ZNODES: Final[Mapping[ZkPath, Callable[[Any], Any]]] = {
+    CONTROLLER: lambda data: data["brokerid"],
+    REASSIGN_PARTITIONS: lambda data: frozenset(
+        (decoded_partition(each), tuple(each["replicas"])) for each in data["partitions"]
+    ),
+    PREFERRED_REPLICA_ELECTION: lambda data: frozenset(map(decoded_partition, data["partitions"])),
+}
+"""Nodes that are one of a kind. What has no order is a set."""
+
+
 def decoded_znode(path: ZkPath, data: Any) -> Any:
     """What a node holds."""
     if path.endswith("/state"):
         recovery = LeaderRecoveryState(data.get("leader_recovery_state", 0))
         leader_and_isr = LeaderAndIsr(data["leader"], data["leader_epoch"], tuple(data["isr"]), recovery)
         return TopicPartitionState(leader_and_isr, data["controller_epoch"])
+    if data is not None and path in ZNODES:
+        return ZNODES[path](data)
+    if data is not None and path.startswith(ISR_CHANGE_NOTIFICATION):
+        return frozenset(map(decoded_partition, data["partitions"]))
+    if data is not None and path.startswith(LOG_DIR_EVENT_NOTIFICATION):
+        return data["broker"]
+    if data is not None and path.startswith("/brokers/topics/"):
+        return decoded_topic(data)
     if data is not None and path.startswith("/config/topics/"):
         unclean = data["config"].get("unclean.leader.election.enable")
         return TopicConfig(None if unclean is None else unclean == "true")
@@ -165,6 +209,11 @@ def decoded_failure(told: Mapping[str, Any]) -> FailedStateChange:
     return FailedStateChange(replica, ReplicaState[source], replica_target, cause)
 
 
+def decoded_event(told: Sequence[Any]) -> tuple[Any, ...]:
+    """An event of the controller's queue, by its name of 3.9, with what it says of topics, partitions, brokers."""
+    return ("AlterPartitionReceived",) if told[0] == "AlterIsrReceived" else tuple(told)
+
+
 DECODED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "epoch": tuple,
     "partition_assignments": lambda told: {
@@ -188,4 +237,13 @@ DECODED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "znodes": lambda told: {path: (version, decoded_znode(path, data)) for path, (version, data) in told.items()},
     "left": decoded_left,
 }
-"""What is to be seen of Kafka, as values of ours."""
+"""What is to be seen of Kafka's state machines, as values of ours."""
+
+WHOLE: Final[Mapping[str, Callable[[Any], Any]]] = {
+    **{name: decoded for name, decoded in DECODED.items() if name != "left"},
+    "left_in_batches": lambda told: [decoded_left(told[number]) for number in sorted(told)],
+    "being_reassigned": lambda told: frozenset(map(parsed, told)),
+    "queue": lambda told: list(map(decoded_event, told)),
+    "active": tuple,
+}
+"""What is to be seen of a whole controller."""

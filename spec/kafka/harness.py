@@ -95,7 +95,7 @@ class Harness(AskedJava):
     """
 
     def __init__(self, release: str) -> None:
-        super().__init__(release, "harness", _sources(release), "kafkaspec.Main")
+        super().__init__(release, "harness", harness_sources(release), "kafkaspec.Main")
 
     def run(self, task: Task) -> Response:
         """What comes of a task.
@@ -125,7 +125,7 @@ def _family(release: str) -> str | None:
     return next((folder for folder, lines in FAMILIES.items() if line in lines), None)
 
 
-def _sources(release: str) -> list[Path]:
+def harness_sources(release: str) -> list[Path]:
     """The files of a release: those of its family that are meant for it, and beside these those of all."""
     family = _family(release)
     if family is None:

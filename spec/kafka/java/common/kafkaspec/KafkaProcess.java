@@ -71,7 +71,7 @@ public abstract class KafkaProcess {
      *
      * @throws RuntimeException the start has failed, and the process is to be ended
      */
-    final void start() {
+    public final void start() {
         client = openClient();
         childHandlers = field(field(client, "zooKeeperClient"), "zNodeChildChangeHandlers");
         KafkaController starting = register(client, info());
@@ -97,7 +97,7 @@ public abstract class KafkaProcess {
     }
 
     /** Closes the client, and the session if the client has not heard of its end. */
-    final void close() {
+    public final void close() {
         if (client != null) {
             client.close();
         }
@@ -129,7 +129,7 @@ public abstract class KafkaProcess {
     }
 
     /** Handles the oldest, as Kafka's own thread does it. [ControllerEventManager, 3.9.1: doWork] */
-    final void handleEvent() {
+    protected final void handleEvent() {
         thread.doWork();
     }
 
@@ -139,11 +139,11 @@ public abstract class KafkaProcess {
 
     // What the controller knows.
 
-    final boolean isActive() {
+    protected final boolean isActive() {
         return controller.isActive();
     }
 
-    final int activeControllerId() {
+    protected final int activeControllerId() {
         return KafkaProcess.<Integer>field(controller, "activeControllerId");
     }
 

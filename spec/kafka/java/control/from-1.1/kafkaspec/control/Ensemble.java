@@ -138,19 +138,32 @@ final class Ensemble {
         }
     }
 
-    private void create(String path, byte[] data) {
-        serve(OpCode.create, new CreateRequest(path, data, Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT.toFlag()));
+    boolean has(String path) {
+        return server.stat(path) != null;
     }
 
-    private void set(String path, byte[] data) {
+    void create(String path, byte[] data) {
+        create(path, data, CreateMode.PERSISTENT);
+    }
+
+    /** A node behind those that have been there, whose number ZooKeeper puts behind the path. */
+    void createNext(String path, byte[] data) {
+        create(path, data, CreateMode.PERSISTENT_SEQUENTIAL);
+    }
+
+    private void create(String path, byte[] data, CreateMode mode) {
+        serve(OpCode.create, new CreateRequest(path, data, Ids.OPEN_ACL_UNSAFE, mode.toFlag()));
+    }
+
+    void set(String path, byte[] data) {
         serve(OpCode.setData, new SetDataRequest(path, data, -1));
     }
 
-    private void delete(String path) {
+    void delete(String path) {
         serve(OpCode.delete, new DeleteRequest(path, -1));
     }
 
-    private static byte[] utf8(String text) {
+    static byte[] utf8(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
@@ -160,12 +173,18 @@ final class Ensemble {
 
     // What is to be seen.
 
-    /** Every node, with its version and its data. */
+    /** The epoch, and every node of topics, with its version and its data. */
     ObjectNode observe() {
-        ObjectNode seen = Json.object();
+        ObjectNode seen = observe(ROOTS);
         put(seen, CONTROLLER_EPOCH);
+        return seen;
+    }
+
+    /** Every node at or below these paths, with its version and its data. */
+    ObjectNode observe(List<String> roots) {
+        ObjectNode seen = Json.object();
         List<String> paths = new ArrayList<>();
-        ROOTS.forEach(root -> collect(root, paths));
+        roots.forEach(root -> collect(root, paths));
         paths.forEach(path -> put(seen, path));
         return seen;
     }

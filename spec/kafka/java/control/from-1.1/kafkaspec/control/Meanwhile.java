@@ -3,6 +3,7 @@ package kafkaspec.control;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.List;
+import java.util.function.Predicate;
 import kafkaspec.Json;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.Request;
@@ -16,6 +17,8 @@ import org.apache.zookeeper.server.SynchronousServer;
  */
 final class Meanwhile implements ZooKeeper.Owner {
     private final Ensemble ensemble;
+    private final Predicate<JsonNode> others;
+    private final Predicate<Request> counts;
     private ZooKeeper handle;
     private JsonNode script = Json.object();
     private ArrayNode asked = Json.array();
@@ -23,11 +26,22 @@ final class Meanwhile implements ZooKeeper.Owner {
     private int request;
     private int answered;
     private int carriedOut;
+    private boolean begins;
     private boolean repeats;
     private boolean isLost;
 
     Meanwhile(Ensemble ensemble) {
+        this(ensemble, ensemble::perform, sent -> true);
+    }
+
+    /**
+     * @param others does what others do, and says whether a command is such
+     * @param counts which requests count: the others are served, in whichever batch they are
+     */
+    Meanwhile(Ensemble ensemble, Predicate<JsonNode> others, Predicate<Request> counts) {
         this.ensemble = ensemble;
+        this.others = others;
+        this.counts = counts;
     }
 
     /**
@@ -47,23 +61,31 @@ final class Meanwhile implements ZooKeeper.Owner {
         return asked;
     }
 
-    /** The client is about to make a batch of requests. */
+    /** The client is about to make a batch of requests. It counts with the first request of it that does. */
     void batchBegins() {
         repeats = isLost;
         isLost = false;
+        begins = !repeats;
+    }
+
+    private void nextBatch() {
+        begins = false;
         request = 0;
-        if (!repeats) {
-            batch++;
-            asked.addArray();
-            answered = Integer.MAX_VALUE;
-            carriedOut = Integer.MAX_VALUE;
-            for (JsonNode lost : script.path("lost")) {
-                if (lost.get(0).asInt() == batch) {
-                    answered = lost.get(1).asInt();
-                    carriedOut = lost.get(2).asInt();
-                }
+        batch++;
+        asked.addArray();
+        answered = Integer.MAX_VALUE;
+        carriedOut = Integer.MAX_VALUE;
+        for (JsonNode lost : script.path("lost")) {
+            if (lost.get(0).asInt() == batch) {
+                answered = lost.get(1).asInt();
+                carriedOut = lost.get(2).asInt();
             }
         }
+    }
+
+    /** What has happened on its way to the client arrives there. */
+    void deliver() {
+        handle.deliver();
     }
 
     void endSession() {
@@ -84,8 +106,11 @@ final class Meanwhile implements ZooKeeper.Owner {
 
     @Override
     public Verdict sends(Request sent) {
-        if (repeats) {
+        if (repeats || !counts.test(sent)) {
             return Verdict.SERVE;
+        }
+        if (begins) {
+            nextBatch();
         }
         for (JsonNode row : script.path("meanwhile")) {
             if (row.get(0).asInt() == batch && row.get(1).asInt() == request) {
@@ -104,7 +129,7 @@ final class Meanwhile implements ZooKeeper.Owner {
     private void happens(JsonNode command) {
         if (Json.field(command, "do").asText().equals("expire")) {
             endSession();
-        } else if (!ensemble.perform(command)) {
+        } else if (!others.test(command)) {
             throw new Json.Malformed("nothing that happens meanwhile: " + command);
         }
     }

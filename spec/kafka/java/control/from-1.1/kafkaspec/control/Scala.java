@@ -37,6 +37,12 @@ final class Scala {
         return JavaConverters.asScalaBufferConverter(elements).asScala().toList();
     }
 
+    /** A map of Scala's, in the order of this one. */
+    @SuppressWarnings("deprecation")  // what is newer there is not before Scala 2.13
+    static <K, V> Map<K, V> map(java.util.Map<K, V> map) {
+        return JavaConverters.mapAsScalaMapConverter(map).asScala();
+    }
+
     static <T> Set<T> set(T element) {
         return list(List.of(element)).toSet();
     }

@@ -44,16 +44,18 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
         return taken;
     }
 
-    /** What has been added, and not been sent. */
-    ObjectNode observe() {
+    /** What has been added to a batch, and not been sent. */
+    static ObjectNode observe(ControllerBrokerRequestBatch batch) {
         ObjectNode left = Json.object();
-        Map<Object, Map<TopicPartition, LeaderAndIsrPartitionState>> requests = field("leaderAndIsrRequestMap");
-        Map<TopicPartition, UpdateMetadataPartitionState> metadata = field("updateMetadataRequestPartitionInfoMap");
-        Set<Object> brokers = field("updateMetadataRequestBrokerSet");
+        Map<Object, Map<TopicPartition, LeaderAndIsrPartitionState>> requests =
+            field(batch, "leaderAndIsrRequestMap");
+        Map<TopicPartition, UpdateMetadataPartitionState> metadata =
+            field(batch, "updateMetadataRequestPartitionInfoMap");
+        Set<Object> brokers = field(batch, "updateMetadataRequestBrokerSet");
         ObjectNode leaderAndIsr = left.putObject("leader_and_isr");
         Scala.forEach(requests, (broker, states) -> Scala.forEach(
             states, (partition, state) -> leaderAndIsr.set(partition + "@" + broker, Requests.state(state))));
-        StopReplicas.put(left.putObject("stop_replica"), this);
+        StopReplicas.put(left.putObject("stop_replica"), batch);
         ObjectNode partitions = left.putObject("update_metadata");
         Scala.forEach(metadata, (partition, state) -> partitions.set(partition.toString(), Requests.state(state)));
         ArrayNode named = left.putArray("update_metadata_brokers");
@@ -62,7 +64,7 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
     }
 
     @SuppressWarnings("unchecked")
-    private <T> T field(String name) {
-        return (T) Fields.get(this, name);
+    private static <T> T field(ControllerBrokerRequestBatch batch, String name) {
+        return (T) Fields.get(batch, name);
     }
 }

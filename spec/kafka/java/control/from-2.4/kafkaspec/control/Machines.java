@@ -182,28 +182,7 @@ final class Machines {
     }
 
     void observe(Observation seen) {
-        seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));
-        seen.put("partition_assignments", assignments());
-        seen.put("partition_leadership_info", Observation.leaders(Contexts.leaders(context)));
-        seen.put("partition_states", Observation.names(context.partitionStates()));
-        seen.put("replica_states", Observation.replicaStates(context.replicaStates()));
-        seen.put("live_broker_epochs", Observation.epochs(context.liveBrokerIdAndEpochs()));
-        seen.put("shutting_down_broker_ids", Observation.ids(context.shuttingDownBrokerIds()));
-        seen.put("replicas_on_offline_dirs", Observation.partitionsOf(context.replicasOnOfflineDirs()));
-        seen.put("all_topics", Observation.texts(context.allTopics()));
-        seen.put("topics_to_be_deleted", Observation.texts(context.topicsToBeDeleted()));
-        seen.put("topics_with_deletion_started", Observation.texts(context.topicsWithDeletionStarted()));
-        seen.put("topics_ineligible_for_deletion", Observation.texts(context.topicsIneligibleForDeletion()));
-        seen.put("left", batch.observe());
-    }
-
-    private ObjectNode assignments() {
-        ObjectNode assignments = Json.object();
-        Scala.forEach(context.partitionAssignments(), (topic, numbers) ->
-            Scala.forEach(numbers, (number, assignment) -> assignments.putArray(topic + "-" + number)
-                .add(Observation.ids(assignment.replicas()))
-                .add(Observation.ids(assignment.addingReplicas()))
-                .add(Observation.ids(assignment.removingReplicas()))));
-        return assignments;
+        ContextObservation.put(seen, context);
+        seen.put("left", CapturedBatch.observe(batch));
     }
 }

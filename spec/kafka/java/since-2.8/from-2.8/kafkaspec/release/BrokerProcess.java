@@ -18,13 +18,13 @@ import scala.Option;
  * A broker's process of Kafka 2.8 and 3.0.
  * Its arguments are those of KafkaServer for a cluster in ZooKeeper mode, without security.
  */
-final class BrokerProcess extends ControllerProcess {
-    BrokerProcess(KafkaConfig config, Consumer<String> sent) {
+public class BrokerProcess extends ControllerProcess {
+    public BrokerProcess(KafkaConfig config, Consumer<String> sent) {
         super(config, sent);
     }
 
     /** The data of /feature, without which a controller of this release would set it up first. */
-    static byte[] features(KafkaConfig config) {
+    public static byte[] features(KafkaConfig config) {
         return FeatureZNode.encode(FeatureZNode.apply(
             FeatureZNodeStatus.Enabled$.MODULE$, Features.emptyFinalizedFeatures()));
     }

@@ -36,14 +36,21 @@ abstract class ControllerProcess extends ClientProcess {
 
     @Override
     protected void captureRequests(KafkaController starting) {
-        ControllerChannelManager channels = new CapturedRequests(config(), sent);
+        send(starting, new CapturedRequests(config(), sent));
+    }
+
+    /** What the controller sends, it sends by these channels. */
+    protected static void send(KafkaController starting, ControllerChannelManager channels) {
         starting.controllerChannelManager_$eq(channels);
-        for (Object batch : List.of(
-                Fields.get(starting, "brokerRequestBatch"),
-                Fields.get(starting.replicaStateMachine(), "controllerBrokerRequestBatch"),
-                Fields.get(starting.partitionStateMachine(), "controllerBrokerRequestBatch"))) {
-            Fields.set(batch, "controllerChannelManager", channels);
-        }
+        batches(starting).forEach(batch -> Fields.set(batch, "controllerChannelManager", channels));
+    }
+
+    /** Its batches of requests: of partitions, of replicas, and its own. */
+    protected static List<Object> batches(KafkaController controller) {
+        return List.of(
+            Fields.get(controller.partitionStateMachine(), "controllerBrokerRequestBatch"),
+            Fields.get(controller.replicaStateMachine(), "controllerBrokerRequestBatch"),
+            Fields.get(controller, "brokerRequestBatch"));
     }
 
     @Override

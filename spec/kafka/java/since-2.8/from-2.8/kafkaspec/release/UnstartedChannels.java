@@ -8,8 +8,8 @@ import org.apache.kafka.common.utils.Time;
 import scala.Option;
 
 /** How Kafka 2.8 and 3.0 make a controller's channels and start them; these do not start. */
-abstract class UnstartedChannels extends ControllerChannelManager {
-    UnstartedChannels(KafkaConfig config) {
+public abstract class UnstartedChannels extends ControllerChannelManager {
+    protected UnstartedChannels(KafkaConfig config) {
         super(
             new ControllerContext(), config, Time.SYSTEM, ControllerProcess.METRICS,
             new StateChangeLogger(config.brokerId(), true, Option.empty()), Option.empty());

@@ -18,13 +18,13 @@ import scala.collection.immutable.Map$;
  * A broker's process of Kafka 3.5 and 3.9.
  * Its arguments are those of KafkaServer for a cluster in ZooKeeper mode, without security, that does not migrate.
  */
-final class BrokerProcess extends ControllerProcess {
-    BrokerProcess(KafkaConfig config, Consumer<String> sent) {
+public class BrokerProcess extends ControllerProcess {
+    public BrokerProcess(KafkaConfig config, Consumer<String> sent) {
         super(config, sent);
     }
 
     /** The data of /feature, without which a controller of this release would set it up first. */
-    static byte[] features(KafkaConfig config) {
+    public static byte[] features(KafkaConfig config) {
         return FeatureZNode.encode(FeatureZNode.apply(
             config.interBrokerProtocolVersion(), FeatureZNodeStatus.Enabled$.MODULE$, Map$.MODULE$.empty()));
     }

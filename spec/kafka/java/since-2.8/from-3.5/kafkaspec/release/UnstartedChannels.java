@@ -9,8 +9,8 @@ import scala.Option;
 import scala.collection.Set;
 
 /** How Kafka 3.5 and 3.9 make a controller's channels and start them; these do not start. */
-abstract class UnstartedChannels extends ControllerChannelManager {
-    UnstartedChannels(KafkaConfig config) {
+public abstract class UnstartedChannels extends ControllerChannelManager {
+    protected UnstartedChannels(KafkaConfig config) {
         super(
             () -> 0, config, Time.SYSTEM, ControllerProcess.METRICS,
             new StateChangeLogger(config.brokerId(), true, Option.empty()), Option.empty());

@@ -1,0 +1,83 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import kafka.server.KafkaConfig;
+import kafkaspec.Configuration;
+import kafkaspec.Json;
+import kafkaspec.release.BrokerProcess;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.ZooKeeper.Request;
+
+/** A whole controller with ZooKeeper, and beside it what others do there and ask of it. */
+final class EventPlane implements AutoCloseable {
+    private static final int CONTROLLER = 9;
+    private static final String FEATURES = "/feature";
+    private static final KafkaConfig CONFIG = Configuration.of(CONTROLLER);
+
+    private final Ensemble ensemble = new Ensemble();
+    private final World world = new World(ensemble);
+    private final Meanwhile meanwhile = new Meanwhile(ensemble, world::perform, EventPlane::counts);
+    private final Observation observation = new Observation();
+    private final WholeController controller;
+    private final Asking asking;
+    private ArrayNode answers = Json.array();
+
+    EventPlane() {
+        ZooKeeper.ownedBy(connectString -> meanwhile);
+        ensemble.create(FEATURES, BrokerProcess.features(CONFIG));
+        controller = new WholeController(CONFIG, meanwhile);
+        controller.start();
+        world.isRegistered(CONTROLLER);
+        asking = new Asking(controller.asked(), ensemble, answer -> answers.add(answer));
+    }
+
+    /** Features are left out, and so are the addresses of brokers, for which their nodes are watched. */
+    private static boolean counts(Request sent) {
+        return !sent.path().equals(FEATURES)
+            && !(sent.operation().equals("exists") && sent.path().startsWith(World.BROKERS));
+    }
+
+    @Override
+    public void close() {
+        controller.asked().shutdown();
+        controller.close();
+    }
+
+    /** Carries out a command, and has events processed: what there is to be seen then, as far as it is new. */
+    ObjectNode perform(JsonNode command) {
+        ObjectNode seen = Json.object();
+        meanwhile.begin(command);
+        if (!world.perform(command)) {
+            perform(Json.field(command, "do").asText(), command);
+        }
+        meanwhile.deliver();
+        ArrayNode handled = seen.putArray("handled");
+        for (int left = command.path("handle").asInt(); left > 0; left--) {
+            JsonNode event = controller.handleOldest();
+            if (event == null) {
+                break;
+            }
+            handled.add(event);
+            meanwhile.deliver();
+        }
+        observation.begin(seen);
+        observation.put("znodes", world.observe());
+        observation.put("registered", world.registered());
+        controller.observe(observation);
+        seen.set("asked", meanwhile.asked());
+        seen.set("sent", controller.channels().take());
+        seen.set("answers", answers);
+        answers = Json.array();
+        return seen;
+    }
+
+    private void perform(String what, JsonNode command) {
+        if (what.equals("answer")) {
+            controller.channels().answer(Json.field(command, "broker").asInt(), Json.field(command, "errors"));
+        } else {
+            asking.perform(what, command);
+        }
+    }
+}

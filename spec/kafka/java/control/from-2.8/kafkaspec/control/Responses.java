@@ -1,0 +1,58 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
+import org.apache.kafka.common.message.LeaderAndIsrResponseData;
+import org.apache.kafka.common.message.LeaderAndIsrResponseData.LeaderAndIsrPartitionError;
+import org.apache.kafka.common.message.StopReplicaResponseData;
+import org.apache.kafka.common.message.StopReplicaResponseData.StopReplicaPartitionError;
+import org.apache.kafka.common.requests.AbstractControlRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.LeaderAndIsrRequest;
+import org.apache.kafka.common.requests.LeaderAndIsrResponse;
+import org.apache.kafka.common.requests.StopReplicaRequest;
+import org.apache.kafka.common.requests.StopReplicaResponse;
+
+/** What brokers answer to a controller. */
+final class Responses {
+    /** The last version that names topics, and has no ids. */
+    private static final short BY_NAME = 4;
+
+    private Responses() { }
+
+    /**
+     * The answer to a request; null to UpdateMetadata, which the controller would only log.
+     *
+     * @param errors the codes of partitions that fail, by their names; of all together under "all"
+     */
+    static AbstractResponse to(AbstractControlRequest request, JsonNode errors) {
+        short all = (short) errors.path("all").asInt();
+        if (request instanceof LeaderAndIsrRequest leaderAndIsr) {
+            List<LeaderAndIsrPartitionError> partitions = new ArrayList<>();
+            for (LeaderAndIsrPartitionState state : leaderAndIsr.partitionStates()) {
+                partitions.add(new LeaderAndIsrPartitionError()
+                    .setTopicName(state.topicName())
+                    .setPartitionIndex(state.partitionIndex())
+                    .setErrorCode(error(errors, state.topicName() + "-" + state.partitionIndex())));
+            }
+            return new LeaderAndIsrResponse(
+                new LeaderAndIsrResponseData().setErrorCode(all).setPartitionErrors(partitions), BY_NAME);
+        }
+        if (request instanceof StopReplicaRequest stopReplica) {
+            List<StopReplicaPartitionError> partitions = new ArrayList<>();
+            stopReplica.partitionStates().keySet().forEach(partition -> partitions.add(new StopReplicaPartitionError()
+                .setTopicName(partition.topic())
+                .setPartitionIndex(partition.partition())
+                .setErrorCode(error(errors, partition.toString()))));
+            return new StopReplicaResponse(
+                new StopReplicaResponseData().setErrorCode(all).setPartitionErrors(partitions));
+        }
+        return null;
+    }
+
+    private static short error(JsonNode errors, String partition) {
+        return (short) errors.path(partition).asInt();
+    }
+}

@@ -1,0 +1,97 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+import java.util.Queue;
+import kafka.controller.ControllerBrokerRequestBatch;
+import kafka.controller.KafkaController;
+import kafka.server.KafkaConfig;
+import kafka.zk.KafkaZkClient;
+import kafkaspec.Json;
+import kafkaspec.release.BrokerProcess;
+import org.apache.kafka.common.TopicPartition;
+import scala.Product;
+
+/** A whole KafkaController, whose events are processed when that is asked for. */
+final class WholeController extends BrokerProcess {
+    private final Meanwhile meanwhile;
+    private final CapturedChannels channels;
+
+    WholeController(KafkaConfig config, Meanwhile meanwhile) {
+        super(config, sent -> { });
+        this.meanwhile = meanwhile;
+        channels = new CapturedChannels(config);
+    }
+
+    @Override
+    protected KafkaZkClient openClient() {
+        return BatchedClient.connect(config(), meanwhile);
+    }
+
+    @Override
+    protected void captureRequests(KafkaController starting) {
+        send(starting, channels);
+    }
+
+    CapturedChannels channels() {
+        return channels;
+    }
+
+    KafkaController asked() {
+        return controller();
+    }
+
+    // Its events.
+
+    /** Processes the oldest event, if there is one: what it was. */
+    JsonNode handleOldest() {
+        Queue<?> queue = queued();
+        if (queue.isEmpty()) {
+            return null;
+        }
+        JsonNode oldest = event(queue.peek());
+        handleEvent();
+        return oldest;
+    }
+
+    private Queue<?> queued() {
+        return field(controller().eventManager(), "queue");
+    }
+
+    /** An event's name, and what it says of topics, partitions and brokers. */
+    private ArrayNode event(Object queued) {
+        Object event = eventIn(queued);
+        ArrayNode told = Json.array().add(event.getClass().getSimpleName().replace("$", ""));
+        var parts = ((Product) event).productIterator();
+        while (parts.hasNext()) {
+            Object part = parts.next();
+            if (part instanceof Integer number) {
+                told.add(number);
+            } else if (part instanceof String || part instanceof TopicPartition) {
+                told.add(part.toString());
+            }
+        }
+        return told;
+    }
+
+    // What is to be seen.
+
+    void observe(Observation seen) {
+        ContextObservation.put(seen, context());
+        ArrayNode queue = Json.array();
+        queued().forEach(each -> queue.add(event(each)));
+        seen.put("queue", queue);
+        seen.put("active", Json.array().add(isActive()).add(activeControllerId()));
+        seen.put("being_reassigned", Observation.texts(context().partitionsBeingReassigned()));
+        ObjectNode left = Json.object();
+        List<Object> batches = batches(controller());
+        for (int number = 0; number < batches.size(); number++) {
+            left.set(
+                String.valueOf(number),
+                CapturedBatch.observe((ControllerBrokerRequestBatch) batches.get(number)));
+        }
+        seen.put("left_in_batches", left);
+    }
+}

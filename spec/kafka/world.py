@@ -1,0 +1,297 @@
+"""ZooKeeper beside a controller, and what others do there: leaders, brokers, administrators, a newer controller.
+
+Their commands are methods of `World`; on the other side they are those of `java/control/.../Ensemble.java` and
+`World.java`. What they ask for that cannot be is not done: a topic is created once, a node is deleted if it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from election.ids import BrokerEpoch, BrokerId
+from spec.kafka.control_values import parsed
+from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, registration
+from statemachines.kafka_zk_client import (
+    UNFENCED,
+    ZkBatch,
+    ZkRequest,
+    ZkResponse,
+    retry_requests_until_connected,
+)
+from statemachines.leader_and_isr import LeaderRecoveryState
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.zk_data import (
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+    TopicAssignment,
+    TopicConfig,
+    TopicPartitionState,
+    delete_topics_topic_path,
+    isr_change_notification_path,
+    topic_config_path,
+    topic_partition_state_path,
+    topic_path,
+)
+from statemachines.znode import ZkPath
+from statemachines.zookeeper import Multi, ZooKeeper
+
+__all__ = [
+    "SESSION",
+    "ControlCommand",
+    "Disagreement",
+    "OtherRequests",
+    "World",
+    "different",
+    "in_order",
+    "path_of",
+]
+
+ControlCommand = Mapping[str, Any]
+"""What is to be done, as JSON."""
+SESSION: Final = "controller"
+"""The session of the controller's client."""
+OTHER_CONTROLLER: Final = 8
+"""The id of another broker that is elected."""
+NO_ARGUMENTS: Final = frozenset({"do", "handle", "meanwhile", "lost"})
+"""What a command says beside its arguments."""
+ROOTS: Final = (
+    *("/brokers", TOPICS, "/config", "/config/topics", BROKER_IDS),
+    *("/admin", DELETE_TOPICS, ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION),
+)
+
+
+class Disagreement(NamedTuple):
+    """Something that is not the same on both sides."""
+
+    what: str
+    ours: Any
+    kafkas: Any
+
+    def __str__(self) -> str:
+        return f"{self.what}\n    ours    {self.ours}\n    Kafka's {self.kafkas}"
+
+
+def different(what: str, ours: Any, kafkas: Any) -> list[Disagreement]:
+    """The disagreement, if there is one."""
+    return [] if ours == kafkas else [Disagreement(what, ours, kafkas)]
+
+
+class World:
+    """ZooKeeper, the session of a controller, and what others do."""
+
+    def __init__(self) -> None:
+        self.zookeeper = ZooKeeper()
+        for path in ROOTS:
+            self.zookeeper.create(None, path)
+        self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
+        self.zookeeper.connect(SESSION)
+        self.registered: list[BrokerEpoch] = []
+        """The epochs under which brokers have been registered, in order."""
+
+    def perform(self, command: ControlCommand) -> object:
+        """Carry out a command of others."""
+        arguments = {name: value for name, value in command.items() if name not in NO_ARGUMENTS}
+        method: Callable[..., object] = getattr(self, command["do"])
+        return method(**arguments)
+
+    def hear(self) -> None:
+        """A request has been served: what has happened arrives before the answer."""
+
+    # What the controller's client asks.
+
+    def answers(self, requests: Sequence[ZkRequest], command: ControlCommand, number: int) -> tuple[ZkResponse, ...]:
+        """What is answered to a batch, with what happens meanwhile."""
+        happens = [row for row in command.get("meanwhile", ()) if row[0] == number and row[1] < len(requests)]
+        lost = [row for row in command.get("lost", ()) if row[0] == number]
+        answered, carried_out = (
+            min(each, len(requests)) for each in (lost[-1][1:] if lost else (len(requests),) * 2)
+        )
+        responses: list[ZkResponse] = []
+        again: list[ZkRequest] = []
+        for place, request in enumerate(requests):
+            for _, _, other in (row for row in happens if row[1] == place):
+                self.perform(other)
+            if place < carried_out:
+                [response] = retry_requests_until_connected(self.zookeeper, SESSION, [request])
+                self.hear()
+            if place < answered:
+                responses.append(response)
+            else:
+                again.append(request)
+        return (*responses, *retry_requests_until_connected(self.zookeeper, SESSION, again))
+
+    # Leaders, and a newer controller.
+
+    def configure(self, topic: TopicName, unclean: bool | None) -> None:
+        """An administrator permits unclean elections of a topic, or not; None: leaves it open."""
+        path = topic_config_path(topic)
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, TopicConfig(unclean))
+        else:
+            self.zookeeper.create(None, path, TopicConfig(unclean))
+
+    def leader_writes(self, partition: str, isr: Sequence[BrokerId]) -> None:
+        """A leader changes its ISR, if there is a state."""
+        recovered = LeaderRecoveryState.RECOVERED
+        self._change(
+            partition,
+            lambda state: state._replace(
+                leader_and_isr=state.leader_and_isr._replace(isr=tuple(isr), leader_recovery_state=recovered)
+            ),
+        )
+
+    def newer_controller_writes(self, partition: str) -> None:
+        """A newer controller has written a state, though it has not been heard of otherwise."""
+        epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
+        self._change(partition, lambda state: state._replace(controller_epoch=epoch + 1))
+
+    def _change(self, partition: str, how: Callable[[TopicPartitionState], TopicPartitionState]) -> None:
+        path = topic_partition_state_path(parsed(partition))
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, how(self.zookeeper.get(None, path)[0]))
+
+    def delete_state(self, partition: str) -> None:
+        """A partition's state is gone, if there was one."""
+        path = topic_partition_state_path(parsed(partition))
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.delete(None, path)
+
+    def newer_controller(self) -> None:
+        """Another controller is elected."""
+        epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
+        self.zookeeper.set(None, CONTROLLER_EPOCH, epoch + 1)
+
+    def expire(self) -> None:
+        """The controller's session ends, and it does not hear of it."""
+        if SESSION in self.zookeeper.state.sessions:
+            self.zookeeper.expire(SESSION)
+
+    # Brokers.
+
+    def register(self, brokers: Iterable[BrokerId]) -> None:
+        """Brokers start, those that have not."""
+        for broker in brokers:
+            if registration(broker) not in self.zookeeper.state.nodes:
+                created = self.zookeeper.create(None, registration(broker))
+                self.registered.append(created.stat.czxid)
+
+    def die(self, brokers: Iterable[BrokerId]) -> None:
+        """Brokers end."""
+        for broker in brokers:
+            self._delete(registration(broker))
+
+    def bounce(self, brokers: Iterable[BrokerId]) -> None:
+        """Brokers that are registered go and come again."""
+        for broker in brokers:
+            if registration(broker) in self.zookeeper.state.nodes:
+                self._delete(registration(broker))
+                self.register((broker,))
+
+    def notify_isr(self, partitions: Iterable[str]) -> None:
+        """Leaders say that they have changed the ISRs of these partitions."""
+        told = tuple(map(parsed, partitions))
+        self.zookeeper.create(None, isr_change_notification_path(), told, sequential=True)
+
+    def fail_log_dir(self, broker: BrokerId) -> None:
+        """A broker says that it has lost a log directory."""
+        self.zookeeper.create(None, f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_", broker, sequential=True)
+
+    # Administrators.
+
+    def create_topic(self, topic: TopicName, partitions: Mapping[str, Sequence[BrokerId]]) -> None:
+        """A topic is created with these partitions."""
+        self._create(topic_path(topic), _assigned(partitions))
+
+    def extend_topic(self, topic: TopicName, partitions: Mapping[str, Sequence[BrokerId]]) -> None:
+        """A topic gets those of these partitions that it has not."""
+        path = topic_path(topic)
+        if path in self.zookeeper.state.nodes:
+            now = dict(self.zookeeper.get(None, path)[0].partitions)
+            extended = {**dict(_assigned(partitions).partitions), **now}
+            self.zookeeper.set(None, path, TopicAssignment(tuple(sorted(extended.items()))))
+
+    def ask_deletion(self, topic: TopicName) -> None:
+        """A topic is to be deleted."""
+        self._create(delete_topics_topic_path(topic))
+
+    def reassign_by_node(self, targets: Mapping[str, Sequence[BrokerId]]) -> None:
+        """Partitions are to move, unless others do."""
+        self._create(
+            REASSIGN_PARTITIONS, tuple((parsed(partition), tuple(target)) for partition, target in targets.items())
+        )
+
+    def elect_by_node(self, partitions: Iterable[str]) -> None:
+        """The preferred replicas are to lead these partitions, unless that is asked for others."""
+        self._create(PREFERRED_REPLICA_ELECTION, tuple(map(parsed, partitions)))
+
+    # Controllers.
+
+    def vacate(self) -> None:
+        """There is no controller any more."""
+        self._delete(CONTROLLER)
+
+    def depose(self) -> None:
+        """Another broker has been elected."""
+        self._delete(CONTROLLER)
+        self.zookeeper.create(None, CONTROLLER, OTHER_CONTROLLER)
+        self.newer_controller()
+
+    def wait(self) -> None:
+        """Nothing."""
+
+    def _create(self, path: ZkPath, data: Any = None) -> None:
+        if path not in self.zookeeper.state.nodes:
+            self.zookeeper.create(None, path, data)
+
+    def _delete(self, path: ZkPath) -> None:
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.delete(None, path)
+
+
+def _assigned(partitions: Mapping[str, Sequence[BrokerId]]) -> TopicAssignment:
+    assigned = ((int(number), ReplicaAssignment(tuple(brokers))) for number, brokers in partitions.items())
+    return TopicAssignment(tuple(sorted(assigned)))
+
+
+class OtherRequests(Exception):
+    """The two sides ask ZooKeeper for different things."""
+
+    def __init__(self, ours: Sequence[Any], kafkas: Sequence[Any]) -> None:
+        super().__init__(ours, kafkas)
+        self.ours, self.kafkas = ours, kafkas
+
+
+def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
+    """The change, with the requests of its next batch in the order in which Kafka asked.
+
+    Raises:
+        OtherRequests: they are not the same.
+    """
+    paths = [path_of(request) for request in machine.requests(change)]
+    if paths == asked:
+        return change
+    if sorted(paths) != sorted(asked):
+        raise OtherRequests(sorted(paths), sorted(asked))
+    rank = {path: place for place, path in enumerate(asked)}
+    by_topic = change.due in (ZkBatch.GetTopicConfigs, ZkBatch.CreateTopicPartitions)
+    subjects = list(dict.fromkeys(each.topic for each in change.asking)) if by_topic else list(change.asking)
+    place = {subject: rank[path] for subject, path in zip(subjects, paths, strict=True)}
+
+    def placed(partition: TopicPartition) -> int:
+        return place[partition.topic if by_topic else partition]
+
+    change = change._replace(asking=tuple(sorted(change.asking, key=placed)))
+    if change.due in UNFENCED:
+        return change
+    return change._replace(updates=tuple(sorted(change.updates, key=lambda update: placed(update.partition))))
+
+
+def path_of(request: ZkRequest) -> ZkPath:
+    """The path that a request is about; of a multi, that of its last operation."""
+    return request.operations[-1].path if isinstance(request, Multi) else request.path

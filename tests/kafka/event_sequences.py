@@ -1,0 +1,206 @@
+"""Sequences of what a whole controller meets, drawn choice by choice.
+
+Four brokers beside the controller's own, three topics of up to two partitions. Their names are such that Kafka's hash
+maps have them in order: of partitions that move it goes through one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from spec.kafka.world import ControlCommand
+
+BROKERS: Final = (1, 2, 3, 4)
+TOPICS: Final = ("a", "e", "i")
+NUMBERS: Final = ("0", "15")
+PARTITIONS: Final = tuple(f"{topic}-{number}" for topic in TOPICS for number in NUMBERS)
+ALL_EVENTS: Final = 12
+"""More than there are to be processed after a command."""
+STORAGE_ERROR: Final = 56
+"""KAFKA_STORAGE_ERROR."""
+
+Pick = Callable[[int], int]
+"""A number below this one, drawn."""
+
+
+class EventDrawing:
+    """Draws commands, one after another.
+
+    Args:
+        pick: how numbers are drawn; what is drawn small is simple.
+    """
+
+    def __init__(self, pick: Pick) -> None:
+        self._pick = pick
+
+    def sequence(self, length: int) -> list[ControlCommand]:
+        """So many commands; at first a cluster comes up."""
+        commands = [self._handled(command) for command in self._cluster()]
+        while len(commands) < length:
+            commands.append(self._handled(self._command()))
+        return commands[:length]
+
+    # Choices.
+
+    def _one(self, of: Sequence[Any]) -> Any:
+        return of[self._pick(len(of))]
+
+    def _some(self, of: Sequence[Any], at_least: int = 0) -> list[Any]:
+        """Some of these, in some order."""
+        remaining, count = list(of), max(at_least, self._pick(len(of) + 1))
+        return [remaining.pop(self._pick(len(remaining))) for _ in range(count)]
+
+    def _few(self, of: Sequence[Any]) -> list[Any]:
+        """One of these, or two."""
+        return self._some(of, 1)[: 1 + self._pick(2)]
+
+    # Commands.
+
+    def _cluster(self) -> Iterator[ControlCommand]:
+        yield {"do": "wait"}
+        yield {"do": "register", "brokers": list(BROKERS) if self._pick(4) else self._some(BROKERS, 1)}
+        for topic in TOPICS[: 1 + self._pick(3)]:
+            yield self._create_topic(topic)
+
+    def _handled(self, command: ControlCommand) -> ControlCommand:
+        """The same, with the events that are processed then, and what happens meanwhile."""
+        handle = self._one((ALL_EVENTS, ALL_EVENTS, ALL_EVENTS, ALL_EVENTS, 1, 0))
+        rest: dict[str, Any] = {"handle": handle}
+        if handle and self._pick(5) == 4:
+            rest["meanwhile"] = [
+                [self._pick(12), self._pick(2), self._interference()] for _ in range(1 + self._pick(2))
+            ]
+        return {**command, **rest}
+
+    def _command(self) -> ControlCommand:
+        draw: Callable[[], ControlCommand] = self._one(
+            (
+                *(self._move_brokers,) * 6,
+                *(self._answer,) * 6,
+                *(self._alter_partition,) * 4,
+                *(self._reassign,) * 4,
+                *(self._topics,) * 4,
+                *(self._ask_deletion,) * 2,
+                *(self._leaders,) * 2,
+                self._fail_log_dir,
+                self._shut_down,
+                self._shut_down,
+                self._elect,
+                self._elect,
+                self._permit,
+                *(self._controllers,) * 2,
+            )
+        )
+        return draw()
+
+    def _interference(self) -> ControlCommand:
+        match self._pick(8):
+            case 0 | 1 | 2:
+                return self._leader_writes()
+            case 3:
+                return {"do": "newer_controller_writes", "partition": self._one(PARTITIONS)}
+            case 4:
+                return {"do": "depose"}
+            case 5:
+                return {"do": "die", "brokers": self._few(BROKERS)}
+            case 6:
+                return self._topics()
+        return {"do": "newer_controller"}
+
+    # Brokers.
+
+    def _move_brokers(self) -> ControlCommand:
+        match self._pick(5):
+            case 0 | 1:
+                return {"do": "register", "brokers": self._some(BROKERS, 1)}
+            case 2 | 3:
+                return {"do": "die", "brokers": self._few(BROKERS)}
+        return {"do": "bounce", "brokers": self._few(BROKERS)}
+
+    def _fail_log_dir(self) -> ControlCommand:
+        return {"do": "fail_log_dir", "broker": self._one(BROKERS)}
+
+    def _shut_down(self) -> ControlCommand:
+        epoch = self._one(("now", "now", "now", "unknown", "old"))
+        return {"do": "shut_down", "broker": self._one(BROKERS), "epoch": epoch}
+
+    def _answer(self) -> ControlCommand:
+        errors: Mapping[str, int] = {}
+        if self._pick(4) == 3:
+            errors = dict.fromkeys(self._few(PARTITIONS), STORAGE_ERROR)
+        if self._pick(16) == 15:
+            errors = {**errors, "all": -1}
+        return {"do": "answer", "broker": self._one(BROKERS), "errors": errors}
+
+    # Leaders.
+
+    def _leaders(self) -> ControlCommand:
+        match self._pick(4):
+            case 0 | 1:
+                return self._leader_writes()
+            case 2:
+                return {"do": "notify_isr", "partitions": self._few(PARTITIONS)}
+        return {"do": "newer_controller_writes", "partition": self._one(PARTITIONS)}
+
+    def _leader_writes(self) -> ControlCommand:
+        return {"do": "leader_writes", "partition": self._one(PARTITIONS), "isr": self._some(BROKERS, 1)}
+
+    def _alter_partition(self) -> ControlCommand:
+        odd = self._pick(8)
+        return {
+            "do": "alter_partition",
+            "broker": self._one(BROKERS),
+            "isrs": {partition: self._some(BROKERS, 1) for partition in sorted(self._few(PARTITIONS))},
+            "epoch_off": -1 if odd == 1 else 0,
+            "leader_epoch_off": {2: -1, 3: 1}.get(odd, 0),
+            "partition_epoch_off": {4: -1, 5: 1}.get(odd, 0),
+            "recovery": 1 if odd == 6 else 0,
+        }
+
+    # Administrators.
+
+    def _replicas(self) -> list[int]:
+        return self._some(BROKERS, 1)[: 1 + self._pick(3)]
+
+    def _create_topic(self, topic: str) -> ControlCommand:
+        numbers = NUMBERS[: 1 + self._pick(2)]
+        return {"do": "create_topic", "topic": topic, "partitions": {number: self._replicas() for number in numbers}}
+
+    def _topics(self) -> ControlCommand:
+        topic = self._one(TOPICS)
+        match self._pick(4):
+            case 0 | 1:
+                return self._create_topic(topic)
+            case 2:
+                return {"do": "extend_topic", "topic": topic, "partitions": {NUMBERS[1]: self._replicas()}}
+        return {"do": "configure", "topic": topic, "unclean": self._one((True, False, None))}
+
+    def _ask_deletion(self) -> ControlCommand:
+        return {"do": "ask_deletion", "topic": self._one(TOPICS)}
+
+    def _reassign(self) -> ControlCommand:
+        moved = sorted(self._few(PARTITIONS))
+        if self._pick(3) == 2:
+            return {"do": "reassign_by_node", "targets": {partition: self._replicas() for partition in moved}}
+        targets = {partition: None if self._pick(4) == 3 else self._replicas() for partition in moved}
+        return {"do": "reassign", "targets": targets}
+
+    def _elect(self) -> ControlCommand:
+        partitions = self._few(PARTITIONS)
+        match self._pick(5):
+            case 0 | 1:
+                return {"do": "elect", "partitions": partitions, "type": "PREFERRED"}
+            case 2:
+                return {"do": "elect", "partitions": partitions, "type": "UNCLEAN"}
+            case 3:
+                return {"do": "elect_by_node", "partitions": partitions}
+        return {"do": "rebalance"}
+
+    def _permit(self) -> ControlCommand:
+        return {"do": "permit_unclean", "topic": self._one((None, *TOPICS))}
+
+    # Controllers.
+
+    def _controllers(self) -> ControlCommand:
+        return {"do": self._one(("vacate", "vacate", "vacate", "depose", "newer_controller"))}

@@ -1,0 +1,214 @@
+"""A whole controller beside Kafka's own: generated sequences of what happens to it, and cases of interest.
+
+After each command these are equal: which events were processed and which wait, who is controller, the context, every
+node of ZooKeeper with its version, the requests to each broker in their order, what stayed in the three batches of
+requests, what was answered to brokers and administrators, and what ZooKeeper was asked, batch by batch. Sequences
+follow from a seed, which is printed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+from spec.kafka.control_plane import KafkaControlPlane
+from spec.kafka.event_plane import EVENTS, EventPlane
+from spec.kafka.world import ControlCommand
+from statemachines.controller_event_processor import ControllerEventProcessor
+from statemachines.releases import line_of
+from tests.kafka.conftest import RELEASE, controlling
+from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
+from tests.statemachines.test_event_mutants import MUTANTS
+
+LENGTH = 20
+CHOICES = 512
+"""How many choices a sequence takes at most, or nearly so."""
+LONG = int(os.environ.get("CONTROL_SEQUENCES", 2_000))
+"""How many sequences the long test has."""
+Seen = Mapping[str, Any]
+"""What is to be seen of Kafka after a command."""
+
+
+def drawn(seed: int, count: int) -> Iterable[list[ControlCommand]]:
+    """So many sequences; each is `EventDrawing(Random(f"{seed} {number}").randrange).sequence(20)`."""
+    return (EventDrawing(Random(f"{seed} {number}").randrange).sequence(LENGTH) for number in range(count))
+
+
+def chosen(choices: bytes) -> list[ControlCommand]:
+    """The sequence of these choices, which Hypothesis can make simpler; where there are none left, the simplest."""
+    remaining = iter(choices)
+    return EventDrawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
+
+
+def asked(kafka: KafkaControlPlane, *sequence: ControlCommand) -> tuple[Sequence[ControlCommand], Sequence[Seen]]:
+    """A sequence, and what Kafka makes of it."""
+    [(_, seen)] = kafka.of("Events", [sequence])
+    return sequence, seen
+
+
+def compare(
+    sequence: Sequence[ControlCommand],
+    seen: Sequence[Seen],
+    release: str = RELEASE,
+    processor: type[ControllerEventProcessor] = ControllerEventProcessor,
+) -> EventPlane:
+    """Our side does what Kafka has done; AssertionError says where it comes to something else."""
+    ours = EventPlane(line_of(release), processor)
+    for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
+        disagreements = ours.disagreements(command, now)
+        told = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
+        assert not disagreements, told
+    return ours
+
+
+# Generated.
+
+
+def test_sequences(control_plane: KafkaControlPlane, first_seed: int) -> None:
+    """A hundred of 20 commands; one that fails is made simpler."""
+    print(f"seed {first_seed}")
+
+    @seeded(first_seed)
+    @settings(max_examples=100, database=None)
+    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(chosen))
+    def both_agree(sequence: list[ControlCommand]) -> None:
+        compare(*asked(control_plane, *sequence))
+
+    both_agree()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("release", "share"), [(RELEASE, 1), ("2.8.2", 4)])
+def test_many_sequences(release: str, share: int, first_seed: int) -> None:
+    """Every event is met."""
+    print(f"seed {first_seed}")
+    met: Counter[str] = Counter()
+    with controlling(release) as kafka:
+        for sequence, seen in kafka.of("Events", drawn(first_seed, LONG // share)):
+            compare(sequence, seen, release)
+            met.update(event[0] for now in seen for event in now["handled"])
+    if release == RELEASE:
+        assert {*EVENTS.values(), "TopicUncleanLeaderElectionEnable"} - met.keys() == {
+            "PartitionReassignmentIsrChange"
+        }
+
+
+# Cases of interest.
+
+
+def and_all(command: ControlCommand) -> ControlCommand:
+    """A command, and all events that come of it."""
+    return {**command, "handle": ALL_EVENTS}
+
+
+COMES_UP: list[ControlCommand] = [
+    and_all({"do": "wait"}),
+    and_all({"do": "register", "brokers": [1]}),
+    and_all({"do": "create_topic", "topic": "a", "partitions": {"0": [2]}}),
+    and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1]}}),
+]
+"""The only broker of topic a is dead."""
+DELETES = [
+    and_all({"do": "ask_deletion", "topic": "e"}),
+    and_all({"do": "answer", "broker": 1, "errors": {}}),
+]
+
+
+FAILS: list[ControlCommand] = [
+    and_all({"do": "reassign", "targets": {"a-0": [1]}}),
+    and_all({"do": "ask_deletion", "topic": "a"}),
+]
+"""The reassignment fails behind U2, since a-0 never had a leader."""
+
+
+def topics(seen: Sequence[Seen]) -> set[str]:
+    """The topics that there are in the end."""
+    znodes = next(now["znodes"] for now in reversed(seen) if "znodes" in now)
+    return {topic for topic in "aei" if f"/brokers/topics/{topic}" in znodes}
+
+
+def test_a_replica_without_state_blocks_deletions(control_plane: KafkaControlPlane) -> None:
+    """What resumes deletions fails with it: another topic, of which nothing is amiss, is not deleted either."""
+    for before, left in (([], {"a"}), (FAILS, {"a", "e"})):
+        sequence, seen = asked(control_plane, *COMES_UP, *before, *DELETES)
+        compare(sequence, seen)
+        assert topics(seen) == left
+
+
+def test_a_replica_without_state_fails_every_failover(control_plane: KafkaControlPlane) -> None:
+    """Its topic's node has the reassignment: each controller goes on with it, and fails, as there is no leader.
+
+    There never will be, because the topic is to be deleted, though its broker comes back.
+    """
+    come = {"do": "register", "brokers": [2], "handle": 40}
+    sequence, seen = asked(control_plane, *COMES_UP, *FAILS, {"do": "vacate", "handle": 40}, come)
+    compare(sequence, seen)
+    for now in seen[-2:]:
+        assert sum(event == ["Reelect"] for event in now["handled"]) > len(sequence)
+
+
+# Mistakes.
+
+
+def less(told: Any) -> Any:
+    """What was told, but for one thing; None if that cannot be."""
+    match told:
+        case dict() if told:
+            return dict(list(told.items())[:-1])
+        case list() if told:
+            return told[:-1]
+    return None
+
+
+def test_what_is_altered_is_different(control_plane: KafkaControlPlane) -> None:
+    """Whatever is compared: that one thing less is told by Kafka is noticed."""
+    sequence, seen = asked(
+        control_plane,
+        *COMES_UP,
+        {"do": "shut_down", "broker": 1, "epoch": "now", "handle": 1},
+        {"do": "answer", "broker": 1, "errors": {"e-0": 56}, "handle": 1},
+        and_all({"do": "reassign", "targets": {"a-0": [1]}}),
+        and_all({"do": "ask_deletion", "topic": "e"}),
+        {"do": "register", "brokers": [2, 3], "handle": 0},
+        and_all({"do": "create_topic", "topic": "i", "partitions": {"0": [2]}}),
+        {"do": "die", "brokers": [2], "meanwhile": [[2, 0, {"do": "depose"}]], "handle": 1},
+    )
+    compare(sequence, seen)
+    noticed = set()
+    for number, now in enumerate(seen):
+        for name, told in now.items():
+            if less(told) is None or name in ("epoch", "active", "left_in_batches", "registered"):
+                continue
+            altered = [*seen[:number], {**now, name: less(told)}, *seen[number + 1 :]]
+            with pytest.raises(AssertionError):
+                compare(sequence, altered)
+            noticed.add(name)
+    assert noticed >= {"handled", "queue", "asked", "sent", "answers", "znodes", "partition_states", "replica_states"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mutant", [mutant for mutant, _ in MUTANTS], ids=lambda mutant: mutant.__name__)
+def test_each_mutant_is_contradicted(recorded: list[Any], mutant: type[ControllerEventProcessor]) -> None:
+    """By Kafka, in one of some generated sequences."""
+    with pytest.raises(AssertionError):
+        compare_all(recorded, mutant)
+
+
+def compare_all(recorded: Iterable[Any], processor: type[ControllerEventProcessor]) -> None:
+    """Sequences, one after the other."""
+    for sequence, seen in recorded:
+        compare(sequence, seen, processor=processor)
+
+
+@pytest.fixture(scope="module")
+def recorded(control_plane: KafkaControlPlane) -> list[Any]:
+    """Generated sequences, with what Kafka makes of them."""
+    return list(control_plane.of("Events", drawn(0, 400)))
