@@ -230,12 +230,16 @@ class KafkaController:
     def renew(self, me: Controller, session: SessionId) -> Controller:
         """The client opens another session at once, and tells its listeners behind what they have still to hear.
 
-        Then all of them are called, because anything may have happened. [ZkClient.processStateChanged, until 1.0]
+        Then all that there are are called, because anything may have happened: KafkaHealthcheck's is there when the
+        broker begins to register. [ZkClient.processStateChanged, until 1.0]
         """
         self.zookeeper.disconnect(me.session)
         self.zookeeper.connect(session)
-        told = [each for each in NEW_SESSION if me.listens or each.event is not ControllerEvent.BrokerChangeListener]
-        return self._post(me._replace(session=session), *told)
+        registers = HEALTHCHECK not in (*me.queue, *me.posted)
+        there = {ControllerEvent.SessionExpireListener: registers, ControllerEvent.BrokerChangeListener: me.listens}
+        return self._post(
+            me._replace(session=session), *(each for each in NEW_SESSION if there.get(each.event, True))
+        )
 
     def session_expired(self, me: Controller) -> Answer:
         """A request finds that its session has ended.
@@ -297,7 +301,7 @@ class KafkaController:
                 if owner is None:
                     put = Queued(ControllerEvent.Reelect)
             case ControllerEvent.BrokerChangeListener:
-                self.zookeeper.children(me.session, BROKER_IDS, watch=True)
+                self.zookeeper.children(me.session, BROKER_IDS, watch=me.listens)
                 put = Queued(ControllerEvent.BrokerChange)
             case ControllerEvent.SessionExpirationListener:
                 put = Queued(ControllerEvent.Reelect)
@@ -566,9 +570,13 @@ class KafkaController:
         if self._refused(me) is None:
             return Answer(self._elected(me), "incremented: its failover runs", failover=True)
         if self.design.epoch_update is Election.cas_swallowed:
-            said = "BADVERSION: logged and swallowed, its failover runs with the epoch it read"
-            return Answer(self._listening(me).on(), said, failover=True)
+            return self._not_incremented(me, "BADVERSION")
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
+
+    def _not_incremented(self, me: Controller, code: str) -> Answer:
+        """Whatever made it fail. [ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0]"""
+        said = f"{code}: logged and swallowed, its failover runs with the epoch it read"
+        return Answer(self._listening(me).on(), said, failover=True)
 
     def _in_office(self, me: Controller) -> Controller:
         return me.on()._replace(active=True)
@@ -578,9 +586,12 @@ class KafkaController:
         return elected._replace(epoch=me.epoch + 1, epoch_zk_version=me.epoch_zk_version + 1)
 
     def _listening(self, me: Controller) -> Controller:
-        """It has its epoch; since 1.1 a failover that the model follows registers its handlers next."""
-        followed = Do.ReadBrokers in self.design.failover and Do.WatchBrokers not in self.design.failover
-        return me._replace(listens=followed or me.listens)
+        """It has its epoch; a failover that the model follows registers its handlers, or subscribes, next."""
+        return me._replace(listens=self._followed or me.listens)
+
+    @property
+    def _followed(self) -> bool:
+        return Do.ReadBrokers in self.design.failover
 
     def _moved(self, me: Controller, code: str) -> Answer:
         """ControllerMovedException, from whoever is not controller yet."""
@@ -590,14 +601,15 @@ class KafkaController:
 
     @request(Do.WatchBrokers)
     def watch_brokers(self, me: Controller) -> Answer:
-        """Subscribe to what comes and goes. [registerBrokerChangeListener, until 1.0]"""
+        """Subscribe to what comes and goes; the listener is there before. [subscribeChildChanges, until 1.0]"""
         self.zookeeper.children(me.session, BROKER_IDS, watch=True)
-        return Answer(me.on()._replace(listens=True), "it listens")
+        return Answer(me.on(), "it listens")
 
     @request(Do.ReadBrokers)
     def read_brokers(self, me: Controller) -> Answer:
         """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
 
+        A controller of 1.0 that is one by an old ControllerChange alone has no channels, and fails at a change.
         Since 2.2 with their epochs, so that one that went and came again is another. Kafka reads these one by one.
         Outside a failover the context then has them in turns. Until 2.1 it has them at once, and what is left out is
         that those that came and those that went are an election each: the second one finds nothing to do, or a state
@@ -606,7 +618,7 @@ class KafkaController:
         stands there. [clearPartitionLeadershipInfo in initializeControllerContext]
         """
         live: frozenset[Any]
-        live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=True)
+        live, _ = self.zookeeper.children(me.session, BROKER_IDS, watch=me.listens)
         if self.design.broker_epoch:
             stats = {name: self.zookeeper.exists(me.session, f"{BROKER_IDS}/{name}") for name in live}
             live = frozenset(LiveBroker(name, stat.czxid) for name, stat in stats.items() if stat is not None)
@@ -616,6 +628,8 @@ class KafkaController:
         if me.in_elect:
             cached = me.cached if self.design.threads is Threads.lock else None
             return Answer(after._replace(cached=cached), "these are alive")
+        if self.design.threads is Threads.queue and not me.started:
+            return Answer(after.to(), "there are no channels: a NullPointerException")
         if self.design.broker_epoch:
             return self._turn(me._replace(found=live))
         if live <= me.live:
@@ -656,16 +670,22 @@ class KafkaController:
     def read_partition_state(self, me: Controller) -> Answer:
         """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]
 
-        Then it has no leader still, and is read again if there is another turn of brokers.
+        Or if no broker is alive to lead it, as far as the controller knows: until 1.0 it may have read them before
+        its own had registered. Then it has no leader still, and is read again if there is another turn of brokers.
         """
         state, stat = self.zookeeper.get(me.session, self.design.state)
         if state.controller_epoch > me.epoch:
-            said = "a newer controller wrote it: StateChangeFailed"
-            if not me.found:
-                return Answer(self._done(me.on()), said)
-            turn = self._turn(me)
-            return turn._replace(said=f"{said}; then {turn.said}")
+            return self._without_leader(me, "a newer controller wrote it: StateChangeFailed")
+        if self._followed and not me.live:
+            return self._without_leader(me, "no broker is alive: NoReplicaOnline")
         return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
+
+    def _without_leader(self, me: Controller, said: str) -> Answer:
+        """No leader was elected: there is another turn of brokers, or it goes on after the partition."""
+        if not me.found:
+            return Answer(self._done(me.on()), said)
+        turn = self._turn(me)
+        return turn._replace(said=f"{said}; then {turn.said}")
 
     @request(Do.UpdateLeaderAndIsr, writes=True)
     def update_leader_and_isr(self, me: Controller) -> Answer:
@@ -707,6 +727,9 @@ class KafkaController:
 
         Not the requests of an election of leaders, see `fail_to_elect`. [elect catches Throwable]
         """
+        if me.about_to(Do.IncrementEpoch) and self.design.epoch_update is Election.cas_swallowed:
+            answer = self._not_incremented(me, "it fails")  # as often as may be: no history has all such failovers
+            return answer._replace(controller=self.hear(answer.controller, listens=me.listens), failover=False)
         if self.design.epoch_update is Election.multi:
             return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
         resigns = "" if self.design.threads is Threads.lock else "resigns and "
@@ -715,9 +738,13 @@ class KafkaController:
     def fail_to_elect(self, me: Controller) -> Answer:
         """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
 
+        Until 1.0 a write that fails counts as a conflict [ZkUtils.conditionalUpdatePersistentPath].
         What it then reads, and is fused with this, brings the events that are on their way.
         [PartitionStateMachine: triggerOnlinePartitionStateChange, 0.10; handleStateChanges, 1.1]
         """
+        if me.about_to(Do.UpdateLeaderAndIsr) and self.design.threads is not Threads.barrier:
+            again = me.to(Do.ReadPartitionState, *me.doing)._replace(state_version=0)
+            return Answer(again, "it counts as a conflict: once more")
         behind = me.on() if me.about_to(Do.ReadPartitionState) else me
         return Answer(self.deliver(self._done(behind)), "no leader is elected, and its failover goes on")
 

@@ -13,9 +13,8 @@ from typing import Final, NamedTuple
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork
 from statemachines.agenda import Do
-from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, Controller
+from statemachines.controller import CONTROLLER_EPOCH, Controller
 from statemachines.controller_event import ControllerEvent
-from statemachines.kafka_controller import HEALTHCHECK
 from statemachines.releases import Release, line_of
 
 __all__ = ["DIVERGENCES", "Divergence", "divergence_at", "divergences_of"]
@@ -101,48 +100,9 @@ def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
     return step.action in ("read_partition_state", "delete_preferred_election") and not step.has_session
 
 
-def _fails_to_increment(step: BrokerStep) -> bool:
-    return step.action == "fail" and step.me.about_to(Do.IncrementEpoch)
-
-
-def _fails_to_write(step: BrokerStep) -> bool:
-    return step.action == "fail_to_elect" and step.me.about_to(Do.UpdateLeaderAndIsr)
-
-
-def _reads_for_nobody(step: BrokerStep) -> bool:
-    first = step.me.posted[:1] if step.action == "listen" else ()
-    told = [each.event for each in first] == [ControllerEvent.BrokerChangeListener]
-    reads = told or (step.action == "read_brokers" and not step.me.in_elect)
-    return reads and not step.me.listens and step.me.session not in step.before.zk.child_watches[BROKER_IDS]
-
-
-def _listens_before_it_watches(step: BrokerStep) -> bool:
-    if not step.me.about_to(Do.WatchBrokers) or step.me.listens:
-        return False
-    coming = step.before.zk.events[step.me.session] if step.me.session is not None else ()
-    return step.action == "learn_of_expiry" or any(event.path == BROKER_IDS for event in coming)
-
-
-def _has_no_channels(step: BrokerStep) -> bool:
-    goes_on = step.after.about_to(Do.ReadPartitionState)
-    return step.action == "read_brokers" and not step.me.in_elect and not step.me.started and goes_on
-
-
-def _renews_before_it_has_registered(step: BrokerStep) -> bool:
-    return step.action == "learn_of_expiry" and HEALTHCHECK in step.me.posted
-
-
 def _renews_before_a_create(step: BrokerStep) -> bool:
     creates = step.me.about_to(Do.CreateController) or step.me.beside().about_to(Do.RegisterBroker)
     return step.action == "learn_of_expiry" and creates
-
-
-def _knows_no_broker_of_the_partition(step: BrokerStep) -> bool:
-    if str(step.broker) in step.me.live:
-        return False
-    if step.action == "read_states":
-        return not step.after.about_to(Do.ReadPartitionState)
-    return step.action == "read_partition_state" and step.after.about_to(Do.UpdateLeaderAndIsr)
 
 
 DIVERGENCES: Final = (
@@ -187,58 +147,6 @@ DIVERGENCES: Final = (
         "what was told is read before the states are, by a request that finds the session ended",
         "KafkaController.scala 2155",
         _reads_isr_changes_in_an_ended_session,
-    ),
-    Divergence(
-        "D15",
-        "a controller that read the brokers before its own had registered knows none that is alive: no leader of a "
-        "partition is, and none is elected",
-        "1.0.2, KafkaServer.scala 240, 290; OfflinePartitionLeaderSelector",
-        _knows_no_broker_of_the_partition,
-        until="1.0",
-    ),
-    Divergence(
-        "D16",
-        "whatever makes the increment of the epoch fail is logged, and the failover goes on under the epoch it read",
-        "1.0.2, KafkaController.scala, incrementControllerEpoch; ZkUtils.conditionalUpdatePersistentPathIfExists",
-        _fails_to_increment,
-        until="1.0",
-    ),
-    Divergence(
-        "D17",
-        "whatever makes a write of a partition's state fail counts as a conflict: it is read, and written, once more",
-        "1.0.2, ZkUtils.scala, conditionalUpdatePersistentPath",
-        _fails_to_write,
-        until="1.0",
-    ),
-    Divergence(
-        "D18",
-        "a listener that is told after it was taken away reads all the same, but arms no watch",
-        "ZkClient 0.10, fireChildChangedEvents, getChildren, hasListeners",
-        _reads_for_nobody,
-        until="1.0",
-    ),
-    Divergence(
-        "D22",
-        "the listener of brokers that come and go is there before the request that arms its watch, and is told of a "
-        "new session, and what a watch of an earlier term has to tell",
-        "ZkClient 0.10, subscribeChildChanges",
-        _listens_before_it_watches,
-        until="1.0",
-    ),
-    Divergence(
-        "D19",
-        "a broker that is controller by an old ControllerChange alone has no channels: what it does about a new "
-        "broker ends with a NullPointerException",
-        "1.0.2, KafkaController.scala, BrokerChange",
-        _has_no_channels,
-        until="1.0",
-    ),
-    Divergence(
-        "D20",
-        "a new session before the broker has registered is no news for KafkaHealthcheck, which listens from then on",
-        "1.0.2, KafkaHealthcheck.scala, startup",
-        _renews_before_it_has_registered,
-        until="1.0",
     ),
     Divergence(
         "D21",

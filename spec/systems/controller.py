@@ -233,9 +233,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         me = s.controllers[broker]
         require(me.listening == IDLE and me.posted)
         require(me.session in s.zk.sessions and self.connected(s, broker))
-        answer = self.controller(s, broker).listen(me)
-        say(answer.said)
-        self.becomes(s, broker, answer.controller)
+        self.acts_on(s, broker, self.controller(s, broker).listen(me))
 
     @action(when=lambda self: self.isr_changes)
     def announce_isr(self, s: ClusterAtWork, broker: BrokerId) -> None:
@@ -330,24 +328,20 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         self.ask(s, broker, Do.ReadStates)
         if leader == "alive":  # in a failover; else there is nothing to elect
             me = s.controllers[broker]
-            require(me.about_to(Do.ReadPartitionState))
+            require(me.about_to(Do.ReadPartitionState) and me.live)
             s.controllers[broker] = self.controller(s, broker).let_be(me)
 
     @action(when=lambda self: self.failures)
     def fail(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A request of a failover fails for a reason of its own, this one or one that is fused with it."""
         require(self.can_fail(s, broker) and not s.controllers[broker].about_to(Do.UpdateLeaderAndIsr))
-        answer = self.controller(s, broker).fail(s.controllers[broker])
-        say(answer.said)
-        s.controllers[broker] = answer.controller
+        self.acts_on(s, broker, self.controller(s, broker).fail(s.controllers[broker]))
 
     @action(when=lambda self: self.failed_elections)
     def fail_to_elect(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A request of a failover's election of leaders fails for a reason of its own."""
         require(self.can_fail(s, broker) and s.controllers[broker].doing[0] in LEADER_AND_ISR)
-        answer = self.controller(s, broker).fail_to_elect(s.controllers[broker])
-        say(answer.said)
-        s.controllers[broker] = answer.controller
+        self.acts_on(s, broker, self.controller(s, broker).fail_to_elect(s.controllers[broker]))
 
     def can_fail(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """Whether it is in its failover, with a session and a connection, for else that is why a request fails."""

@@ -300,7 +300,10 @@ class ControllerElection(Specification[C]):
         """The broker makes its next request, which is this one, and acts on the answer."""
         require(self.can_ask(s, broker, do))
         bound(self.within_bounds(s, broker, do))
-        answer = self.controller(s, broker).step(do)(s.controllers[broker])
+        return self.acts_on(s, broker, self.controller(s, broker).step(do)(s.controllers[broker]))
+
+    def acts_on(self, s: C, broker: BrokerId, answer: Answer) -> Answer:
+        """The broker acts on an answer, which may be that its failover goes through."""
         say(answer.said)
         self.becomes(s, broker, answer.controller)
         if answer.failover:

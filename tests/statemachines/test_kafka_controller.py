@@ -623,10 +623,11 @@ def test_in_0_11_an_event_carries_what_was_read_when_it_was_put(
 
 
 def test_in_0_11_a_change_of_brokers_is_put_without_what_was_read(zookeeper: ZooKeeper) -> None:
-    """It is read again when it is handled; ZkEventThread watches. [KAFKA-5502]"""
-    answer = whole(zookeeper, release="1.0").listen(at(posted=(BROKERS_CHANGE,)))
-    assert (answer.controller, answer.sends) == (at(queue=(BROKER,)), False)
-    assert zookeeper.state.child_watches[BROKER_IDS] == {0}
+    """It is read again when it is handled; ZkEventThread watches, if the listener is still there. [KAFKA-5502]"""
+    for listens in (False, True):
+        answer = whole(zookeeper, release="1.0").listen(at(posted=(BROKERS_CHANGE,), listens=listens))
+        assert (answer.controller, answer.sends) == (at(queue=(BROKER,), listens=listens), False)
+        assert zookeeper.state.child_watches[BROKER_IDS] == ({0} if listens else set())
 
 
 def test_in_0_11_zk_event_thread_registers_the_broker_itself(zookeeper: ZooKeeper) -> None:
@@ -766,6 +767,7 @@ def test_a_changed_isr_is_read_by_the_controller_and_told(zookeeper: ZooKeeper, 
 @in_0_10
 def test_in_0_10_a_broker_is_active_when_it_has_channels(zookeeper: ZooKeeper, release: str) -> None:
     """From the middle of its failover on, when it has long taken itself for the controller."""
+    zookeeper.create(1, OTHER, ephemeral=True)
     controller, me = whole(zookeeper, release=release), at(Do.Elect)
     rows = []
     while me.doing:
@@ -1551,9 +1553,12 @@ def test_what_elect_catches_goes_from_the_epoch_to_the_end(zookeeper: ZooKeeper,
 
 @pytest.mark.parametrize(
     ("release", "from_then_on"),
-    [(release, Do.ReadBrokers) for release in (*UNTIL_1_0, "2.0", "2.1")],
+    [
+        *((release, Do.WatchBrokers) for release in UNTIL_1_0),
+        *((release, Do.ReadBrokers) for release in ("2.0", "2.1")),
+    ],
 )
-def test_a_controller_listens_when_it_subscribes_and_since_1_1_when_it_has_its_epoch(
+def test_a_controller_listens_when_it_has_its_epoch_until_1_0_before_it_watches(
     zookeeper: ZooKeeper, release: str, from_then_on: Do
 ) -> None:
     """Before that it is told of no broker."""
@@ -1582,7 +1587,7 @@ def test_to_subscribe_is_to_watch_until_1_0(zookeeper: ZooKeeper, release: str) 
     me = until(Do.WatchBrokers, controller, at(Do.Elect))
     assert zookeeper.state.child_watches[BROKER_IDS] == set()
     answer = controller.watch_brokers(me)
-    assert answer.controller == me.on()._replace(listens=True)
+    assert answer.controller == me.on()
     assert zookeeper.state.child_watches[BROKER_IDS] == {0}
     zookeeper.create(1, OTHER, ephemeral=True)
     after = controller.read_brokers(answer.controller).controller
@@ -1613,12 +1618,13 @@ def test_a_broker_change_that_changed_nothing_is_done(zookeeper: ZooKeeper, rele
 @every_release
 def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str) -> None:
     """At the version that the state has, which the cache then knows."""
+    zookeeper.create(0, f"{BROKER_IDS}/0", ephemeral=True)
     controller, me = whole(zookeeper, release=release), in_office(zookeeper, release=release)
     zookeeper.create(1, OTHER, ephemeral=True)
     me = controller.deliver(me)
     assert me == me._replace(**told(release, CREATED, CHILDREN))
     me = settle(controller, me)
-    assert (me.live, me.cached, me.started) == (frozenset({"1"}), 2, True)
+    assert (me.live, me.cached, me.started) == (frozenset({"0", "1"}), 2, True)
     assert zookeeper.get(None, STATE)[1].version == 2
 
 
@@ -1669,6 +1675,7 @@ def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: Zo
 
 def test_what_is_written_is_cached_and_sent(zookeeper: ZooKeeper) -> None:
     """Only then: before the answer the cache has what was read."""
+    zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper)
     me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
     assert (me.cached, me.started) == (0, False)
@@ -1721,17 +1728,84 @@ def test_a_failover_that_fails_moves_the_controller(zookeeper: ZooKeeper) -> Non
     assert answer.controller.has_context
 
 
-@every_release
-@pytest.mark.parametrize("do", LEADER_AND_ISR)
+CONFLICTS = {(release, Do.UpdateLeaderAndIsr) for release in UNTIL_1_0}
+"""What counts as a conflict when it fails."""
+
+
+@pytest.mark.parametrize(
+    ("release", "do"),
+    [(release, do) for release in RELEASE for do in LEADER_AND_ISR if (release, do) not in CONFLICTS],
+)
 def test_an_election_of_leaders_that_fails_moves_nobody(zookeeper: ZooKeeper, release: str, do: Do) -> None:
     """It is logged; the failover goes on, and nothing has been written."""
+    zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper, release=release)
     me = until(do, controller, in_failover(zookeeper, release=release))
+    assert me.about_to(do)
     answer = controller.fail_to_elect(me)
     done = run(controller, answer.controller)
     assert (done.active, done.started, done.state_version, done.cached) == (True, True, 0, 0)
     assert not answer.sends
     assert zookeeper.get(None, STATE)[1].version == 0
+
+
+@until_1_0
+def test_until_1_0_a_write_that_fails_is_a_conflict(zookeeper: ZooKeeper, release: str) -> None:
+    """Whatever made it fail, the state is read again, and written."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    controller = whole(zookeeper, release=release)
+    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper, release=release))
+    answer = controller.fail_to_elect(me)
+    assert answer.controller == me._replace(doing=Agenda((Do.ReadPartitionState, *me.doing)), state_version=0)
+    assert run(controller, answer.controller).started
+    assert zookeeper.get(None, STATE)[1].version == 1
+
+
+@until_1_0
+def test_until_1_0_an_increment_that_fails_is_swallowed(zookeeper: ZooKeeper, release: str) -> None:
+    """The failover goes on under the epoch it read, and what comes with its next answer is heard."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    controller = whole(zookeeper, release=release)
+    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
+    zookeeper.delete(None, CONTROLLER)
+    answer = controller.fail(me)
+    assert answer.controller == controller.deliver(me.on())._replace(listens=True)
+    assert not answer.failover
+    assert run(controller, answer.controller).started
+    assert zookeeper.get(None, STATE)[0] == LeaderIsrAndControllerEpoch(controller_epoch=0)
+    assert zookeeper.get(None, CONTROLLER_EPOCH)[1].version == 0
+
+
+@every_release
+def test_where_no_broker_is_alive_none_leads(zookeeper: ZooKeeper, release: str) -> None:
+    """A controller may have read the brokers before its own had registered: until BrokerChange nothing is written."""
+    controller = whole(zookeeper, release=release)
+    me = until(Do.ReadPartitionState, controller, in_failover(zookeeper, release=release))
+    answer = controller.read_partition_state(me)
+    assert answer.said == "no broker is alive: NoReplicaOnline"
+    me = run(controller, answer.controller)
+    assert (me.started, me.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
+    zookeeper.create(0, f"{BROKER_IDS}/0", ephemeral=True)
+    assert settle(controller, me).cached == 1
+
+
+def test_in_1_0_who_is_controller_by_old_news_has_no_channels(zookeeper: ZooKeeper) -> None:
+    """What it does about a broker that came ends there, and it knows of that broker all the same."""
+    zookeeper.create(1, OTHER, ephemeral=True)
+    me = at(*BROKER_CHANGE, active=True)
+    for release, doing in (("1.0", IDLE), ("2.0", LEADER_AND_ISR)):
+        answer = whole(zookeeper, release=release).read_brokers(me)
+        assert (answer.controller.live, answer.controller.doing) == (frozenset({"1"}), doing)
+    assert zookeeper.state.child_watches[BROKER_IDS] == set()
+
+
+@until_1_0
+def test_a_broker_that_has_yet_to_register_registers_for_no_new_session(zookeeper: ZooKeeper, release: str) -> None:
+    """KafkaHealthcheck listens for sessions when it begins to register."""
+    controller = whole(zookeeper, release=release)
+    me = controller.start()
+    after = controller.renew(me._replace(session=0), 5)
+    assert [each for each in after.queue + after.posted if each in (HEALTHCHECK, SESSION_EXPIRE)] == [HEALTHCHECK]
 
 
 @pytest.mark.parametrize("release", ["1.0", "2.0"])

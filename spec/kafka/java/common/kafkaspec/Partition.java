@@ -7,7 +7,7 @@ import org.apache.zookeeper.server.SynchronousServer;
 /**
  * The one partition of the specification, t-0, whose state stands for all that a controller writes.
  * The specification says only whether its leader is alive, never who that is. So before a controller reads it, it is
- * laid out for this controller: its broker is the only replica, and leads the partition, or a dead broker does.
+ * laid out for this controller: one broker is the only replica, and leads the partition, or a dead broker does.
  */
 public final class Partition {
     public static final TopicPartition ID = new TopicPartition("t", 0);
@@ -30,12 +30,12 @@ public final class Partition {
             "{'controller_epoch':0,'leader':0,'version':1,'leader_epoch':0,'isr':[0]}".replace('\'', '"')));
     }
 
-    /** A controller is about to read the assignment: it finds itself the only replica. */
+    /** A controller is about to read the assignment: it finds this broker the only replica. */
     void assignTo(int broker) {
         server.overwrite(TOPIC, assignedTo(broker));
     }
 
-    /** A controller is about to read the state: it finds itself the leader, or a broker that is dead. */
+    /** A controller is about to read the state: it finds this broker the leader, or one that is dead. */
     void isLedBy(int broker, boolean alive) {
         ObjectNode state = (ObjectNode) Json.read(server.data(STATE));
         state.put("leader", alive ? broker : DEAD_BROKER);

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -35,7 +36,7 @@ final class Broker implements ZooKeeper.Owner {
     private static final String START = "Start";
     private static final String IDLE = "Idle";
     private static final String CONNECT = "Connect";
-    private static final String WATCH_BROKERS = "WatchBrokers";
+    private static final String READ_BROKERS = "ReadBrokers";
     private static final String BROKER_CHANGE = "BrokerChange";
     /** The requests of listeners that are steps of their own. */
     private static final Set<String> REGISTERS = Set.of("RegisterBroker", "CheckRegistration");
@@ -108,9 +109,9 @@ final class Broker implements ZooKeeper.Owner {
         return handle != null && handle.connection() != null && session() == session;
     }
 
-    /** Whether its controller hears of brokers that come and go: the listener is there just before the watch. */
+    /** Whether its controller hears of brokers that come and go. */
     boolean listens() {
-        return process.listens() && !doing().equals(WATCH_BROKERS);
+        return process.listens();
     }
 
     private long session() {
@@ -389,7 +390,7 @@ final class Broker implements ZooKeeper.Owner {
             handle.deliver();  // what was on its way arrives before the answer that the session has ended
         }
         if (verdict != Verdict.FAIL) {
-            cluster.layOut(step, id);
+            cluster.layOut(step, replica(step.equals(READ_BROKERS) ? registered() : process.liveBrokers().keySet()));
         }
         return verdict;
     }
@@ -436,8 +437,23 @@ final class Broker implements ZooKeeper.Owner {
     public void served(Request request) {
         boolean readsBrokers = request.operation().equals("getChildren") && request.path().equals(Znodes.BROKER_IDS);
         if (readsBrokers && BROKER_CHANGE.equals(handling) && controller.isOnWorker()) {
-            process.putPartitionOffline();
+            process.putPartitionOffline(replica(registered()));
         }
+    }
+
+    /** Where the partition is: at this broker, unless it has not registered, and the controller knows only others. */
+    private int replica(Set<Integer> known) {
+        return known.contains(id) || known.isEmpty() ? id : known.iterator().next();
+    }
+
+    private Set<Integer> registered() {
+        Set<Integer> there = new TreeSet<>();
+        cluster.brokers().stream().map(Broker::id).filter(this::isRegistered).forEach(there::add);
+        return there;
+    }
+
+    private boolean isRegistered(int broker) {
+        return server().stat(Znodes.registration(broker)) != null;
     }
 
     @Override

@@ -27,6 +27,7 @@ import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.Iterator;
 import scala.collection.JavaConverters;
+import scala.collection.Seq;
 
 /**
  * One life of a broker's process of Kafka 1.0: Kafka's own client and controller, built as KafkaServer builds them.
@@ -208,7 +209,10 @@ public final class KafkaProcess {
         return 0;
     }
 
-    void putPartitionOffline() {
+    /** The partition is at this broker, and has no leader: the controller that looks at it next elects one. */
+    void putPartitionOffline(int replica) {
+        Seq<Object> replicas = JavaConverters.asScalaBufferConverter(List.<Object>of(replica)).asScala();
+        context().partitionReplicaAssignment().put(PARTITION, replicas);
         partitionStates().put(PARTITION, OfflinePartition$.MODULE$);
     }
 
