@@ -109,6 +109,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result
 PROPERTIES = click.option(
     "--property", "properties", type=TEXT, multiple=True, metavar="NAME", help="Check only this one; may be repeated."
 )
+TRACE = one("--trace", type=PLACE, metavar="FILE", help="Write the counterexample here, as ITF: FILE.itf.json.")
 DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 
 
@@ -178,6 +179,7 @@ def list_systems() -> None:
 @MEMORY
 @one("--run-dir", type=PLACE, metavar="DIR", help="Keep the run here.")
 @one("--resume", type=PLACE, metavar="DIR", help="Go on with the run kept here.")
+@TRACE
 @AS_JSON
 def check(
     system: str,
@@ -196,6 +198,7 @@ def check(
     memory: int | None,
     run_dir: Path | None,
     resume: Path | None,
+    trace: Path | None,
     as_json: bool,
 ) -> None:
     """Explore SYSTEM and say what holds, or show the shortest way to what does not.
@@ -203,6 +206,7 @@ def check(
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     """
     subject, release = _asked_for(system, release, settings, switched_on, switched_off)
+    _can_be_written(trace)
     with _keeping(resume or run_dir):
         result = _explored(
             subject,
@@ -218,7 +222,31 @@ def check(
     tell(json.dumps(result.to_json()) if as_json else str(result))
     if as_json:
         _say_if_interrupted(result)
+    _write_trace(trace, result, subject, system)
     sys.exit(result.exit_code)
+
+
+def _can_be_written(trace: Path | None) -> None:
+    """A file for a trace is refused before hours are spent on what is to stand in it."""
+    if trace is not None and (trace.is_dir() or not trace.parent.is_dir()):
+        wrong = "it is a directory" if trace.is_dir() else f"there is no directory {trace.parent}"
+        raise click.UsageError(f"--trace {trace}: {wrong}")
+
+
+def _write_trace(path: Path | None, result: Result | Simulation, subject: Specification, system: str) -> None:
+    """The counterexample as a file; without one, the file that may be there stays, and that is said."""
+    from spec.checking.itf import RecordedTrace
+    from spec.failures import ENVIRONMENT, Failure
+
+    if path is None:
+        return
+    if result.counterexample is None:
+        click.echo(f"There is no counterexample, so {path} was not written", err=True)
+        return
+    try:
+        RecordedTrace.of(subject, result.counterexample, system).write(path)
+    except OSError as failure:
+        raise Failure(f"{path} cannot be written: {failure.strerror}", ENVIRONMENT) from None
 
 
 def _asked_for(
@@ -448,6 +476,7 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
 @WORKERS
 @PROPERTIES
 @DEADLOCK
+@TRACE
 @AS_JSON
 def simulate(
     system: str,
@@ -462,6 +491,7 @@ def simulate(
     workers: int | None,
     properties: tuple[str, ...],
     deadlock: bool,
+    trace: Path | None,
     as_json: bool,
 ) -> None:
     """Let chance walk through SYSTEM, run after run, until something breaks; it is shrunk to a short trace.
@@ -477,6 +507,7 @@ def simulate(
     if run is not None and seed is None:
         raise click.UsageError("--run: say of which --seed")
     subject, full_release = _asked_for(system, release, settings, switched_on, switched_off)
+    _can_be_written(trace)
     found = _watched(
         walk,
         subject,
@@ -505,6 +536,7 @@ def simulate(
     tell(json.dumps(found.to_json()) if as_json else str(found))
     if as_json:
         _say_if_interrupted(found)
+    _write_trace(trace, found, subject, system)
     sys.exit(found.exit_code)
 
 
@@ -558,32 +590,62 @@ def conform(
     sys.exit(result.exit_code)
 
 
-@kafkaspec.command(short_help="Replay anomaly ID on real brokers of a release.")
-@click.argument("id", type=TEXT)
-@one("--on", "release", type=TEXT, required=True, metavar="R", help="The release of Kafka, such as 3.9.1.")
+@kafkaspec.command(short_help="Follow a trace that was kept, or replay anomaly ID on real brokers.")
+@click.argument("what", type=TEXT, metavar="FILE|ID")
+@one("--on", "release", type=TEXT, metavar="R", help="The release of Kafka, such as 3.9.1, on which ID is replayed.")
 @one(
     "--afterwards",
     type=click.FloatRange(min=0, max=3600),
-    default=10.0,
-    show_default=True,
     metavar="SECONDS",
-    help="How long nothing may happen after the last step.",
+    help="How long nothing may happen on the brokers after the last step; else 10.",
 )
 @AS_JSON
-def replay(id: str, release: str, afterwards: float, as_json: bool) -> None:
-    """Replay anomaly ID on a real ZooKeeper server and real brokers of a release, step by step.
+def replay(what: str, release: str | None, afterwards: float | None, as_json: bool) -> None:
+    """Follow the trace in FILE, which `check --trace FILE.itf.json` wrote, on the specification that it names.
 
-    A proxy holds each broker's requests until the specification's trace has come to them. Exits 0 if it goes as the
-    specification says for that release, 12 if not, 2 without a Java that compiles or without Kafka's jars, 74 if a
-    process dies. All of them listen on loopback only, and none is left.
+    Exits 0 if the specification has that trace and it ends as it says, 12 if it leaves the specification, which says
+    at which step and by which guard, and 2 if the file cannot be read.
+
+    Or replay anomaly ID on a real ZooKeeper server and real brokers of a release, step by step: a proxy holds each
+    broker's requests until the specification's trace has come to them. Exits 0 if it goes as the specification says
+    for that release, 12 if not, 2 without a Java that compiles or without Kafka's jars, 74 if a process dies. All of
+    them listen on loopback only, and none is left.
     """
+    if what.endswith(".json"):
+        if release is not None or afterwards is not None:
+            raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
+        _follow(Path(what), as_json)
+    if release is None:
+        raise click.UsageError(f"{what}: say --on which release; or name the file of a trace, which ends with .json")
     from spec.kafka.replaying import replay as replay_on_brokers
     from spec.kafka.script import script_of
 
-    script = script_of(id, release, _explored)
-    outcome = replay_on_brokers(script, tell=(lambda line: None) if as_json else tell, afterwards=afterwards)
+    script = script_of(what, release, _explored)
+    outcome = replay_on_brokers(
+        script, tell=(lambda line: None) if as_json else tell, afterwards=10.0 if afterwards is None else afterwards
+    )
     tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome}")
     sys.exit(outcome.exit_code)
+
+
+def _follow(path: Path, as_json: bool) -> NoReturn:
+    """Follow the trace in a file, tell what came of it, and end."""
+    from spec.checking import EvaluationFailed
+    from spec.checking.followed import follow
+    from spec.checking.itf import RecordedTrace
+    from spec.failures import failure_in
+    from spec.loading import answering_for
+
+    recorded = RecordedTrace.read(path)
+    settings = tuple(f"{name}={value}" for name, value in recorded.settings.items())
+    subject, _ = _asked_for(recorded.system, None, settings, (), ())
+    try:
+        with printing_to_stderr(), answering_for(type(subject)):
+            followed = follow(recorded, subject)
+    except EvaluationFailed as failure:
+        raise failure_in(type(subject), failure) from failure
+    tell(json.dumps(followed.to_json()) if as_json else str(followed))
+    sys.exit(followed.exit_code)
 
 
 def main() -> NoReturn:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tutorial import PARTS, TUTORIAL, Reader
+from tests.tutorial import PARTS, TRACES, TUTORIAL, Reader
 
 README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
@@ -32,9 +32,9 @@ def test_each_example_gives_what_its_comment_says(block: str) -> None:
 
 
 def test_what_is_shown_has_types(tmp_path: Path) -> None:
-    """As a strict type checker sees it: README's calls with plain integers, and both pages of the tutorial."""
+    """As a strict type checker sees it: README's calls with plain integers, and the pages of the tutorial."""
     files = {f"readme_{number}.py": block for number, block in enumerate(PYTHON)}
-    for page in (TUTORIAL, PARTS):
+    for page in (TUTORIAL, PARTS, TRACES):
         reader = Reader(tmp_path, Path(sys.executable).parent)
         for before, body in BEFORE.findall(page.read_text()):
             reader.write(before, body)

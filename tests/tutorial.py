@@ -1,8 +1,7 @@
 """A reader of a tutorial who does what it says: types the code, runs the commands, and looks whether it is so.
 
 A block of Python goes where the sentence before it says; a block of commands is run, in an empty directory.
-`python -m tests.tutorial` writes into docs/tutorial.md and docs/parts.md what is printed today: read the difference
-before you keep it.
+`python -m tests.tutorial` writes into these pages what is printed today: read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 DOCS = Path(__file__).parents[1] / "docs"
-TUTORIAL, PARTS = DOCS / "tutorial.md", DOCS / "parts.md"
+TUTORIAL, PARTS, TRACES = DOCS / "tutorial.md", DOCS / "parts.md", DOCS / "traces.md"
 
 _BLOCK = re.compile(r"(?:^(?P<before>[^\n]+)\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -113,7 +112,7 @@ def without_times(text: str) -> str:
 
 def main() -> None:
     """Write into each page what is printed today."""
-    for page in (TUTORIAL, PARTS):
+    for page in (TUTORIAL, PARTS, TRACES):
         text = page.read_text()
         with tempfile.TemporaryDirectory() as directory:
             tried = list(Reader(Path(directory), Path(sys.executable).parent).follow(text))

@@ -31,6 +31,8 @@ class StepDone(NamedTuple):
     """The successor; None where a value lies outside its domain."""
     wrong: str
     """Which value, where, and what is allowed; empty if there is a successor."""
+    values: Values
+    """What every cell holds afterwards, be it outside its domain."""
 
 
 def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
@@ -53,13 +55,19 @@ def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
         except Misplaced as misplaced:
             wrong = str(misplaced)
     if after is None:
-        for place, (old, new) in window.assigned().items():
+        assigned = window.assigned()
+        values = tuple(
+            assigned[cell.name][1] if cell.name in assigned else old
+            for cell, old in zip(model.layout.cells, state, strict=True)
+        )
+        for place, (old, new) in assigned.items():
             changes.update(differences(place, old, new))
     else:
+        values = after
         for cell, old, new in zip(model.layout.cells, state, after, strict=True):
             changes.update(differences(cell.name, old, new))
     views = () if after is None else news(sentences(model, state), sentences(model, after))
-    return StepDone(TraceStep(action.step(instance_number), tuple(said), changes, views), after, wrong)
+    return StepDone(TraceStep(action.step(instance_number), tuple(said), changes, views), after, wrong, values)
 
 
 def trace(model: Model, number: int, path: Path) -> Trace:

@@ -21,6 +21,7 @@ from spec.checking.arguments import Given
 from spec.checking.exploration import is_violation, split
 from spec.checking.model import DEADLOCK, TYPE_OK, Expansion, Model
 from spec.checking.paths import as_variables, do, trace
+from spec.checking.refusal import Refusal, refusal
 from spec.checking.trace import Trace, TraceStep
 from spec.language.errors import OutOfDomain, UsageError
 from spec.language.state import Values
@@ -49,6 +50,7 @@ class Replay:
         self._path: list[tuple[int, int]] = []
         self._decided: dict[str, int] = {}
         self._wrong = ""
+        self._values = [self._first]
         self._state: Values
         self._expansion: Expansion
         self._arrive(self._first, ())
@@ -76,6 +78,11 @@ class Replay:
         return tuple(self.model.actions[action].step(instance) for action, instance in self._path)
 
     @property
+    def outside(self) -> str:
+        """Which value lies outside its domain, where, and what is allowed; empty as long as the domains hold all."""
+        return self._wrong
+
+    @property
     def broken(self) -> dict[str, int]:
         """The properties that do not hold in this run, and the number of the state or step that first broke each."""
         return {name: at for name, at in self._decided.items() if is_violation(self.model, self._number_of(name))}
@@ -90,6 +97,11 @@ class Replay:
         """The steps that can be done here."""
         return tuple(self.model.actions[taken.action].step(taken.instance) for taken in self._expansion.steps)
 
+    @property
+    def states(self) -> tuple[dict[str, Any], ...]:
+        """The states so far as their variables; the last with values outside their domains, if it left them."""
+        return tuple(as_variables(self.model, values) for values in self._values)
+
     def do(self, step: Step) -> TraceStep:
         """Do this step, whatever it breaks, and tell what it changed.
 
@@ -103,8 +115,9 @@ class Replay:
         if taken is None:
             raise NotEnabled(f"step {self.number + 1}, {step}: {self._refusal()}")
         with without_bounds():
-            told, after, wrong = do(self.model, self._state, choice)
+            told, after, wrong, values = do(self.model, self._state, choice)
         self._path.append(choice)
+        self._values.append(values)
         if after is None:
             self._wrong = wrong
             self._expansion = Expansion([], closed=True)
@@ -181,3 +194,12 @@ class Replay:
             return f"nothing can follow step {self.number}, which left the domains: {self._wrong}"
         steps = ", ".join(map(str, self.enabled))
         return f"its guard does not hold here; enabled {f'are {steps}' if steps else 'is nothing'}"
+
+    def refusal(self, step: Step) -> Refusal:
+        """Why a step that there is cannot be done here.
+
+        Raises:
+            UsageError: there is no such action, or not with such parameters.
+        """
+        with without_bounds():
+            return refusal(self.model, self._state, self._choice(step))

@@ -560,10 +560,18 @@ TEXT_ERRORS = {
         "--run-dir and --resume name two directories; a run that goes on stays where it is"
     ),
     "check own.py:Counter --engine reference --symmetry": "--symmetry: counter has no interchangeable values",
-    # What is not built is not there.
-    "check own.py:Counter --trace trace.itf.json": "No such option '--trace'.",
+    # Traces.
+    "check own.py:Counter --trace .": "--trace .: it is a directory",
+    "check own.py:Counter --trace nowhere/trace.itf.json": (
+        "--trace nowhere/trace.itf.json: there is no directory nowhere"
+    ),
+    "simulate own.py:Counter --trace nowhere/trace.itf.json": (
+        "--trace nowhere/trace.itf.json: there is no directory nowhere"
+    ),
+    "replay trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
+    "replay trace.itf.json --on 3.9": "--on and --afterwards are for an anomaly, not for a trace in a file",
     # Replays.
-    "replay K1": "Missing option '--on'.",
+    "replay K1": "K1: say --on which release; or name the file of a trace, which ends with .json",
     "replay T1 --on 3.9": "T1 has no mapping to frames; ",
     # Simulations.
     "simulate": "Missing argument 'SYSTEM'.",
@@ -797,6 +805,69 @@ def test_head_of_the_list() -> None:
     assert (done.stdout.strip() in SYSTEMS, done.stderr) == (True, "")
 
 
+# Traces that are kept.
+
+
+@pytest.mark.parametrize(
+    "command", ["check own.py:Counter --engine reference", "simulate own.py:Counter --seed 1 --runs 1000"]
+)
+def test_a_counterexample_is_kept_and_followed(ask: Ask, command: str) -> None:
+    """As a file, which says of which specification and constants it is."""
+    answer = ask(*command.split(), "--without", "stops", "--trace", "kept.itf.json")
+    assert (answer.code, answer.err) == (12, "")
+    followed = ask("replay", "kept.itf.json")
+    assert followed == (
+        0,
+        "own.py:Counter: this is a run of it, in 5 states, and never_beyond breaks in the last, as recorded\n",
+        "",
+    )
+    told = ask("replay", "kept.itf.json", "--json").json()
+    assert (told["verdict"], told["system"], told["length"]) == ("follows", "own.py:Counter", 5)
+
+
+def test_a_trace_that_the_specification_does_not_have_any_more(ask: Ask) -> None:
+    """The step, the guard that refuses it and its values are told, and it exits 12."""
+    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
+    kept = Path("kept.itf.json")
+    kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
+    answer = ask("replay", "kept.itf.json")
+    assert (answer.code, answer.err) == (12, "")
+    assert re.sub(r"line \d+", "line N", answer.out) == (
+        "own.py:Counter: state 5: press(by=1) cannot be done: "
+        'require(by == 1 and s.count["here"] < self.top + (not self.stops)) (own.py, line N) does not hold, '
+        "where count[here] = 3\n"
+    )
+    told = ask("replay", "kept.itf.json", "--json")
+    assert told.code == 12
+    assert (told.json()["state"], told.json()["looked_at"]) == (5, {"count[here]": 3})
+
+
+def test_without_a_counterexample_nothing_is_written(ask: Ask) -> None:
+    """Not even over what another run wrote, and it is said."""
+    Path("kept.itf.json").write_text("of another run")
+    answer = ask("check", "own.py:Counter", "--engine", "reference", "--trace", "kept.itf.json")
+    assert (answer.code, answer.err) == (0, "There is no counterexample, so kept.itf.json was not written\n")
+    assert Path("kept.itf.json").read_text() == "of another run"
+
+
+def test_a_trace_that_cannot_be_written_is_told_after_the_result(ask: Ask) -> None:
+    """The result is not lost."""
+    Path("full.itf.json").symlink_to("/dev/full")
+    answer = ask("check", "own.py:Stuck", "--engine", "reference", "--deadlock", "--trace", "full.itf.json")
+    assert (answer.code, answer.err) == (74, "Error: full.itf.json cannot be written: No space left on device\n")
+    assert answer.out.startswith("stuck: deadlock, in 4 states")
+
+
+def test_a_trace_of_what_raises_is_a_mistake_of_the_specification(ask: Ask) -> None:
+    """As in a check."""
+    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
+    kept = Path("kept.itf.json")
+    kept.write_text(kept.read_text().replace("own.py:Counter", "own.py:Failing"))
+    answer = ask("replay", "kept.itf.json")
+    assert (answer.code, answer.out) == (75, "")
+    assert "ZeroDivisionError" in answer.err
+
+
 # Simulations.
 
 
@@ -900,7 +971,7 @@ def test_an_interrupted_simulation_tells_what_it_has() -> None:
     """Ctrl-C ends it with the runs that were done; on stderr stood lines of progress."""
     with begun("--runs", "1000000000", "--seed", "1", "--workers", "1", "--json", command="simulate") as process:
         assert process.stderr is not None
-        progress = next(line for line in process.stderr if not line.startswith("compiling"))
+        progress = next(line for line in process.stderr if not line.startswith(("compiling", "0 of ")))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert re.fullmatch(

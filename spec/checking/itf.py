@@ -1,0 +1,254 @@
+"""A trace as ITF, the JSON that other tools open (Informal Trace Format, Apalache's ADR-015), and back.
+
+Each state has every variable, and as Quint writes them `mbt::actionTaken` and `mbt::nondetPicks`: the action that led
+to it, with its parameters. `#meta` says of which system and constants the trace is, so a file can be replayed.
+
+Integers are `{"#bigint": "3"}`, sets `{"#set": [...]}`, mappings `{"#map": [[key, value], ...]}` of the keys that are
+there, sequences lists; a record of class `Leader` is the variant `{"tag": "Leader", "value": {...}}`, a member of an
+enumeration its name, and None the unit, `{"#tup": []}`. What a specification leaves out of a record is not there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn
+
+from spec.checking.arguments import Given
+from spec.checking.replay import Replay
+from spec.checking.trace import Trace
+from spec.checking.values import show
+from spec.language.domains import LEFT_OUT
+from spec.language.errors import UsageError
+from spec.language.words import Step
+
+__all__ = ["RecordedState", "RecordedTrace", "encoded"]
+
+ACTION: Final = "mbt::actionTaken"
+PICKS: Final = "mbt::nondetPicks"
+OURS: Final = "kafkaspec"
+"""The member of `#meta` that is ours."""
+DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
+
+
+class RecordedState(NamedTuple):
+    """A state, and what led to it."""
+
+    variables: Mapping[str, Any]
+    """By name, as expressions of ITF."""
+    action: str
+    """`init` for the first."""
+    picks: Mapping[str, Any]
+    """The parameters of the action, as expressions of ITF."""
+
+
+@dataclass(frozen=True)
+class RecordedTrace:
+    """A trace as a file has it: no value of Python is in it, and no object of a specification."""
+
+    system: str
+    """As the command line calls it."""
+    settings: Mapping[str, str]
+    """Every constant and switch that `--set` takes, by name, as it takes it."""
+    property: str
+    """What is broken or witnessed at the end; empty for a run."""
+    states: tuple[RecordedState, ...]
+
+    @classmethod
+    def of(cls, specification: Given, trace: Trace, system: str = "") -> RecordedTrace:
+        """The trace of a specification.
+
+        Args:
+            specification: the one that has this trace.
+            trace: a counterexample, a witness or a run.
+            system: as the command line calls it; else the name of the specification.
+        """
+        replay = Replay(specification, trace.initial)
+        for each in trace.steps:
+            replay.do(each.step)
+        return cls.along(replay, trace.broken, system)
+
+    @classmethod
+    def along(cls, replay: Replay, decided: str = "", system: str = "") -> RecordedTrace:
+        """The run of a replay, as far as it has come.
+
+        Args:
+            replay: the run.
+            decided: the property that its last state or step decides, if it ends with that.
+            system: as the command line calls it; else the name of the specification.
+        """
+        given, steps = replay.model.specification, [Step("init", {}), *replay.steps]
+        states = tuple(
+            RecordedState(
+                {name: encoded(value) for name, value in variables.items()},
+                step.action,
+                {name: encoded(value) for name, value in step.parameters.items()},
+            )
+            for variables, step in zip(replay.states, steps, strict=True)
+        )
+        settings = {name: show(value) for name, value in given.valuation.items() if isinstance(value, int | str)}
+        return cls(system or given.name, settings, decided, states)
+
+    @classmethod
+    def read(cls, path: Path) -> RecordedTrace:
+        """What a file has.
+
+        Raises:
+            UsageError: it cannot be read, or it is not ITF of ours; with the place in it.
+        """
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except OSError as failure:
+            raise UsageError(f"{path} cannot be read: {failure.strerror}") from None
+        except UnicodeDecodeError as failure:
+            raise UsageError(f"{path} is not UTF-8, at byte {failure.start}") from None
+        try:
+            return cls.from_json(json.loads(text))
+        except json.JSONDecodeError as failure:
+            raise UsageError(
+                f"{path} is not JSON: line {failure.lineno}, column {failure.colno}: {failure.msg}"
+            ) from None
+        except RecursionError:
+            raise UsageError(f"{path} is nested too deeply") from None
+        except _Malformed as wrong:
+            raise UsageError(f"{path}: {wrong}") from None
+
+    @classmethod
+    def from_json(cls, document: Any) -> RecordedTrace:
+        """What `to_json` gave; sets and mappings may have come into another order."""
+        meta = _member(document, "#meta", dict, "the document")
+        ours = _member(meta, OURS, dict, "#meta")
+        settings = _member(ours, "settings", dict, f"#meta.{OURS}")
+        for name, value in settings.items():
+            if not isinstance(value, str):
+                _refuse(f"#meta.{OURS}.settings.{name}", "a text", value)
+        names = _member(document, "vars", list, "the document")
+        for index, name in enumerate(names):
+            if not isinstance(name, str):
+                _refuse(f"vars[{index}]", "a text", name)
+        told = _member(document, "states", list, "the document")
+        if not told:
+            _refuse("states", "a list with a first state", told)
+        variables = [name for name in names if name not in (ACTION, PICKS)]
+        states = [_state(each, variables, index) for index, each in enumerate(told)]
+        system = _member(ours, "system", str, f"#meta.{OURS}")
+        decides = _member(ours, "property", str, f"#meta.{OURS}")
+        return cls(system, settings, decides, tuple(states))
+
+    def to_json(self) -> dict[str, Any]:
+        """The document."""
+        ours = {"system": self.system, "settings": dict(self.settings), "property": self.property}
+        names = [*self.states[0].variables, ACTION, PICKS]
+        return {
+            "#meta": {"format": "ITF", "format-description": DESCRIPTION, OURS: ours},
+            "vars": names,
+            "states": [
+                {"#meta": {"index": index}, **each.variables, ACTION: each.action, PICKS: dict(each.picks)}
+                for index, each in enumerate(self.states)
+            ],
+        }
+
+    def write(self, path: Path) -> None:
+        """As a file, a state to a line.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        document = self.to_json()
+        states = ",\n".join(json.dumps(each) for each in document.pop("states"))
+        head = json.dumps(document)[:-1]
+        path.write_text(f'{head}, "states": [\n{states}\n]}}\n', encoding="utf-8")
+
+
+def encoded(value: Any) -> Any:
+    """A value of a state as an expression of ITF.
+
+    >>> encoded((None, True, 3)), encoded(frozenset({2}))
+    ([{'#tup': []}, True, {'#bigint': '3'}], {'#set': [{'#bigint': '2'}]})
+    """
+    if isinstance(value, Enum):
+        return value.name
+    if value is None:
+        return {"#tup": []}
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return {"#bigint": str(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        parts = zip(value._fields, value, strict=True)
+        return {
+            "tag": type(value).__name__,
+            "value": {name: encoded(part) for name, part in parts if part is not LEFT_OUT},
+        }
+    if isinstance(value, Mapping):
+        there = [(key, part) for key, part in value.items() if part is not LEFT_OUT]
+        return {"#map": _in_order([encoded(key), encoded(part)] for key, part in there)}
+    if isinstance(value, frozenset):
+        return {"#set": _in_order(map(encoded, value))}
+    if isinstance(value, tuple):
+        return [encoded(part) for part in value]
+    return {"#unserializable": show(value)}
+
+
+def _in_order(expressions: Iterable[Any]) -> list[Any]:
+    """As lists of what has no order of its own are written."""
+    return sorted(expressions, key=lambda each: json.dumps(each, sort_keys=True))
+
+
+class _Malformed(Exception):
+    """Where a document is not what it should be."""
+
+
+def _refuse(where: str, wanted: str, found: Any) -> NoReturn:
+    text = json.dumps(found)
+    raise _Malformed(f"{where} is not {wanted}, but {text if len(text) <= 60 else f'{text[:60]}...'}")
+
+
+KINDS: Final[Mapping[type, str]] = {dict: "an object", list: "a list", str: "a text"}
+
+
+def _member(of: Any, name: str, kind: type, where: str) -> Any:
+    """A member of an object that must be there."""
+    if not isinstance(of, dict):
+        _refuse(where, "an object", of)
+    place = name if where == "the document" else f"{where}.{name}"
+    if name not in of:
+        raise _Malformed(f"{place} is missing")
+    if not isinstance(of[name], kind):
+        _refuse(place, KINDS[kind], of[name])
+    return of[name]
+
+
+def _state(told: Any, names: Sequence[str], index: int) -> RecordedState:
+    where = f"states[{index}]"
+    action = _member(told, ACTION, str, where)
+    picks = _member(told, PICKS, dict, where)
+    for name in names:
+        if name not in told:
+            raise _Malformed(f"{where} has no {name}, which vars has")
+    variables = {name: _normal(told[name], f"{where}.{name}") for name in names}
+    return RecordedState(
+        variables, action, {name: _normal(each, f"{where}.{PICKS}.{name}") for name, each in picks.items()}
+    )
+
+
+def _normal(expression: Any, where: str) -> Any:
+    """An expression with its sets and mappings in the order in which they are written."""
+    if isinstance(expression, list):
+        return [_normal(each, f"{where}[{index}]") for index, each in enumerate(expression)]
+    if not isinstance(expression, dict):
+        if isinstance(expression, bool | str):
+            return expression
+        _refuse(where, 'an expression of ITF, such as {"#bigint": "3"}', expression)
+    for mark in ("#set", "#map"):
+        if mark in expression:
+            return {mark: _in_order(_normal(_member(expression, mark, list, where), where))}
+    if "#bigint" in expression:
+        digits = expression["#bigint"]
+        if not (isinstance(digits, str) and digits.removeprefix("-").isdecimal()):
+            _refuse(f"{where}.#bigint", "a text of digits", digits)
+        return {"#bigint": digits}
+    return {name: _normal(each, f"{where}.{name}") for name, each in expression.items()}
