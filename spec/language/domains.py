@@ -193,7 +193,7 @@ class IntegerDomain(Domain[int]):
         self.low, self.high, self.size = low, high, high - low + 1
 
     def rank(self, value: Any) -> int:
-        if type(value) is not int or not self.low <= value <= self.high:
+        if value.__class__ is not int or not self.low <= value <= self.high:
             raise OutOfDomain(value, str(self))
         return value - self.low
 

@@ -1,8 +1,9 @@
 """Values that are read when they are looked at: what an action is given while its reads are recorded.
 
 A record is not read before its fields are, a set not before it is asked for a member, a sequence first for its
-length; what is only carried along (`record._replace`, a queue that something is appended to, an element that is
-copied from one log to another) is never read at all. What was read stands in `ReadSlots`, slot by slot, in order: it
+length, an integer not before it is compared or counted with; what is only carried along (`record._replace`, a queue
+that something is appended to, an element that is copied from one log to another, a version that is remembered) is
+never read at all. What was read stands in `ReadSlots`, slot by slot, in order: it
 is what symbolic execution calls the path condition. How values lie in slots, and what is written, is for `lenses`.
 
 Lazy values stand for immutable ones and do what these would. Where they cannot, they raise, and the evaluation is
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 from spec.language.domains import Subset
 
 if TYPE_CHECKING:
-    from spec.checking.local.lenses import ElementsLens, Lens, RecordLens, SubsetLens
+    from spec.checking.local.lenses import ElementsLens, LeafLens, Lens, RecordLens, SubsetLens
 
 
 class ReadSlots(dict[int, int]):
@@ -142,6 +143,50 @@ def hash_what_is_known(value: Any) -> None:
         hash(value)
     for part in parts:
         hash_what_is_known(part)
+
+
+class LazyInteger(Lazy):
+    """An integer, in one slot. Whatever is done with it reads it, but to carry it along."""
+
+    __slots__ = ("lens", "seen")
+
+    def __init__(self, seen: ReadSlots, lens: LeafLens):
+        self.seen, self.lens = seen, lens
+
+    def _plain(self) -> Any:
+        lens = self.lens
+        return lens.value_of[self.seen[lens.at]]
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) is LazyInteger and other.lens is self.lens and other.seen is self.seen:
+            return True
+        return self._plain() == other
+
+    __hash__ = Lazy.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain(), name)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return int
+
+
+def _read_for(name: str) -> Callable[..., Any]:
+    """A method of integers, which are read for it."""
+    ask = getattr(int, name)
+
+    def answer(self: LazyInteger, *others: Any) -> Any:
+        if others and type(others[0]) is LazyInteger:  # Python does not ask another one of the same class in turn
+            others = (others[0]._plain(), *others[1:])
+        return ask(self._plain(), *others)
+
+    return answer
+
+
+_ORDER = {"__ge__", "__gt__", "__le__", "__lt__"}
+for _name in {name for name in vars(int) if name.startswith("__")} - {*vars(object)} | _ORDER:
+    setattr(LazyInteger, _name, _read_for(_name))
 
 
 class LazySequence(Lazy):

@@ -18,6 +18,7 @@ from spec.checking.local.lazy import (
     UNREAD,
     Copy,
     Lazy,
+    LazyInteger,
     LazySequence,
     LazySet,
     ReadSlots,
@@ -131,6 +132,20 @@ class LeafLens(Lens):
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         writes[self.at] = self.rank(value if type(value) is int else plain(value))
+
+
+class IntegerLens(LeafLens):
+    """A leaf of integers. One is read when something is done with it, see `LazyInteger`."""
+
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
+        code = seen.get(self.at)
+        return LazyInteger(seen, self) if code is None else self.value_of[code]
+
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
+        if type(value) is LazyInteger and value.seen is seen and value.lens.shape is self.shape:
+            self.carry(seen, value.lens, writes)
+        else:
+            super().put(seen, value, writes)
 
 
 class WholeLens(Lens):
@@ -348,8 +363,13 @@ def _constant(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) ->
     return (LeftOutLens if type(domain) is LeftOutDomain else ConstantLens)(at, shape, domain)
 
 
-def _leaf(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
-    return LeafLens(at, shape, domain)
+def _integer(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
+    return IntegerLens(at, shape, domain)
+
+
+def _enumeration(lenses: Lenses, at: int, shape: LensShape, domain: EnumerationDomain[Any]) -> Lens:
+    integers = all(type(value) is int for value in domain.values)
+    return (IntegerLens if integers else LeafLens)(at, shape, domain)
 
 
 def _whole(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
@@ -382,8 +402,8 @@ def _subset(lenses: Lenses, at: int, shape: LensShape, domain: SubsetDomain[Any]
 
 
 _LENS_OF: dict[type, Make] = {
-    EnumerationDomain: _leaf,
-    IntegerDomain: _leaf,
+    EnumerationDomain: _enumeration,
+    IntegerDomain: _integer,
     LeftOutDomain: _constant,
     OptionalDomain: _optional,
     PossiblyDomain: _optional,

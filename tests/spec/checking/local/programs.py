@@ -85,6 +85,8 @@ def changes(of: Program, by: Program) -> Iterator[Program]:
         yield from _of_a_tuple(of, by)
     if isinstance(of.value, frozenset) and isinstance(by.value, AbstractSet):
         yield from _of_a_set(of, by)
+    if isinstance(of.value, int):
+        yield from _of_an_integer(of, by)
 
 
 def _of_a_tuple(of: Program, by: Program) -> Iterator[Program]:
@@ -123,6 +125,20 @@ def _of_a_set(of: Program, by: Program) -> Iterator[Program]:
     yield two(f"{text}.difference({its})", of, by, lambda v, w: v.difference(w))
     yield two(f"{text}.symmetric_difference({its})", of, by, lambda v, w: v.symmetric_difference(w))
     yield two(f"{text} | set({its})", of, by, lambda v, w: v | set(w))
+
+
+def _of_an_integer(of: Program, by: Program) -> Iterator[Program]:
+    text, its = of.text, by.text
+    yield one(f"{text} + 1", of, lambda v: v + 1)
+    yield one(f"2 - {text}", of, lambda v: 2 - v)
+    yield one(f"-{text}", of, lambda v: -v)
+    yield one(f"int({text})", of, int)
+    yield one(f"1 << abs({text})", of, lambda v: 1 << abs(v))
+    if isinstance(by.value, int):
+        yield two(f"{text} + {its}", of, by, lambda v, w: v + w)
+        yield two(f"{text} ^ {its}", of, by, lambda v, w: v ^ w)
+        yield two(f"max({text}, {its})", of, by, max)
+        yield two(f"sum(({text}, {its}))", of, by, lambda v, w: sum((v, w)))
 
 
 def materials_of(x: Any, y: Any) -> list[Program]:
@@ -173,6 +189,7 @@ QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "isinstance tuple": lambda v, w: isinstance(v, tuple),
     "isinstance frozenset": lambda v, w: isinstance(v, frozenset),
     "isinstance Set": lambda v, w: isinstance(v, AbstractSet),
+    "isinstance int": lambda v, w: isinstance(v, int) and not isinstance(v, bool),
     "isinstance Pair": lambda v, w: isinstance(v, Pair),
     "class": lambda v, w: v.__class__.__name__,
     "sorted(v)": lambda v, w: sorted(v),
@@ -189,6 +206,16 @@ QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "v._asdict()": lambda v, w: v._asdict(),
     "v._fields": lambda v, w: v._fields,
     "v.left == w": lambda v, w: v.left == w,
+    "v * w": lambda v, w: v * w,
+    "divmod(v + 1, w + 1)": lambda v, w: divmod(v + 1, w + 1),
+    "pow(2, v + 1, w + 2)": lambda v, w: pow(2, v + 1, w + 2),
+    "v / (w + 1)": lambda v, w: v / (w + 1),
+    "float(v)": lambda v, w: float(v),
+    "round(v)": lambda v, w: round(v, -1),
+    "range(v)[w]": lambda v, w: range(v)[w],
+    "'abc'[v]": lambda v, w: "abc"[v],
+    "v.bit_length()": lambda v, w: v.bit_length(),
+    "v.nothing": lambda v, w: v.nothing,
     "pickle": lambda v, w: pickle.loads(pickle.dumps(v)),
     "deepcopy": lambda v, w: copy.deepcopy(v),
     "match": lambda v, w: _matched(v),
@@ -216,6 +243,10 @@ def _matched(value: Any) -> Any:
             return "frozenset"
         case None | True | False:
             return "one of three"
+        case 1:
+            return "one"
+        case int(number):
+            return "number", number
     return "something else"
 
 

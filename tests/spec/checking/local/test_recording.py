@@ -206,6 +206,20 @@ def test_what_is_carried_along_is_copied() -> None:
     assert acting(do) == (ENABLED, ["entry[a].epoch"], writes)
 
 
+def test_an_integer_is_read_when_something_is_done_with_it() -> None:
+    """As long as it is only remembered elsewhere it is copied, and it is the same as itself."""
+
+    def do(s: LogsState, n: int) -> None:
+        epoch = s.entry["a"].epoch
+        require(epoch == s.entry["a"].epoch and isinstance(epoch, int))
+        s.entry["b"] = Entry(epoch)
+        require(s.number < 3)
+
+    told = acting(do)
+    assert told.reads == ["number"]
+    assert told.writes["entry[b].epoch"] == "entry[a].epoch"
+
+
 def test_what_is_put_behind_a_queue_needs_its_length() -> None:
     """And no more."""
 
@@ -629,9 +643,10 @@ def test_a_property_that_is_not_deterministic_is_caught() -> None:
     [
         lambda s: type(s.entry["a"]) is Entry,
         lambda s: type(s.queue) is tuple,
+        lambda s: type(s.number) is int,
         lambda s: "%s" % s.entry["a"][:1] == "1",  # noqa: UP031
     ],
-    ids=["the type of a record", "the type of a sequence", "a percent sign"],
+    ids=["the type of a record", "the type of a sequence", "the type of an integer", "a percent sign"],
 )
 def test_who_asks_what_lazy_values_cannot_answer_is_caught(asked: Callable[[Any], bool]) -> None:
     """It would come out otherwise than on plain values, and that is said."""
