@@ -320,6 +320,10 @@ class ControllerCalls:
             step = self._of_zookeeper(what, processing.awaits.then, responses)
         return self._go_on((*step, *rest), processing.answer, processing.moves)
 
+    def go_on(self, processing: Processing) -> Processing | Processed:
+        """Go on with what is left of an event, where the change that was waited for is over by now."""
+        return self._go_on((processing.awaits, *processing.calls), processing.answer, processing.moves)
+
     def machine_of(self, what: Any) -> StateMachine[Any, Any] | None:
         """The machine whose change waits; None: it is no change, or waits no more."""
         if isinstance(what, PartitionStateChange):

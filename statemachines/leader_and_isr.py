@@ -57,9 +57,7 @@ class LeaderAndIsr(NamedTuple):
         >>> LeaderAndIsr(leader=1, leader_epoch=4, isr=(1, 2)).new_leader_and_isr(2, [2])[:3]
         (2, 5, (2,))
         """
-        return LeaderAndIsr(
-            leader, self.leader_epoch + 1, tuple(isr), self.leader_recovery_state, self.partition_epoch
-        )
+        return self._replace(leader=leader, leader_epoch=self.leader_epoch + 1, isr=tuple(isr))
 
 
 class LeaderIsrAndControllerEpoch(NamedTuple):

@@ -22,6 +22,7 @@ from spec.language import (
     constant,
     integers,
     invariant,
+    left_out,
     one_of,
     part,
     require,
@@ -41,11 +42,12 @@ from statemachines.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
+    StopReplicaPartitionState,
     StopReplicaRequest,
 )
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, Calls, EventFailure, Processing
+from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.kafka_zk_client import UNFENCED, ZkBatch, ZkResponse, retry_requests_until_connected
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
@@ -126,6 +128,7 @@ class ControlledCluster(State):
         "The last LeaderAndIsr that was sent to a replica; None if that was before its broker started, or if it was "
         "to stop since. Left out: queues of requests, so that a broker goes by what was sent to it last."
     )
+    active: bool = variable("The controller takes itself for controller. [isActive]")
     isr_change_notification: frozenset[TopicPartition] = variable(
         "The partitions whose leaders have changed their ISRs, and told the controller, which has not read them yet."
     )
@@ -135,11 +138,6 @@ class ControlledCluster(State):
         """The controller epoch that is in ZooKeeper."""
         epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
         return epoch
-
-    @property
-    def active(self) -> bool:
-        """The controller takes itself for controller."""
-        return self.context.epoch > 0
 
     @property
     def idle(self) -> bool:
@@ -206,9 +204,8 @@ class ControllerOfCluster(ControllerEventProcessor):
         return (following.given(False),)
 
     def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """There are notifications of ISRs, as one."""
-        told = path == ISR_CHANGE_NOTIFICATION and self.cluster.isr_change_notification
-        return (following.given(("0",) if told else ()),)
+        """There are notifications of ISRs, as one, which may name no partition."""
+        return (following.given(("0",) if path == ISR_CHANGE_NOTIFICATION else ()),)
 
     def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
         """The notification names partitions."""
@@ -313,6 +310,11 @@ class ClusterUnderControl(Specification[C]):
     # How large it is.
 
     @property
+    def replicas(self) -> Sequence[PartitionAndReplica]:
+        """A replica of every partition on every broker."""
+        return [PartitionAndReplica(each, broker) for each in self.assignments for broker in range(self.brokers)]
+
+    @property
     def given(self) -> Mapping[Any, Size]:
         """How large the types are that the controller's parts have as well."""
         brokers, partitions = range(self.brokers), tuple(self.assignments)
@@ -321,9 +323,7 @@ class ClusterUnderControl(Specification[C]):
             TopicName: (TOPIC,),
             PartitionId: range(len(partitions)),
             TopicPartition: partitions,
-            PartitionAndReplica: [
-                PartitionAndReplica(partition, each) for partition in partitions for each in brokers
-            ],
+            PartitionAndReplica: self.replicas,
             ControllerEpoch: integers(0, 1 + 2 * self.moves),
             BrokerEpoch: (0,),
             LeaderEpoch: integers(0, self.max_leader_epoch),
@@ -331,6 +331,18 @@ class ClusterUnderControl(Specification[C]):
             tuple[BrokerId, ...]: at_most(self.brokers),
             LeaderAndIsrPartitionState.leader: (NO_LEADER, *brokers),
         }
+
+    @property
+    def requested(self) -> Mapping[Any, Size]:
+        """The same in requests that wait; without what brokers do not look at here."""
+        unseen = (
+            LeaderAndIsrPartitionState.controllerEpoch,
+            LeaderAndIsrPartitionState.isr,
+            LeaderAndIsrPartitionState.partitionEpoch,
+            LeaderAndIsrPartitionState.leaderRecoveryState,
+            StopReplicaPartitionState.leaderEpoch,
+        )
+        return {**self.given, **dict.fromkeys(unseen, left_out())}
 
     def sizes(self) -> Mapping[Any, Size]:
         """A change is about partitions that are there, each at most once."""
@@ -382,13 +394,16 @@ class ClusterUnderControl(Specification[C]):
 
     @part
     def partition_requests(self) -> BatchPart:
-        """The batch of the partition state machine."""
-        return BatchPart(self.given, self.assignments)
+        """The batch of the partition state machine: who leads the one partition, while another is elected for."""
+        several = len(self.assignments) > 1
+        return BatchPart(self.requested, self.assignments, told=self.replicas if several else (), stopped=())
 
     @part
     def replica_requests(self) -> BatchPart:
-        """The batch of the replica state machine."""
-        return BatchPart(self.given, self.assignments)
+        """The batch of the replica state machine: what came of one broker, while another is taken out of ISRs."""
+        told = [replica for replica in self.replicas if replica.replica > 0 or self.brokers > 2]
+        sizes = {**self.requested, LeaderAndIsrPartitionState.isNew: (False,)}
+        return BatchPart(sizes, self.assignments, told, stopped=self.replicas)
 
     @property
     def elected(self) -> Frame:
@@ -447,8 +462,7 @@ class ClusterUnderControl(Specification[C]):
     def go_on(self, s: C, step: Processing | Processed) -> None:
         """An event waits for ZooKeeper, or is over."""
         if isinstance(step, Processing):
-            updates = getattr(step.awaits.what, "updates", ())
-            bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in updates))
+            self.within_bounds(step.awaits.what)
             self.thread.leave(s.thread, step)
             return
         self.thread.leave(s.thread, None)
@@ -457,9 +471,15 @@ class ClusterUnderControl(Specification[C]):
         if step.failure is not None:
             self.resign(s)
 
+    def within_bounds(self, what: PartitionStateChange | ReplicaStateChange | Handled) -> None:
+        """What a change is about to write has no leader epoch that is too high."""
+        if not isinstance(what, Handled) and what.due is ZkBatch.SetTopicPartitionStates:
+            bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
+
     def resign(self, s: C) -> None:
         """The controller knows nothing any more; requests that it has not sent it forgets only by design."""
         say("it resigns")
+        s.active = False
         self.controller(s).on_controller_resignation()
 
     # Controllers.
@@ -470,6 +490,7 @@ class ClusterUnderControl(Specification[C]):
         require(not s.active)
         bound(s.epoch < 1 + 2 * self.moves)
         stat = self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
+        s.active = True
         s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
         self.begin(s, ControllerOfCluster.on_controller_failover)
 
@@ -562,31 +583,42 @@ class ClusterUnderControl(Specification[C]):
 
     # ZooKeeper answers.
 
-    def answer(self, s: C) -> None:
-        """ZooKeeper answers what the controller waits for, if that is anything, and the controller goes on."""
-        processing, controller = self.thread.processing(s.thread), self.controller(s)
-        assert processing is not None
-        requests = controller.requests(processing)
-        responses = retry_requests_until_connected(self.zk.servers(s.zk), None, requests)
-        self.go_on(s, controller.answered(processing, responses))
+    def answer(self, s: C, change: PartitionStateChange | ReplicaStateChange) -> None:
+        """ZooKeeper answers what a change waits for; what is left of the event counts only if the change is over."""
+        controller = self.controller(s)
+        machine = controller.machine_of(change)
+        assert machine is not None
+        responses = retry_requests_until_connected(self.zk.servers(s.zk), None, machine.requests(change))
+        step = machine.answered(change, responses)
+        if isinstance(step, Handled):
+            self.go_on(s, controller.go_on(Processing(Await(step, s.thread.then), s.thread.calls)))
+        else:
+            self.within_bounds(step)
+            self.thread.wait(s.thread, step)
 
     @action
     def answer_partitions(self, s: C) -> None:
         """ZooKeeper answers the requests of the partition state machine."""
-        require(s.thread.electing is not None)
-        self.answer(s)
+        change = s.thread.electing
+        require(change is not None)
+        assert change is not None
+        self.answer(s, change)
 
     @action
     def answer_replicas(self, s: C) -> None:
         """ZooKeeper answers the requests of the replica state machine."""
-        require(s.thread.removing is not None)
-        self.answer(s)
+        change = s.thread.removing
+        require(change is not None)
+        assert change is not None
+        self.answer(s, change)
 
     @action
     def next_change(self, s: C) -> None:
         """A change is over: the controller goes on with the next one of the event."""
         require(s.thread.over is not None)
-        self.answer(s)
+        processing = self.thread.processing(s.thread)
+        assert processing is not None
+        self.go_on(s, self.controller(s).answered(processing, ()))
 
     # Properties of what is in ZooKeeper.
 

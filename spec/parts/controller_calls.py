@@ -120,6 +120,13 @@ class EventThreadPart(Part[EventThread]):
         what = s.electing or s.removing or s.over
         return None if what is None else Processing(Await(what, s.then), s.calls)
 
+    def wait(self, s: EventThread, change: PartitionStateChange | ReplicaStateChange) -> None:
+        """A change goes on, and waits again."""
+        if isinstance(change, PartitionStateChange):
+            s.electing = change
+        else:
+            s.removing = change
+
     def leave(self, s: EventThread, left: Processing | None) -> None:
         """So much is left of the event; what a change came to, as far as a call takes it."""
         assert left is None or not left.moves

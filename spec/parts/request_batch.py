@@ -6,12 +6,12 @@ does nothing by itself. Between two changes of states it is empty, but for what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from election.ids import BrokerId
-from spec.language import Domain, Part, Partial, Size, State, partial_mapping, variable
+from spec.language import Domain, Part, Partial, Size, State, one_of, partial_mapping, variable
 from statemachines.control_requests import (
     LeaderAndIsrPartitionState,
     StopReplicaPartitionState,
@@ -55,10 +55,14 @@ class BatchPart(Part[Batch]):
     Args:
         given: the sizes of the types in it, as the system has them.
         assignments: how partitions are assigned.
+        told: the replicas that may be about to be told of their leaders, while a change waits for ZooKeeper.
+        stopped: those that may be about to be told to stop.
     """
 
     given: Mapping[Any, Size]
     assignments: Mapping[TopicPartition, ReplicaAssignment]
+    told: Collection[PartitionAndReplica]
+    stopped: Collection[PartitionAndReplica]
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system; nothing is reassigned, and nothing deleted."""
@@ -71,6 +75,8 @@ class BatchPart(Part[Batch]):
 
     def leader_and_isr_to(self, replica: PartitionAndReplica) -> Domain[Any]:
         """All that a replica may be told."""
+        if replica not in self.told:
+            return one_of()
         partition = replica.topic_partition
         return self.domain_of(
             LeaderAndIsrPartitionState,
@@ -81,5 +87,7 @@ class BatchPart(Part[Batch]):
 
     def stop_replica_to(self, replica: PartitionAndReplica) -> Domain[Any]:
         """All that it may be told when it is to stop."""
+        if replica not in self.stopped:
+            return one_of()
         topic, partition = replica.topic_partition
         return self.domain_of(StopReplicaPartitionState, topicName=(topic,), partitionIndex=(partition,))

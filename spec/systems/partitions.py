@@ -73,11 +73,11 @@ class Partitions(ClusterUnderControl):
     read in the step in which it asks, so that at a failover all is read in one. Replicas of several brokers that are
     gone go offline in the order of their ids, in Kafka in that of a hash map.
 
-    Left out: queues of requests, sessions and watches (of what has changed the controller hears when it has nothing
-    to do), a broker that is back before the controller knows that it was gone, AlterPartition, metadata, nodes of
-    notifications, reassignment, deletion, log directories. So these rows of the tables are never taken: of partitions
-    New -> Offline and Offline -> NonExistent, of replicas New -> Offline and all from and to the states of a deletion
-    but those at the start of a controller.
+    Left out: queues of requests, the leader epochs of StopReplica, sessions and watches (of what has changed the
+    controller hears when it has nothing to do), a broker that is back before the controller knows that it was gone,
+    AlterPartition, metadata, nodes of notifications, reassignment, deletion, log directories. So these rows of the
+    tables are never taken: of partitions New -> Offline and Offline -> NonExistent, of replicas New -> Offline and
+    all from and to the states of a deletion but those at the start of a controller.
     """
 
     name = "partitions"

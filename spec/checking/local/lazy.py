@@ -136,7 +136,7 @@ def hash_what_is_known(value: Any) -> None:
         parts: Iterable[Any] = [part for name, part in value.__dict__.items() if name in value._fields]
     elif isinstance(value, LazySequence):
         parts = [part for part in value.values or () if part is not UNREAD]
-    elif isinstance(value, LazySet):
+    elif isinstance(value, LazySet) or type(value) is LazyInteger:
         parts = ()
     else:
         parts = ()

@@ -213,6 +213,7 @@ def test_an_integer_is_read_when_something_is_done_with_it() -> None:
         epoch = s.entry["a"].epoch
         require(epoch == s.entry["a"].epoch and isinstance(epoch, int))
         s.entry["b"] = Entry(epoch)
+        s.ignored = s.entry["b"].epoch
         require(s.number < 3)
 
     told = acting(do)
