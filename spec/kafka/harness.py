@@ -25,7 +25,7 @@ from statemachines.releases import UnknownRelease, line_of
 __all__ = ["FAMILIES", "Response", "Harness", "Observation", "Task", "release_run"]
 
 FAMILIES: Final[Mapping[str, Sequence[str]]] = {
-    "until-1.0": ("1.0",),
+    "until-1.0": ("0.11", "1.0"),
     "until-2.2": ("1.1", "2.0", "2.1", "2.2"),
     "since-2.8": ("2.8", "3.0", "3.5", "3.9"),
 }

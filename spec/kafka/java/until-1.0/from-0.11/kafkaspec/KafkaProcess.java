@@ -7,7 +7,6 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import kafka.cluster.EndPoint;
 import kafka.common.TopicAndPartition;
-import kafka.controller.ControllerChannelManager;
 import kafka.controller.ControllerContext;
 import kafka.controller.ControllerEventManager;
 import kafka.controller.KafkaController;
@@ -15,14 +14,14 @@ import kafka.controller.LeaderIsrAndControllerEpoch;
 import kafka.controller.OfflinePartition$;
 import kafka.controller.OnlinePartition$;
 import kafka.controller.PartitionState;
+import kafka.controller.UnstartedChannels;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaHealthcheck;
 import kafka.utils.ZkUtils;
 import kafka.utils.ZkUtils$;
+import kafkaspec.release.Address;
 import org.I0Itec.zkclient.ZkEventThread;
 import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.network.ListenerName;
-import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.Iterator;
@@ -30,7 +29,7 @@ import scala.collection.JavaConverters;
 import scala.collection.Seq;
 
 /**
- * One life of a broker's process of Kafka 1.0: Kafka's own client and controller, built as KafkaServer builds them.
+ * One life of a broker's process until 1.0: Kafka's own client and controller, built as KafkaServer builds them.
  * Three things are not Kafka's: ControllerEventThread and ZkEventThread never start, two workers of the broker do
  * their work; and what is sent to brokers is only told. The broker registers on ZkEventThread, not beside it.
  */
@@ -64,7 +63,7 @@ public final class KafkaProcess {
         childListeners = field(client.zkClient(), "_childListener");
         listeners = ZkEventThread.of(config.zkConnect());
         listeners.send(HEALTHCHECK, healthcheck()::startup);
-        ControllerChannelManager.tell(config.brokerId(), sent);
+        UnstartedChannels.tell(config.brokerId(), sent);
         KafkaController starting = new KafkaController(config, client, Time.SYSTEM, METRICS, Option.empty());
         thread = neverStarted(starting.eventManager());
         Fields.set(starting.eventManager(), "thread", thread);
@@ -74,11 +73,9 @@ public final class KafkaProcess {
     }
 
     private KafkaHealthcheck healthcheck() {
-        ListenerName listener = ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT);
-        EndPoint endPoint = new EndPoint("broker", 9092, listener, SecurityProtocol.PLAINTEXT);
+        Seq<EndPoint> endPoints = JavaConverters.asScalaBufferConverter(List.of(Address.PLAINTEXT)).asScala();
         return new KafkaHealthcheck(
-            config.brokerId(), JavaConverters.asScalaBufferConverter(List.of(endPoint)).asScala(), client,
-            Option.empty(), config.interBrokerProtocolVersion());
+            config.brokerId(), endPoints, client, Option.empty(), config.interBrokerProtocolVersion());
     }
 
     private static ControllerEventManager.ControllerEventThread neverStarted(ControllerEventManager events) {

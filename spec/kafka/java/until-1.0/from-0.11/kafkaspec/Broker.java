@@ -20,7 +20,7 @@ import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * One broker of Kafka 1.0: at most one process at a time, and three threads. One does what the controller's thread
+ * One broker of Kafka until 1.0: at most one process at a time, and three threads. One does what the controller's thread
  * does, and the start; one tells listeners, in place of ZkEventThread; and ZooKeeper's own calls the client, which
  * makes no requests there.
  * The methods named as the specification's steps are called by the driver, and return when the process has come to
