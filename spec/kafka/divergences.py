@@ -44,6 +44,8 @@ class Divergence(NamedTuple):
         kafka: what Kafka does instead.
         source: where, in Kafka 3.9.1 or in the one release that does so.
         at: whether a step is one of them.
+        stays: why the specification does not do as Kafka does.
+        shortest: how many steps there are to the first such step, this one included: with one broker, D11 with two.
         silent: it follows from the source, and cannot be driven from outside.
         only: the line of the releases that do so, if they do not all.
         since: the first line that does so, if not all do.
@@ -54,6 +56,8 @@ class Divergence(NamedTuple):
     kafka: str
     source: str
     at: Callable[[BrokerStep], bool]
+    stays: str
+    shortest: int
     silent: bool = False
     only: str = ""
     since: str = ""
@@ -112,6 +116,8 @@ DIVERGENCES: Final = (
         "fails, no leader is elected, and nothing is moved (`fail_to_elect`)",
         "KafkaController.scala 304, PartitionStateMachine.scala 170",
         _fails_between_the_states_and_the_election,
+        "requests that are fused are one step, of which either may fail; they cannot be made to fail alone",
+        shortest=10,
         silent=True,
     ),
     Divergence(
@@ -120,6 +126,8 @@ DIVERGENCES: Final = (
         "thread, and the controller's thread waits for ever",
         "2.1.1, ZooKeeperClient.scala 217",
         _waits_for_a_lost_multi,
+        "a mistake of 2.1 alone, after which a controller does nothing any more: no property has more to say of that",
+        shortest=10,
         only="2.1",
     ),
     Divergence(
@@ -128,6 +136,9 @@ DIVERGENCES: Final = (
         "that it is one, and resigns",
         "KafkaController.scala 2174",
         _ends_with_isr_changes_deposed,
+        "what leaders tell is not modelled, only that they do (`isr_changes`), and so not its deletion either; a "
+        "controller that has been replaced learns of it by its next write, or by the event for /controller",
+        shortest=24,
         since="2.1",
     ),
     Divergence(
@@ -135,24 +146,32 @@ DIVERGENCES: Final = (
         "the deletion of what was told is told, too: another IsrChangeNotification, which finds nothing",
         "KafkaController.scala 2155, 2174",
         _ends_with_isr_changes,
+        "the nodes that leaders create are not modelled; the second notification reads nothing, and changes nothing",
+        shortest=16,
     ),
     Divergence(
         "D13",
         "a broker that is not controller drops an IsrChangeNotification without a look, and is told of no other",
         "KafkaController.scala 2154",
         _drops_isr_changes,
+        "the nodes that leaders create are not modelled; to be told more often than in Kafka leaves nothing out",
+        shortest=15,
     ),
     Divergence(
         "D14",
         "what was told is read before the states are, by a request that finds the session ended",
         "KafkaController.scala 2155",
         _reads_isr_changes_in_an_ended_session,
+        "what is read there is not modelled; a session that has ended is heard of at the next request all the same",
+        shortest=16,
     ),
     Divergence(
         "D21",
         "the creation of an ephemeral stays with the session in which it was begun, and fails with it",
         "1.0.2, ZkUtils.scala, ZKCheckedEphemeral",
         _renews_before_a_create,
+        "here a creation begins when it is sent; a thread that is about to begin it cannot be held there",
+        shortest=5,
         silent=True,
         until="1.0",
     ),

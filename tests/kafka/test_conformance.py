@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from spec.anomalies import anomaly_named
 from spec.checking.check import silent
+from spec.checking.edge_coverage import EdgeCoverage
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.paths import Path
 from spec.kafka import divergences
-from spec.kafka.conformance import BUG_FIXES, DRIVEN, Conformance, conform
+from spec.kafka.conformance import BUG_FIXES, DRIVEN, Conformance, conform, edge_class
 from spec.kafka.divergences import Divergence
 from spec.kafka.following import Following
 from spec.kafka.harness import Harness, Observation
@@ -131,7 +133,9 @@ def test_a_specification_that_is_wrong(kafka: Harness, mutant: type[ControllerLi
 
 def test_a_divergence_that_has_vanished(kafka: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Kafka is said to do something else, and does not, that is a difference, with the path."""
-    mended = Divergence("D0", "nothing of the kind", "nowhere", lambda step: step.action == "watch_controller")
+    mended = Divergence(
+        "D0", "no such thing", "nowhere", lambda step: step.action == "watch_controller", "no reason", 4
+    )
     monkeypatch.setattr(divergences, "DIVERGENCES", (mended, *divergences.DIVERGENCES))
     result = compared(kafka, states=WRONG, brokers=1)
     assert result.exit_code == 12
@@ -139,6 +143,25 @@ def test_a_divergence_that_has_vanished(kafka: Harness, monkeypatch: pytest.Monk
     assert [step.step.action for step in result.vanished["D0"].steps][-1] == "watch_controller"
     assert "D0 has vanished: Kafka does what the specification says" in str(result)
     assert list(result.to_json()["vanished"]) == ["D0"]
+
+
+def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
+    """But for D11, which takes two brokers and many states."""
+    lengths: dict[str, int] = {}
+    for release, states, constants in (("2.1", 1_500, {}), ("1.0", 800, {}), ("3.9", 600, ISR_CHANGES)):
+        known = divergences.divergences_of(release)
+        switches = ControllerLife.releases[release]
+        coverage = EdgeCoverage(
+            Model(ControllerLife(**{**DRIVEN, **switches, "brokers": 1, **constants})),
+            partial(edge_class, known=known),
+            max_states=states,
+            ends=lambda of: isinstance(of, Divergence),
+        )
+        for path in coverage:
+            if isinstance(path.of, Divergence):
+                found = lengths.setdefault(path.of.id, len(path.choices))
+                lengths[path.of.id] = min(found, len(path.choices))
+    assert lengths == {each.id: each.shortest for each in divergences.DIVERGENCES if each.id != "D11"}
 
 
 def test_a_comparison_that_is_wrong(kafka: Harness) -> None:

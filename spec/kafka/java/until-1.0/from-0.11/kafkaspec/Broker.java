@@ -20,9 +20,9 @@ import org.apache.zookeeper.data.Stat;
 import org.apache.zookeeper.server.SynchronousServer;
 
 /**
- * One broker of Kafka until 1.0: at most one process at a time, and three threads. One does what the controller's thread
- * does, and the start; one tells listeners, in place of ZkEventThread; and ZooKeeper's own calls the client, which
- * makes no requests there.
+ * One broker of Kafka until 1.0: at most one process at a time, and three threads. One does what the controller's
+ * thread does, and the start; one tells listeners, in place of ZkEventThread; and ZooKeeper's own calls the client,
+ * which makes no requests there.
  * The methods named as the specification's steps are called by the driver, and return when the process has come to
  * rest: each of the first two threads before its next request that has a step, or idle. Those of `ZooKeeper.Owner`
  * are called by Kafka's threads.

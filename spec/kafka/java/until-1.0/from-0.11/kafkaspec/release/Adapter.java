@@ -11,7 +11,7 @@ import kafkaspec.Steps;
 import kafkaspec.Steps.Row;
 import kafkaspec.Znodes;
 
-/** Kafka until 1.0, whose client of ZooKeeper is ZkClient: a request waits for its answer, and listeners have a thread. */
+/** Kafka until 1.0, whose client is ZkClient: a request waits for its answer; listeners have a thread. */
 public final class Adapter implements Release {
     /**
      * A creation of /controller that was refused is followed by a read in `elect`, which the specification has as a
