@@ -27,9 +27,10 @@ All strategies take the same arguments and give the same kind of result:
   with a failed log directory may be in it;
 - `unclean` permits a leader from outside the ISR, at the price of committed records.
 
-A broker id is an integer from 0 on. Arguments that break these rules raise `InvalidBrokers`; nothing is ever
-changed in place. Left out are the epochs and versions that fence the write of a result (they belong to
-whoever writes it), and what Kafka's controller does last: to drop the recipients that are not up.
+A broker id is an integer from 0 on, or what stands for one (`election.ids.Id`). Arguments that break these
+rules raise `InvalidBrokers`; nothing is ever changed in place. Left out are the epochs and versions that fence
+the write of a result (they belong to whoever writes it), and what Kafka's controller does last: to drop the
+recipients that are not up.
 
 Two functions stand beside the strategies: `initialize_leader_and_isr` elects for a partition that never had a
 leader, and `rebalance_candidates` finds the partitions to give back to their preferred leader. The strategies are

@@ -1,13 +1,16 @@
 """The brokers that an election is told of."""
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import SupportsIndex
+
+from election.ids import Id
 
 
 class InvalidBrokers(ValueError):
     """The brokers given to an election contradict each other or are no brokers at all."""
 
 
-def in_order(name: str, brokers: Sequence[int]) -> tuple[int, ...]:
+def in_order(name: str, brokers: Sequence[Id]) -> tuple[Id, ...]:
     """Return `brokers`, the argument called `name`, as a tuple in which each broker stands once.
 
     Raises InvalidBrokers for a repeated broker, for what is no broker id, and for a set, which has no order.
@@ -28,7 +31,7 @@ def in_order(name: str, brokers: Sequence[int]) -> tuple[int, ...]:
     return ordered
 
 
-def up_and_leaving(live: Collection[int], shutting_down: Collection[int]) -> tuple[frozenset[int], frozenset[int]]:
+def up_and_leaving(live: Collection[Id], shutting_down: Collection[Id]) -> tuple[frozenset[Id], frozenset[Id]]:
     """Return the brokers that are up for a partition, and those that are shutting down, up for it or not.
 
     A broker that is shutting down and whose log directory has failed is the one that is not.
@@ -44,6 +47,9 @@ def up_and_leaving(live: Collection[int], shutting_down: Collection[int]) -> tup
 
 def _check_ids(name: str, brokers: Iterable[object]) -> None:
     for broker in brokers:
-        # True would pass for broker 1.
-        if not isinstance(broker, int) or isinstance(broker, bool) or broker < 0:
+        if isinstance(broker, int):
+            is_id = not isinstance(broker, bool) and broker >= 0  # True would pass for broker 1
+        else:
+            is_id = isinstance(broker, SupportsIndex)
+        if not is_id:
             raise InvalidBrokers(f"{name}: {broker!r} is no broker id, allowed are the integers from 0 on")

@@ -1,11 +1,24 @@
 """What numbers mean: the types that records and functions of every package share.
 
 They are aliases: a plain integer is one, and `epoch + 1` is an epoch again. A specification says how many there are.
+
+An election takes for a broker's id an integer, or what stands for one, an `Id`: it is compared, and that is all, so
+that brokers may be values that can neither be ordered nor counted with.
 """
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, SupportsIndex
 
-__all__ = ["BrokerEpoch", "BrokerId", "ControllerEpoch", "LeaderEpoch"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Id = TypeVar("Id", bound=SupportsIndex, default=int)
+else:
+    # Type variables have defaults since Python 3.13, and at run time the standard library has to do.
+    from typing import TypeVar
+
+    Id = TypeVar("Id", bound=SupportsIndex)
+
+__all__ = ["BrokerEpoch", "BrokerId", "ControllerEpoch", "Id", "LeaderEpoch"]
 
 BrokerId = Annotated[int, "a broker's id"]
 """Which broker; an integer from 0 on."""

@@ -3,15 +3,16 @@
 from collections.abc import Collection, Sequence
 
 from election.brokers import in_order, up_and_leaving
+from election.ids import Id
 from election.result import NO_LEADER, ElectionResult
 
 
 def initialize_leader_and_isr(
-    replicas: Sequence[int],
-    live: Collection[int],
+    replicas: Sequence[Id],
+    live: Collection[Id],
     *,
-    shutting_down: Collection[int] = (),
-) -> ElectionResult:
+    shutting_down: Collection[Id] = (),
+) -> ElectionResult[Id]:
     """Elect for a new partition, which never had a leader [PartitionStateMachine.scala, 3.9].
 
     The log is empty everywhere, so whoever is online is in sync: all online replicas form the ISR, the first

@@ -1,26 +1,28 @@
 """What an election decides."""
 
-from typing import Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple
+
+from election.ids import Id
 
 
-class ElectionResult(NamedTuple):
+class ElectionResult(NamedTuple, Generic[Id]):
     """The outcome of an election [Election.scala, 3.9].
 
     Compare `leader` with None and do not ask for its truth: broker 0 is a broker.
     """
 
-    leader: int | None
+    leader: Id | None
     """The replica that leads from now on, or None if none qualified."""
 
-    isr: tuple[int, ...] | None
+    isr: tuple[Id, ...] | None
     """The in-sync replicas from now on, in the order they had before; None without a leader."""
 
-    recipients: tuple[int, ...]
+    recipients: tuple[Id, ...]
     """The brokers to send LeaderAndIsr to, in the order of the AR; Kafka then drops those that are not up."""
 
     unclean: bool
     """Whether the leader comes from outside the ISR, so that committed records may be lost."""
 
 
-NO_LEADER: Final = ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
+NO_LEADER: Final[ElectionResult[Any]] = ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
 """The outcome when no replica qualifies: the partition keeps what it had and nobody is told."""

@@ -28,6 +28,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from election.brokers import in_order, up_and_leaving
+from election.ids import Id
 from election.result import NO_LEADER, ElectionResult
 
 
@@ -43,13 +44,13 @@ class Strategy(Protocol):
 
     def __call__(
         self,
-        replicas: Sequence[int],
-        isr: Sequence[int],
-        live: Collection[int],
+        replicas: Sequence[Id],
+        isr: Sequence[Id],
+        live: Collection[Id],
         *,
-        shutting_down: Collection[int] = (),
+        shutting_down: Collection[Id] = (),
         unclean: bool = False,
-    ) -> ElectionResult:
+    ) -> ElectionResult[Id]:
         """Elect a leader."""
         ...
 
@@ -59,13 +60,13 @@ UNCLEAN: Final = frozenset({"offline"})
 
 
 def leader_for_offline(
-    replicas: Sequence[int],
-    isr: Sequence[int],
-    live: Collection[int],
+    replicas: Sequence[Id],
+    isr: Sequence[Id],
+    live: Collection[Id],
     *,
-    shutting_down: Collection[int] = (),
+    shutting_down: Collection[Id] = (),
     unclean: bool = False,
-) -> ElectionResult:
+) -> ElectionResult[Id]:
     """Elect for a partition without a live leader; the dead leave the ISR [Election.scala, 3.9].
 
     The order of the assignment decides, not that of the ISR:
@@ -104,13 +105,13 @@ def leader_for_offline(
 
 
 def leader_for_reassign(
-    replicas: Sequence[int],
-    isr: Sequence[int],
-    live: Collection[int],
+    replicas: Sequence[Id],
+    isr: Sequence[Id],
+    live: Collection[Id],
     *,
-    shutting_down: Collection[int] = (),
+    shutting_down: Collection[Id] = (),
     unclean: bool = False,
-) -> ElectionResult:
+) -> ElectionResult[Id]:
     """Elect among the replicas that a partition moves to, here `replicas` [Election.scala, 3.9; KIP-455].
 
     The ISR stays as it is, with its dead members and with those that the partition moves away from. All of
@@ -130,13 +131,13 @@ def leader_for_reassign(
 
 
 def leader_for_preferred_replica(
-    replicas: Sequence[int],
-    isr: Sequence[int],
-    live: Collection[int],
+    replicas: Sequence[Id],
+    isr: Sequence[Id],
+    live: Collection[Id],
     *,
-    shutting_down: Collection[int] = (),
+    shutting_down: Collection[Id] = (),
     unclean: bool = False,
-) -> ElectionResult:
+) -> ElectionResult[Id]:
     """Elect the preferred replica, the first of the assignment, or nobody [Election.scala, 3.9].
 
     The ISR stays as it is, with its dead members, and all replicas are told. Kafka's callers do not ask when
@@ -158,13 +159,13 @@ def leader_for_preferred_replica(
 
 
 def leader_for_controlled_shutdown(
-    replicas: Sequence[int],
-    isr: Sequence[int],
-    live: Collection[int],
+    replicas: Sequence[Id],
+    isr: Sequence[Id],
+    live: Collection[Id],
     *,
-    shutting_down: Collection[int] = (),
+    shutting_down: Collection[Id] = (),
     unclean: bool = False,
-) -> ElectionResult:
+) -> ElectionResult[Id]:
     """Elect in place of a leader that is shutting down [Election.scala, 3.9; KAFKA-3670].
 
     Whoever is shutting down leaves the ISR at once but is still told: it is up, and has to learn that it
@@ -195,13 +196,13 @@ def leader_for_controlled_shutdown(
 
 
 def leader_for_controlled_shutdown_untold(
-    replicas: Sequence[int],
-    isr: Sequence[int],
-    live: Collection[int],
+    replicas: Sequence[Id],
+    isr: Sequence[Id],
+    live: Collection[Id],
     *,
-    shutting_down: Collection[int] = (),
+    shutting_down: Collection[Id] = (),
     unclean: bool = False,
-) -> ElectionResult:
+) -> ElectionResult[Id]:
     """Elect in place of a leader that is shutting down, as from 1.1 to 2.0 [PartitionStateMachine.scala, 1.1].
 
     Brokers that are shutting down are not told, and the old leader goes on as one [KAFKA-7482].

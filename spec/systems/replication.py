@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Literal, NamedTuple
 
+from election import leader_for_preferred_replica
 from election.ids import BrokerId, LeaderEpoch
 from spec.language import (
     Partial,
@@ -175,12 +176,15 @@ class Replication(Specification[Replicas]):
     def controller_elect_leader(self, s: Replicas, broker: BrokerId) -> None:
         """The controller elects a member of the ISR.
 
-        Any member, at any time: a coarse rule, which covers every clean strategy of `election`. What some of these
-        take out of the ISR with it is a step of its own here. [PartitionStateMachine, 3.9]
+        Any member, at any time: a coarse rule, which covers every clean strategy of `election`. The broker is the
+        preferred one, since it is open here in which order replicas are assigned. What other strategies take out of
+        the ISR with it is a step of its own. [PartitionStateMachine, 3.9]
         """
         state = s.partition_state
-        require(broker in state.isr and broker != state.leader)
-        self.send(s, broker, state.isr)
+        require(broker != state.leader)
+        elected = leader_for_preferred_replica(replicas=(broker,), isr=tuple(state.isr), live=(broker,))
+        require(elected.leader is not None)
+        self.send(s, elected.leader, state.isr)
 
     # A broker that is sent a request.
 

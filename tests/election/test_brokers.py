@@ -43,6 +43,23 @@ def test_initialisation_refuses(argument: str, value: object, message: str) -> N
     assert message == str(refusal.value)
 
 
+class Replica:
+    """Stands for a broker's id, and can only be compared."""
+
+    def __index__(self) -> int:
+        raise AssertionError("it is counted with")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_id_may_be_what_stands_for_one(strategy: str) -> None:
+    """Brokers need only be told from each other, as those of a specification that are interchangeable."""
+    leader, other = Replica(), Replica()
+    elected = STRATEGIES[strategy]((leader, other), (other, leader), {leader, other}, shutting_down=())
+    assert elected.leader is leader
+    first = initialize_leader_and_isr((leader, other), {other}, shutting_down={leader})
+    assert (first.leader, first.isr) == (other, (other,))
+
+
 def test_refusal_is_a_value_error() -> None:
     """Who catches ValueError catches a refusal."""
     assert issubclass(InvalidBrokers, ValueError)
