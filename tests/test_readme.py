@@ -33,18 +33,15 @@ def test_each_example_gives_what_its_comment_says(block: str) -> None:
 
 def test_what_is_shown_has_types(tmp_path: Path) -> None:
     """As a strict type checker sees it: README's calls with plain integers, and the pages of the tutorial."""
-    files = {f"readme_{number}.py": block for number, block in enumerate(PYTHON)}
+    for number, block in enumerate(PYTHON):
+        (tmp_path / f"readme_{number}.py").write_text(block)
     for page in (TUTORIAL, PARTS, TRACES):
         reader = Reader(tmp_path, Path(sys.executable).parent)
         for before, body in BEFORE.findall(page.read_text()):
             reader.write(before, body)
-        files[reader.file.name] = reader.file.read_text()
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
+    files = sorted(map(str, tmp_path.glob("*.py")))
     strictly = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path)]
-    checked = subprocess.run(
-        [*strictly, *map(str, tmp_path.glob("*.py"))], capture_output=True, text=True, check=False, cwd=README.parent
-    )
+    checked = subprocess.run([*strictly, *files], capture_output=True, text=True, check=False, cwd=README.parent)
     assert checked.stdout == f"Success: no issues found in {len(files)} source files\n"
 
 

@@ -47,7 +47,7 @@ class Reader:
     def follow(self, text: str) -> Iterator[Tried]:
         """Do what the text says; every command that it has."""
         for block in _BLOCK.finditer(text):
-            if block["kind"] == "python":
+            if block["kind"] in ("python", "toml"):
                 self.write(block["before"] or "", block["body"])
             elif block["kind"] == "console":
                 for each in _COMMAND.finditer(text, block.start("body"), block.end("body")):

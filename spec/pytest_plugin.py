@@ -1,0 +1,139 @@
+"""A plugin of pytest that collects kept traces and pinned instances as tests.
+
+    pytest_plugins = ["spec.pytest_plugin"]
+
+in the `conftest.py` at the root of the tests, and each `*.itf.json` that `kafkaspec check --trace` wrote is a test
+that the specification still has this trace, and that it ends as it says. Each entry of an `instances.toml`, or a
+`*.instances.toml`, is a test that its check comes to the figures that are pinned. A file that another tool wrote is
+left alone.
+
+It is not loaded by itself: pytest would rewrite every assertion of a package that announces a plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:  # most of what pytest is asked to collect is no file of ours
+    from spec.instances import PinnedInstance
+    from spec.language import Specification
+
+__all__ = ["pytest_collect_file"]
+
+OURS = '"kafkaspec": {"system": '
+"""What an ITF file of ours has near its beginning."""
+INSTANCES = "instances.toml"
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Take what is ours."""
+    if file_path.name.endswith(".itf.json") and _is_ours(file_path):
+        return TraceFile.from_parent(parent, path=file_path)
+    if file_path.name == INSTANCES or file_path.name.endswith(f".{INSTANCES}"):
+        return InstancesFile.from_parent(parent, path=file_path)
+    return None
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it was written here; then whatever is wrong with it now is to be told."""
+    try:
+        return OURS in path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+
+
+class Contradicted(Exception):
+    """What came out is not what was kept."""
+
+
+class _Test(pytest.Item):
+    """A test that fails with a line or a trace, not with a traceback of ours."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        from spec.checking import EvaluationFailed
+        from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
+
+        told = (Contradicted, EvaluationFailed, AssumptionViolated, SpecificationError, UsageError)
+        return str(excinfo.value) if isinstance(excinfo.value, told) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.name
+
+
+class TraceFile(pytest.File):
+    """A kept trace."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """One test."""
+        yield FollowedTrace.from_parent(self, name="follows")
+
+
+class FollowedTrace(_Test):
+    """That the specification has the trace."""
+
+    def runtest(self) -> None:
+        from spec.checking.followed import follow
+        from spec.checking.itf import RecordedTrace
+        from spec.loading import specification
+
+        recorded = RecordedTrace.read(self.path)
+        settings = [f"{name}={value}" for name, value in recorded.settings.items()]
+        followed = follow(recorded, specification(_system(recorded.system, self), settings=settings))
+        if followed.left:
+            raise Contradicted(str(followed))
+
+
+class InstancesFile(pytest.File):
+    """Pinned instances."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """A test for each."""
+        from spec.instances import instances_in
+        from spec.language.errors import UsageError
+
+        try:
+            pinned = instances_in(self.path)
+        except UsageError as wrong:
+            raise self.CollectError(str(wrong)) from None
+        for each in pinned:
+            yield CheckedInstance.from_parent(self, name=each.name, pinned=each)
+
+
+class CheckedInstance(_Test):
+    """That a check comes to what is pinned."""
+
+    def __init__(self, *, pinned: PinnedInstance, **given: Any) -> None:
+        super().__init__(**given)
+        self.pinned = pinned
+
+    def runtest(self) -> None:
+        from spec.instances import figures_of
+        from spec.loading import under
+
+        pinned = self.pinned
+        subject = under(_system(pinned.system, self), pinned.release, pinned.constants)
+        result = pinned.check("auto", of=subject)
+        claimed, found = pinned.figures(), figures_of(result)
+        wrong = [
+            f"  {name} is {found[name]}, and {figure} is pinned"
+            for name, figure in claimed.items()
+            if found[name] != figure
+        ]
+        if wrong:
+            raise Contradicted("\n".join([f"{pinned.name}:", *wrong, "", str(result)]))
+
+
+def _system(name: str, item: pytest.Item) -> type[Specification]:
+    """The system that a file names; a path is looked for where pytest was begun, at its root, and beside the file."""
+    from spec.loading import system_named
+
+    place, colon, cls = name.rpartition(":")
+    if place.endswith(".py") and not Path(place).is_file():
+        for folder in (item.config.rootpath, item.path.parent):
+            if (folder / place).is_file():
+                return system_named(f"{folder / place}{colon}{cls}")
+    return system_named(name)

@@ -1,0 +1,131 @@
+"""Kept traces and pinned instances are tests of pytest's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+OWN = '''
+from spec.language import *
+
+
+class Counts(State):
+    count: int = variable("How often.", of=lambda self: integers(0, self.top + 1))
+
+
+class Counter(Specification[Counts]):
+    """Somebody counts."""
+
+    top: int = constant(3, "Where it stops.", at_least=1)
+    stops: bool = switch(True, "It stops at the top.")
+
+    @action
+    def press(self, s):
+        require(s.count < self.top + (not self.stops))
+        s.count += 1
+
+    @invariant
+    def never_beyond(self, s):
+        """It never goes beyond the top."""
+        return s.count <= self.top
+'''
+PINNED = """
+[[instance]]
+name = "counter, four"
+system = "own.py:Counter"
+constants = { top = 4 }
+verdict = "holds"
+distinct_states = 5
+generated_states = 5
+depth = 5
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    """A person's project: a specification, and a folder of tests with a kept trace and a pinned instance."""
+    (tmp_path / "own.py").write_text(OWN)
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["spec.pytest_plugin"]\n')
+    (tests / "instances.toml").write_text(PINNED)
+    kept = ["--without", "stops", "--engine", "reference", "--trace", "tests/beyond.itf.json"]
+    program = str(Path(sys.executable).with_name("kafkaspec"))
+    subprocess.run([program, "check", "own.py:Counter", *kept], cwd=tmp_path, capture_output=True, check=False)
+    return tmp_path
+
+
+def ran(project: Path, *options: str) -> tuple[int, str]:
+    """What pytest says of it."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", *options, "tests"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def test_what_is_kept_is_tested(project: Path) -> None:
+    """With names that can be read; from another directory too."""
+    (project / "tests" / "another.itf.json").write_text('{"#meta": {"format": "ITF"}, "vars": [], "states": []}')
+    code, said = ran(project)
+    assert code == 0, said
+    assert "tests/beyond.itf.json::follows PASSED" in said
+    assert "tests/instances.toml::counter, four PASSED" in said
+    assert "2 passed" in said
+    elsewhere = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(project), str(project / "tests")],
+        cwd=project.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert elsewhere.returncode == 0, elsewhere.stdout
+
+
+def test_what_does_not_hold_any_more_fails_with_a_line(project: Path) -> None:
+    """The step that the specification does not have, and the figure that is another one; no traceback of ours."""
+    own = project / "own.py"
+    own.write_text(own.read_text().replace("s.count += 1", "s.count = min(s.count + 2, self.top)"))
+    code, said = ran(project)
+    assert code == 1
+    assert "own.py:Counter: state 2: press() leads elsewhere: count is 2, and was recorded as 1" in said
+    assert "  distinct_states is 3, and 5 is pinned" in said
+    assert "2 failed" in said
+    assert "runtest" not in said
+
+
+def test_what_is_malformed_fails_with_a_line(project: Path) -> None:
+    """A truncated trace, an instance without a figure."""
+    kept = project / "tests" / "beyond.itf.json"
+    kept.write_text(kept.read_text()[:-20])
+    code, said = ran(project)
+    assert (code, "beyond.itf.json is not JSON: line " in said) == (1, True)
+    (project / "tests" / "instances.toml").write_text(PINNED.replace("depth = 5\n", ""))
+    code, said = ran(project)
+    assert (code, "instances.toml: instance counter, four: depth is missing" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PINNED + "colour = 3\n", "instance counter, four: colour is unknown; there are broken, constants, "),
+        ("[instance]\nname = 1\n", "write [[instance]], with two brackets, above each"),
+        ("[[instance]\n", "is not TOML: "),
+    ],
+    ids=["an unknown key", "one bracket", "no TOML"],
+)
+def test_a_bad_file_of_instances_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    """In one line."""
+    from spec.instances import instances_in
+    from spec.language import UsageError
+
+    file = tmp_path / "instances.toml"
+    file.write_text(dedent(text))
+    with pytest.raises(UsageError) as refused:
+        instances_in(file)
+    assert str(refused.value).startswith(str(file))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
