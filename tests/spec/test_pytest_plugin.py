@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -47,7 +46,7 @@ depth = 5
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Path]:
+def project(tmp_path: Path) -> Path:
     """A person's project: a specification, and a folder of tests with a kept trace and a pinned instance."""
     (tmp_path / "own.py").write_text(OWN)
     tests = tmp_path / "tests"
