@@ -36,8 +36,12 @@ from statemachines.leader_epochs import EpochEndOffset, Offset
 from statemachines.replica_log import Record, RecordId, ReplicaLog
 
 
-class LeaderAndIsr(NamedTuple):
-    """Which broker leads, under which leader epoch, and which are in sync: in ZooKeeper or as a broker was told."""
+class Leadership(NamedTuple):
+    """Which broker leads, under which leader epoch, and which are in sync: in ZooKeeper or as a broker was told.
+
+    As published: the order of an ISR is left out, and the version of what ZooKeeper holds. Kafka's own record, with
+    both, is `statemachines.leader_and_isr.LeaderAndIsr`.
+    """
 
     leader_epoch: Literal[-1] | LeaderEpoch = -1
     """-1 before the first election, whose epoch is 0."""
@@ -59,15 +63,15 @@ class Replicas(State):
     """One partition: its replicas, ZooKeeper, the requests."""
 
     log: Total[BrokerId, ReplicaLog] = variable("The log of each replica, with its high watermark.")
-    replica: Total[BrokerId, LeaderAndIsr] = variable(
+    replica: Total[BrokerId, Leadership] = variable(
         "What each broker goes by: the last LeaderAndIsr request that it accepted, and as leader its ISR since."
     )
-    partition_state: LeaderAndIsr = variable(
+    partition_state: Leadership = variable(
         "The partition's state node in ZooKeeper. Left out: its version; a writer has read it in that step."
     )
-    leader_and_isr: Partial[LeaderEpoch, LeaderAndIsr] = variable(
+    leader_and_isr: Partial[LeaderEpoch, Leadership] = variable(
         "The LeaderAndIsr request of each epoch, from when it is sent on: each is delivered late, twice or never.",
-        of=lambda self, epoch: self.domain_of(LeaderAndIsr, leader_epoch=[epoch]),
+        of=lambda self, epoch: self.domain_of(Leadership, leader_epoch=[epoch]),
     )
     next_record_id: RecordId = variable("What the next record is called, so that no two are the same.")
     committed: frozenset[Committed] = variable(
@@ -149,7 +153,7 @@ class Replication(Specification[Replicas]):
     @initial
     def a_partition_without_leader(self, s: Replicas) -> None:
         """Nothing is written, no broker leads, and all are in sync."""
-        s.partition_state = LeaderAndIsr(isr=frozenset(self.domain_of(BrokerId)))
+        s.partition_state = Leadership(isr=frozenset(self.domain_of(BrokerId)))
 
     # The controller.
 
@@ -157,7 +161,7 @@ class Replication(Specification[Replicas]):
         """The controller writes a leadership under the next epoch to ZooKeeper, and sends it to every replica."""
         epoch = s.partition_state.leader_epoch + 1
         bound(epoch <= self.max_leader_epoch)
-        s.partition_state = s.leader_and_isr[epoch] = LeaderAndIsr(epoch, leader, isr)
+        s.partition_state = s.leader_and_isr[epoch] = Leadership(epoch, leader, isr)
 
     @action
     def controller_shrink_isr(self, s: Replicas, broker: BrokerId) -> None:
@@ -190,7 +194,7 @@ class Replication(Specification[Replicas]):
 
     def later_request(
         self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch, leaders: Collection[BrokerId | None]
-    ) -> LeaderAndIsr:
+    ) -> Leadership:
         """The request of an epoch that names one of these leaders, and is later than what the broker goes by."""
         request = s.leader_and_isr.get(epoch)
         require(request is not None and request.leader in leaders)
@@ -284,7 +288,7 @@ class Replication(Specification[Replicas]):
         self.truncate(s, broker, request)
         s.replica[broker] = request
 
-    def truncate(self, s: Replicas, follower: BrokerId, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
         """A broker that is about to follow the leader of a request truncates its log."""
         log, leader = s.log[follower], request.leader
         assert leader is not None
@@ -499,7 +503,7 @@ class Kip320FirstTry(Kip279, truncation="kip-320-first-try"):
         """Only when something of the leader's epoch can be compared."""
         return super().may_join(s, follower, leader) and has_committed_in_its_epoch(s, leader)
 
-    def truncate(self, s: Replicas, follower: BrokerId, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
         """Not yet."""
 
     @action(when=several_epochs)
@@ -541,14 +545,14 @@ class Kip320(Kip279, truncation="kip-320"):
         """Whether both go by one leader epoch, of which this broker is the leader."""
         return self.may_ask(s, s.replica[follower], leader)
 
-    def may_ask(self, s: Replicas, mine: LeaderAndIsr, leader: BrokerId) -> bool:
+    def may_ask(self, s: Replicas, mine: Leadership, leader: BrokerId) -> bool:
         """Whether this broker leads, and under the very leader epoch that the asker goes by."""
         its = s.replica[leader]
         if its.leader != leader:
             return False
         return truncation.check_leader_epoch(mine.leader_epoch, its.leader_epoch) is None
 
-    def truncate(self, s: Replicas, follower: BrokerId, request: LeaderAndIsr) -> None:
+    def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
         """Only when the leader has accepted the same request."""
         leader = request.leader
         if self.fence_truncation:
