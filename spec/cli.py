@@ -630,8 +630,16 @@ def replay(what: str, release: str | None, afterwards: float | None, as_json: bo
 
 def _follow(path: Path, as_json: bool) -> NoReturn:
     """Follow the trace in a file, tell what came of it, and end."""
-    from spec.checking import EvaluationFailed
     from spec.checking.followed import follow
+
+    followed = _of_a_trace(path, follow)
+    tell(json.dumps(followed.to_json()) if as_json else str(followed))
+    sys.exit(followed.exit_code)
+
+
+def _of_a_trace(path: Path, ask: Callable[..., T], **options: Any) -> T:
+    """What comes of the trace in a file, on the specification that it names."""
+    from spec.checking import EvaluationFailed
     from spec.checking.itf import RecordedTrace
     from spec.failures import failure_in
     from spec.loading import answering_for
@@ -641,11 +649,31 @@ def _follow(path: Path, as_json: bool) -> NoReturn:
     subject, _ = _asked_for(recorded.system, None, settings, (), ())
     try:
         with printing_to_stderr(), answering_for(type(subject)):
-            followed = follow(recorded, subject)
+            return ask(recorded, subject, **options)
     except EvaluationFailed as failure:
         raise failure_in(type(subject), failure) from failure
-    tell(json.dumps(followed.to_json()) if as_json else str(followed))
-    sys.exit(followed.exit_code)
+
+
+@kafkaspec.command(short_help="Explain a state of a kept trace: what can happen there, and why nothing else.")
+@click.argument("file", type=PLACE)
+@one("--step", "state", type=COUNT, metavar="N", help="The number of the state, as the trace has it; else the last.")
+@one("--action", type=TEXT, metavar="NAME", help="Only this action, with all that it read.")
+@click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Only with this parameter.")
+@AS_JSON
+def explain(file: Path, state: int | None, action: str | None, parameters: tuple[str, ...], as_json: bool) -> None:
+    """Say of a state of the trace in FILE, which `check --trace FILE.itf.json` wrote, what can be done there.
+
+    And of each action that cannot be done, which guard refuses it, in which line; with --action also what it had read
+    until then.
+    """
+    from spec.checking.explained import explain as explanation
+
+    given = dict(each.partition("=")[::2] for each in parameters)
+    wrong = next((each for each in parameters if "=" not in each), None)
+    if wrong is not None:
+        raise click.UsageError(f"--set {wrong}: write NAME=VALUE")
+    found = _of_a_trace(file, explanation, state=state, action=action, parameters=given)
+    tell(json.dumps(found.to_json()) if as_json else str(found))
 
 
 def main() -> NoReturn:

@@ -21,7 +21,7 @@ PROGRAMS = Path(sys.executable).parent
 def test_a_page_prints_what_it_says(tmp_path: Path, page: Path) -> None:
     """A person who types what stands there sees what stands there."""
     tried = list(Reader(tmp_path, PROGRAMS).follow(page.read_text()))
-    assert sum(each.command.startswith("kafkaspec") for each in tried) == 3
+    assert sum(each.command.startswith("kafkaspec") for each in tried) >= 3
     said = [(each.command, without_times(each.expected)) for each in tried]
     assert said == [(each.command, without_times(each.printed)) for each in tried]
 

@@ -6,7 +6,7 @@ A counterexample that was kept is a regression test: it is followed again whenev
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from spec.checking.arguments import Given
@@ -39,6 +39,8 @@ class Followed(Shown):
     """The guard that refuses the next step, if that is how it leaves."""
     trace: Trace | None = None
     """What was followed, if it ends with the property that it names."""
+    replay: Replay | None = field(default=None, compare=False)
+    """The run, in its last state; None if the trace leaves the specification."""
 
     @property
     def exit_code(self) -> int:
@@ -105,7 +107,8 @@ def follow(recorded: RecordedTrace, specification: Given) -> Followed:
     if wrong:
         return Followed(recorded, replay.number, wrong)
     decided = recorded.property not in ("", DEADLOCK)
-    return Followed(recorded, replay.number, "", trace=replay.trace(recorded.property) if decided else None)
+    shown = replay.trace(recorded.property) if decided else None
+    return Followed(recorded, replay.number, "", trace=shown, replay=replay)
 
 
 def _step(model: Model, state: RecordedState) -> Step | str:

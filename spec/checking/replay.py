@@ -195,6 +195,19 @@ class Replay:
         steps = ", ".join(map(str, self.enabled))
         return f"its guard does not hold here; enabled {f'are {steps}' if steps else 'is nothing'}"
 
+    def would(self, step: Step) -> TraceStep | Refusal:
+        """What a step would change here, or why it cannot be done. Nothing is done.
+
+        Raises:
+            UsageError: there is no such action, or not with such parameters.
+            EvaluationFailed: an action or a property raised.
+        """
+        choice = self._choice(step)
+        if self._wrong or not any((each.action, each.instance) == choice for each in self._expansion.steps):
+            return self.refusal(step)
+        with without_bounds():
+            return do(self.model, self._state, choice).told
+
     def refusal(self, step: Step) -> Refusal:
         """Why a step that there is cannot be done here.
 

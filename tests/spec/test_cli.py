@@ -842,6 +842,57 @@ def test_a_trace_that_the_specification_does_not_have_any_more(ask: Ask) -> None
     assert (told.json()["state"], told.json()["looked_at"]) == (5, {"count[here]": 3})
 
 
+def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
+    """What can be done there, what that would change, and which guards refuse the rest."""
+    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
+    answer = ask("explain", "kept.itf.json", "--step", "1")
+    assert (answer.code, answer.err) == (0, "")
+    assert re.sub(r"line \d+", "line N", answer.out).splitlines() == [
+        "own.py:Counter: state 1",
+        "  press(by=1) can be done",
+        "    count[here]: 0 -> 1",
+        '  press(by=2) cannot be done: require(by == 1 and s.count["here"] < self.top + (not self.stops)) '
+        "(own.py, line N)",
+        '  reset() cannot be done: require(s.count["here"]) (own.py, line N)',
+    ]
+    one = ask("explain", "kept.itf.json", "--action", "press", "--set", "by=1")
+    assert one.out.splitlines()[0] == "own.py:Counter: state 5"
+    assert one.out.splitlines()[-1] == "    count[here]: 4"
+    (told,) = ask("explain", "kept.itf.json", "--action", "press", "--set", "by=1", "--json").json()["steps"]
+    assert (told["enabled"], told["action"], told["looked_at"]) == (False, "press", {"count[here]": 4})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--step", "6"], "there is no state 6; the trace has 5"),
+        (["--action", "push"], "there is no action push; there are press, reset"),
+        (["--set", "by"], "--set by: write NAME=VALUE"),
+        (["--set", "by=3"], "by=3: by is one of 1, 2"),
+        (["--set", "who=3"], "no action has a parameter who"),
+        (["--action", "reset", "--set", "by=1"], "reset has no parameter by"),
+    ],
+    ids=["state", "action", "no value", "value", "parameter", "not of this action"],
+)
+def test_what_cannot_be_explained_is_refused(ask: Ask, options: list[str], said: str) -> None:
+    """In one line, with what there is."""
+    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
+    assert ask("explain", "kept.itf.json", *options) == (2, "", f"Error: {said}\n")
+
+
+def test_what_the_specification_does_not_have_is_not_explained(ask: Ask) -> None:
+    """It says where the trace leaves it."""
+    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
+    kept = Path("kept.itf.json")
+    kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
+    answer = ask("explain", "kept.itf.json")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(
+        "Error: the specification does not have this trace: state 5: press(by=1) cannot be done"
+    )
+    assert ask("explain", "kept.itf.json", "--step", "4").code == 0
+
+
 def test_without_a_counterexample_nothing_is_written(ask: Ask) -> None:
     """Not even over what another run wrote, and it is said."""
     Path("kept.itf.json").write_text("of another run")

@@ -1,0 +1,130 @@
+"""An explanation of a state of a recorded trace: what can be done there, and which guards refuse the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spec.checking.arguments import Given
+from spec.checking.followed import follow
+from spec.checking.itf import RecordedTrace
+from spec.checking.model import Model
+from spec.checking.notebook import Shown
+from spec.checking.refusal import Refusal
+from spec.checking.trace import TraceStep
+from spec.checking.values import jsonable, show
+from spec.language.errors import UsageError
+from spec.language.words import Step
+
+__all__ = ["Explanation", "explain"]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
+    """What could happen in a state, and why nothing else."""
+
+    system: str
+    state: int
+    """Its number; the initial one is 1."""
+    outcomes: tuple[tuple[Step, TraceStep | Refusal], ...]
+    """The steps that were asked about: what each would change, or what refuses it."""
+    brief: bool = False
+    """Whether what the refused actions had read is left out of the text: where all actions were asked about."""
+
+    def __repr__(self) -> str:
+        return f"<Explanation of state {self.state} of {self.system}>"
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.system}: state {self.state}", *self._told()])
+
+    def _told(self) -> Iterator[str]:
+        for step, outcome in self.outcomes:
+            if isinstance(outcome, TraceStep):
+                said = f"   {'; '.join(outcome.said)}" if outcome.said else ""
+                yield f"  {step} can be done{said}"
+                yield from (
+                    f"    {place}: {show(old)} -> {show(new)}" for place, (old, new) in outcome.changes.items()
+                )
+                if not outcome.changes:
+                    yield "    nothing changes"
+        for step, outcome in self.outcomes:
+            if isinstance(outcome, Refusal):
+                yield f"  {step} cannot be done: {outcome.guard or 'a guard'} ({outcome.place or 'of unknown place'})"
+                if not self.brief:
+                    yield from (f"    {cell}: {show(value)}" for cell, value in outcome.looked_at.items())
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+        return {"system": self.system, "state": self.state, "steps": [_jsonable(*each) for each in self.outcomes]}
+
+
+def explain(
+    recorded: RecordedTrace,
+    specification: Given,
+    state: int | None = None,
+    action: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+) -> Explanation:
+    """Explain a state of a recorded trace.
+
+    Args:
+        recorded: the trace.
+        specification: which has it.
+        state: the number of the state; else the last.
+        action: what is asked about; else every action.
+        parameters: of that action, as a trace shows them; what is not given may be anything.
+
+    Raises:
+        UsageError: the trace has no such state, or the specification no such action, or it does not have the trace
+            up to there.
+        EvaluationFailed: an action or a property raised.
+    """
+    length = len(recorded.states)
+    at = length if state is None else state
+    if not 1 <= at <= length:
+        raise UsageError(f"there is no state {at}; the trace has {length}")
+    followed = follow(replace(recorded, property="", states=recorded.states[:at]), specification)
+    if followed.replay is None:
+        raise UsageError(f"the specification does not have this trace: state {followed.at}: {followed.left}")
+    replay = followed.replay
+    steps = _asked(replay.model, action, parameters or {})
+    return Explanation(recorded.system, at, tuple((step, replay.would(step)) for step in steps), brief=action is None)
+
+
+def _asked(model: Model, action: str | None, parameters: Mapping[str, str]) -> list[Step]:
+    """The steps that are meant.
+
+    Raises:
+        UsageError: there are none.
+    """
+    known = {each.name: each for each in model.actions}
+    if action is not None and action not in known:
+        raise UsageError(f"there is no action {action}; there are {', '.join(known)}")
+    steps = [
+        each.step(number)
+        for each in model.actions
+        if action in (None, each.name)
+        for number in range(len(each.instances))
+    ]
+    for name, value in parameters.items():
+        having = [step for step in steps if name in step.parameters]
+        if not having:
+            raise UsageError(f"{action} has no parameter {name}" if action else f"no action has a parameter {name}")
+        steps = [step for step in having if show(step.parameters[name]) == value]
+        if not steps:
+            allowed = dict.fromkeys(show(step.parameters[name]) for step in having)
+            raise UsageError(f"{name}={value}: {name} is one of {', '.join(allowed)}")
+    return steps
+
+
+def _jsonable(step: Step, outcome: TraceStep | Refusal) -> dict[str, Any]:
+    if isinstance(outcome, TraceStep):
+        return {"enabled": True, **outcome.to_json()}
+    return {
+        "enabled": False,
+        "action": step.action,
+        "parameters": jsonable(step.parameters),
+        **outcome._asdict(),
+        "looked_at": jsonable(outcome.looked_at),
+    }
