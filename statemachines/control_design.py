@@ -110,6 +110,9 @@ class ControlDesign(NamedTuple):
         "The topic's node says where a partition moves from and to, so that a move can be changed and cancelled "
         "(2.4, KAFKA-8345).",
     ] = True
+    remember_epoch: Annotated[
+        bool, "A leader epoch that a reassignment has incremented is what brokers are told of next (2.4, KAFKA-9212)."
+    ] = True
     leaderless_offline: Annotated[
         bool, "A replica whose partition never had a leader becomes OfflineReplica as others do (2.0, KAFKA-6650)."
     ] = True
@@ -128,6 +131,16 @@ class ControlDesign(NamedTuple):
     ] = True
     clear_batch: Annotated[
         bool, "A controller that resigns forgets the requests that it has not sent (proposed: KAFKA-12315)."
+    ] = False
+    keep_in_sync: Annotated[
+        bool,
+        "A reassignment, or its cancellation, that would leave no member of the ISR assigned is refused (proposed; "
+        "KRaft does so).",
+    ] = False
+    keep_leader: Annotated[
+        bool,
+        "A reassignment, or its cancellation, that would take the leader away at once is refused (proposed: "
+        "KAFKA-14808).",
     ] = False
     replica_table: Table[ReplicaState] = REPLICA
     """Which states of replicas may follow which; it changed in 2.3."""
@@ -165,6 +178,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "leaderless_offline": False,
         "metadata_of_deleted": True,
         "leave_reassignment": False,
+        "remember_epoch": False,
     },
     "0.10.2": {"metadata_first": True},
     "0.11": {"reset_context": True},
@@ -174,7 +188,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "2.1": {"tell_leaving": True, "fence_zk": True, "trunc_every_epoch": True},
     "2.2": {"broker_epoch": True, "metadata_of_given": True},
     "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
-    "2.4": {"retry_alone": True, "kip_455": True},
+    "2.4": {"retry_alone": True, "kip_455": True, "remember_epoch": True},
     "2.5": {"leave_reassignment": True, "hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
     "2.7": {"pass_over_unread": True, "alter_partition": True},

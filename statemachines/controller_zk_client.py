@@ -224,7 +224,8 @@ class ControllerZkClient(ControllerCalls):
             raise EventFailed(response.code)
         written = new._replace(partition_epoch=response.version)
         known = LeaderIsrAndControllerEpoch(written, self.context.state.epoch)
-        self.context.put_partition_leadership_info(partition, known)
+        if self.design.remember_epoch:
+            self.context.put_partition_leadership_info(partition, known)
         return (following.given(known),)
 
     # Deletions.

@@ -25,7 +25,9 @@ one that names no replicas goes back to ORS. An error in one partition's does no
 What Kafka does not look at. U3 and B4 take replicas away whoever is in sync, and whether B3 has found a leader. So a
 partition is lost, its data deleted, where nobody of those that stay is in sync: if a reassignment is cancelled, or
 another takes its place, when only replicas that it had added are in the ISR; or, until 2.6, if the leader shrinks the
-ISR between the look at it and B3. The KRaft controller refuses such a cancellation.
+ISR between the look at it and B3. The KRaft controller refuses such a cancellation; `keep_in_sync` proposes that. And
+where U3 takes the leader away while replicas stay that could lead, none is elected before B3, though the partition is
+online [KAFKA-14808]; `keep_leader` proposes to refuse that.
 
 Until 2.3 it was otherwise, see `statemachines.zk_reassignment` [KAFKA-8345, 2.4]. Left out: the handler that watches
 the state of a partition until leaders use AlterIsr (2.7).
@@ -41,6 +43,7 @@ from statemachines.controller_calls import Call, Callback, Calls, EventFailed, E
 from statemachines.controller_zk_client import Assignments
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkResponse
+from statemachines.leader_and_isr import NO_LEADER
 from statemachines.reassignment_steps import Targets, on_brokers
 from statemachines.replica import NewReplica, OnlineReplica
 from statemachines.replica_assignment import ReplicaAssignment
@@ -205,11 +208,24 @@ class PartitionReassignment(ZkReassignment):
             if queued or not self.context.partition_replica_assignment(partition):
                 results += ((partition, Errors.UNKNOWN_TOPIC_OR_PARTITION),)
                 continue
+            if not self._keeps_what_it_must(partition, reassignment):
+                results += ((partition, Errors.INVALID_REPLICA_ASSIGNMENT),)
+                continue
             return (
                 call(self.on_partition_reassignment, partition, reassignment),
                 caught(then(self._triggered, partition, reassignments[at + 1 :], results, following)),
             )
         return (following.given(results),)
+
+    def _keeps_what_it_must(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> bool:
+        """Whether the leader and a member of the ISR keep the partition, as far as that is asked. [proposed]"""
+        known = self.context.leadership_of(partition)
+        if known is None:
+            return True
+        leader, isr = known.leader_and_isr.leader, known.leader_and_isr.isr
+        if self.design.keep_leader and leader not in (NO_LEADER, *reassignment.replicas):
+            return False
+        return not self.design.keep_in_sync or not set(isr).isdisjoint(reassignment.replicas)
 
     def _triggered(
         self,

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller_calls import Call, EventFailure
 from statemachines.errors import Errors
+from statemachines.partition import OnlinePartition
 from statemachines.replica import NewReplica, OnlineReplica
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.state_change import Processed
@@ -19,8 +21,13 @@ from tests.statemachines.processing import EventCluster
 
 @pytest.fixture
 def cluster() -> EventCluster:
+    """As 3.9 does it."""
+    return cluster_with(ControlDesign())
+
+
+def cluster_with(design: ControlDesign) -> EventCluster:
     """Brokers 1 to 6; partition 0 is on 1, 2 and 3, which leads; partition 1 on 1 alone."""
-    cluster = EventCluster((1, 2, 3, 4, 5, 6))
+    cluster = EventCluster((1, 2, 3, 4, 5, 6), design)
     cluster.create_topic("t", (1, 2, 3), (1,))
     cluster.take_over()
     cluster.forget()
@@ -281,6 +288,47 @@ def test_a_second_one_may_lose_the_partition(cluster: EventCluster, target: tupl
     cluster.register(1)
     cluster.process("process_broker_change")
     assert cluster.state(T1).leader == -1
+
+
+@pytest.mark.parametrize("target", [None, (5,)])
+def test_what_leaves_no_member_of_the_isr_is_refused_if_that_is_asked(target: tuple[int, ...] | None) -> None:
+    """The proposal for that: nothing is written, and nothing deleted."""
+    cluster = cluster_with(ControlDesign(keep_in_sync=True))
+    reassign(cluster, (T1, (4, 6)))
+    cluster.leader_writes(T1, (1, 4))
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    before = assigned(cluster, T1)
+    assert reassign(cluster, (T1, target)).answer == ((T1, Errors.INVALID_REPLICA_ASSIGNMENT),)
+    assert (assigned(cluster, T1), cluster.state(T1).leader) == (before, 4)
+    assert reassign(cluster, (T1, (4,))).answer == ((T1, Errors.NONE),)
+
+
+@pytest.mark.parametrize(("keep_leader", "answer"), [(False, Errors.NONE), (True, Errors.INVALID_REPLICA_ASSIGNMENT)])
+def test_a_second_one_takes_the_leader_away(keep_leader: bool, answer: Errors) -> None:
+    """No other is elected, though one is in sync that stays [KAFKA-14808]; a proposal refuses it."""
+    cluster = cluster_with(ControlDesign(keep_leader=keep_leader))
+    reassign(cluster, (T1, (4, 6)))
+    cluster.leader_writes(T1, (1, 4))
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    cluster.register(1)
+    cluster.quietly("process_broker_change")
+    cluster.leader_writes(T1, (4, 1))
+    assert reassign(cluster, (T1, (6,))).answer == ((T1, answer),)
+    assert cluster.state(T1).leader == (4 if keep_leader else -1)
+    assert 1 in cluster.state(T1).isr
+    assert cluster.context.partition_state(T1) is OnlinePartition
+
+
+@pytest.mark.parametrize(("release", "known"), [("2.3", 0), ("2.4", 1)])
+def test_an_epoch_that_was_incremented_is_known_since_2_4(release: str, known: int) -> None:
+    """Before, brokers and clients went on being told of the one before [KAFKA-9212]."""
+    remembers = control_design_of(release).remember_epoch
+    cluster = cluster_with(ControlDesign(remember_epoch=remembers))
+    reassign(cluster, (T1, (4,)))
+    assert cluster.state(T1).leader_epoch == 1
+    assert cluster.context.leader_epoch(T1) == known
 
 
 def test_a_third_one_leads_to_whom_the_second_deleted(cluster: EventCluster) -> None:

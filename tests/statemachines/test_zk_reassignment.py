@@ -48,15 +48,15 @@ def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> tuple[int
 
 
 def test_it_begins_with_all_of_them(cluster: EventCluster) -> None:
-    """All are told in the next epoch, none as new; then the new ones are, as such."""
+    """All are told in the next epoch, none as new; then the new ones are, as such, in that before [KAFKA-9212]."""
     assert ask(cluster, (T0, (3, 2))) == Processed()
     assert assigned(cluster) == (3, 2, 1)
     assert cluster.state(T0)[:3] == (1, 1, (1, 2))
-    everybody = "1+2+3+4+5 UpdateMetadata of 1+2+3+4+5; t-0 led by 1 in 1"
+    everybody = "1+2+3+4+5 UpdateMetadata of 1+2+3+4+5; t-0 led by 1 in 0"
     assert cluster.story() == [
         "1+2+3 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2",
         everybody,
-        "3 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2, new",
+        "3 LeaderAndIsr t-0 led by 1 in 0, ISR 1+2, new",
         everybody,
     ]
     assert cluster.replica_state(T0, 3) is NewReplica
