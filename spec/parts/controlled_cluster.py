@@ -248,6 +248,11 @@ class ControllerOfCluster(ControllerEventProcessor):
 C = TypeVar("C", bound=ControlledCluster, default=ControlledCluster)
 
 
+def leaders_write(self: ClusterUnderControl[Any]) -> bool:
+    """They change ISRs in ZooKeeper."""
+    return isr_may_change(self) and not self.asks_for_isr
+
+
 def isr_may_change(self: ClusterUnderControl[Any]) -> bool:
     """Leaders change the ISR by themselves."""
     return self.isr_changes > 0 and self.brokers > 1
@@ -284,21 +289,31 @@ class ClusterUnderControl(Specification[C]):
         raise NotImplementedError
 
     @property
+    def asks_for_isr(self) -> bool:
+        """Whether a leader asks the controller to change an ISR. [AlterPartition]"""
+        return False
+
+    @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """Which brokers keep each partition, at first."""
         raise NotImplementedError
+
+    @property
+    def all_assignments(self) -> Mapping[TopicPartition, Collection[ReplicaAssignment]]:
+        """How each partition may be assigned, in ZooKeeper or in the controller's context."""
+        return {partition: (assignment,) for partition, assignment in self.assignments.items()}
 
     def assigned(self, s: C, partition: TopicPartition) -> tuple[BrokerId, ...]:
         """Which brokers keep a partition now, as ZooKeeper has it."""
         return self.assignments[partition].replicas
 
     @property
-    def awaiting(self) -> tuple[Frame, ...]:
+    def awaiting(self) -> tuple[Frame | Call, ...]:
         """The calls that may be made with what a change has come to."""
         return (self.elected,)
 
     @property
-    def stacks(self) -> tuple[tuple[Frame, ...], ...]:
+    def stacks(self) -> tuple[tuple[Frame | Call, ...], ...]:
         """The calls that may be left of an event while a change waits, or is over."""
         raise NotImplementedError
 
@@ -390,20 +405,20 @@ class ClusterUnderControl(Specification[C]):
     @part
     def context(self) -> ContextPart:
         """What the controller knows."""
-        return ContextPart(self.given, self.assignments)
+        return ContextPart(self.given, self.all_assignments)
 
     @part
     def partition_requests(self) -> BatchPart:
         """The batch of the partition state machine: who leads the one partition, while another is elected for."""
         several = len(self.assignments) > 1
-        return BatchPart(self.requested, self.assignments, told=self.replicas if several else (), stopped=())
+        return BatchPart(self.requested, self.all_assignments, told=self.replicas if several else (), stopped=())
 
     @part
     def replica_requests(self) -> BatchPart:
         """The batch of the replica state machine: what came of one broker, while another is taken out of ISRs."""
         told = [replica for replica in self.replicas if replica.replica > 0 or self.brokers > 2]
         sizes = {**self.requested, LeaderAndIsrPartitionState.isNew: (False,)}
-        return BatchPart(sizes, self.assignments, told, stopped=self.replicas)
+        return BatchPart(sizes, self.all_assignments, told, stopped=self.replicas)
 
     @property
     def elected(self) -> Frame:
@@ -575,7 +590,7 @@ class ClusterUnderControl(Specification[C]):
         require(s.roles[PartitionAndReplica(partition, broker)] == role)
         self.change_isr(s, partition, (*state.isr, broker))
 
-    @action(when=isr_may_change)
+    @action(when=leaders_write)
     def hear_of_isr_changes(self, s: C) -> None:
         """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
         require(s.active and s.idle and s.isr_change_notification)
@@ -772,14 +787,16 @@ class ClusterUnderControl(Specification[C]):
         state, context = s.state(partition), self.context.of(s.context)
         if s.context.partition_states.get(partition) is not OfflinePartition or state is None:
             return True
-        candidates = self.assigned(s, partition) if self.unclean else state.isr
+        candidates = (broker for broker in self.assigned(s, partition) if self.unclean or broker in state.isr)
         return state.leader in s.registered or not any(map(context.is_live_broker, candidates))
 
     @invariant(where=quiet)
     def dead_not_in_isr(self, s: C, partition: TopicPartition) -> bool:
-        """P13: when all is quiet, the members of an ISR of several run."""
+        """P13: when all is quiet, the members of an ISR of several run, those that keep the partition."""
         state = s.state(partition)
-        return state is None or len(state.isr) < 2 or all(broker in s.registered for broker in state.isr)
+        if state is None or len(state.isr) < 2:
+            return True
+        return {*state.isr} & {*self.assigned(s, partition)} <= s.registered
 
     @invariant(where=quiet)
     def offline_replica_is_dead(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
@@ -831,20 +848,6 @@ class ClusterUnderControl(Specification[C]):
         """OfflinePartition -> OnlinePartition."""
         return self.partition_changes(before, after, partition, OfflinePartition, OnlinePartition)
 
-    @sometimes(when=lambda self: self.brokers > 1 and (self.max_deaths > 0 or self.shutdowns))
-    def a_replica_goes_offline(
-        self,
-        before: C,
-        step: Step,
-        after: C,
-        partition: TopicPartition,
-        broker: BrokerId,
-    ) -> bool:
-        """OnlineReplica -> OfflineReplica."""
-        return self.replica_changes(
-            before, after, PartitionAndReplica(partition, broker), OnlineReplica, OfflineReplica
-        )
-
     @sometimes(when=lambda self: self.max_deaths > 0)
     def a_replica_is_back(
         self,
@@ -871,7 +874,7 @@ class ClusterUnderControl(Specification[C]):
         """A controller finds that another has been elected, while it changes states."""
         return not after.active
 
-    @sometimes(when=isr_may_change, of=ANSWERS)
+    @sometimes(when=leaders_write, of=ANSWERS)
     def a_conflict(self, before: C, after: C) -> bool:
         """A state has been written by its leader since the controller read it, and is read again."""
         for old, new in (

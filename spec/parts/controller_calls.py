@@ -2,8 +2,8 @@
 
 What is left of an event is a value, `Processing`: what is awaited, and a stack of calls (decision 0024). The part
 says how large it is. Which stacks may be left a system names, as rows of `Frame`s: a frame is a method of the
-controller, and of a row that may be left its end may be, too. The arguments that a call may be left with follow from
-how the parameters of its method are annotated:
+controller, and of a row that may be left its end may be, too. A call stands for itself. The arguments that a call of
+a frame may be left with follow from how the parameters of its method are annotated:
 
     broker: BrokerId                        a broker
     partitions: Sequence[TopicPartition]    partitions, none twice, in their order; so it is for Iterable, tuple
@@ -106,8 +106,8 @@ class EventThreadPart(Part[EventThread]):
     controller: type[ControllerCalls]
     elections: Domain[PartitionStateChange]
     removals: Domain[ReplicaStateChange]
-    awaiting: Collection[Frame]
-    left: Collection[tuple[Frame, ...]]
+    awaiting: Collection[Frame | Call]
+    left: Collection[tuple[Frame | Call, ...]]
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
@@ -158,17 +158,24 @@ class EventThreadPart(Part[EventThread]):
     @property
     def stacks(self) -> Domain[tuple[Call, ...]]:
         """Every stack of calls that may be left."""
-        ends: list[tuple[Frame, ...]] = [()]
-        for frames in self.left:
-            ends += (end for at in range(len(frames)) if (end := frames[at:]) not in ends)
-        return either(*(tuple_of(*map(self.calls_of, end)) for end in ends))
+        calls: dict[tuple[Frame | Call, ...], None] = {(): None}
+        frames: list[tuple[Frame | Call, ...]] = []
+        for row in self.left:
+            for end in (row[at:] for at in range(len(row))):
+                if all(isinstance(each, Call) for each in end):
+                    calls[end] = None
+                elif end not in frames:
+                    frames.append(end)
+        return either(tuple(calls), *(tuple_of(*map(self.calls_of, end)) for end in frames))
 
-    def calls_of(self, frame: Frame) -> Domain[Call]:
+    def calls_of(self, frame: Frame | Call) -> Domain[Call]:
         """Every call of a frame.
 
         Raises:
             SpecificationError: there is no such method, or it has no argument that the frame narrows.
         """
+        if isinstance(frame, Call):
+            return one_of(frame)
         method: Callable[..., Any] | None = getattr(self.controller, frame.method, None)
         if method is None:
             raise SpecificationError(f"a {self.controller.__name__} has no method {frame.method}")

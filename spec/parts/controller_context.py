@@ -3,18 +3,17 @@
 The rules are those of `statemachines.controller_context`. The part says how large each variable is, and does nothing
 by itself: a system asks `ControllerContext(s.context)`.
 
-Left out, until a system has them: topics that are to be deleted, partitions that are being reassigned, log
-directories that fail.
+Left out, until a system has them: topics that are to be deleted, log directories that fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
-from spec.language import Part, Partial, Size, State, partial_mapping, variable
+from spec.language import Domain, Part, Partial, Size, State, partial_mapping, subset_of, variable
 from statemachines.controller_context import ControllerContext
 from statemachines.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.partition import PartitionState
@@ -35,12 +34,14 @@ class Context(State):
     )
     shutting_down_broker_ids: frozenset[BrokerId] = variable("The brokers that have asked for a controlled shutdown.")
     all_topics: frozenset[TopicName] = variable("The topics that it has heard of.")
-    partitions_being_reassigned: frozenset[TopicPartition] = variable("None.", of=lambda self: (frozenset(),))
+    partitions_being_reassigned: frozenset[TopicPartition] = variable(
+        "The partitions that it moves from some brokers to others.", of=lambda self: self.reassigned
+    )
     topics_to_be_deleted: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
     topics_with_deletion_started: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
     topics_ineligible_for_deletion: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
     partition_assignments: Partial[TopicPartition, ReplicaAssignment] = variable(
-        "Which brokers keep a partition.", of=lambda self, partition: (self.assignments[partition],)
+        "Which brokers keep a partition.", of=lambda self, partition: self.assignments[partition]
     )
     partition_leadership_info: Partial[TopicPartition, LeaderIsrAndControllerEpoch] = variable(
         "The leaders and ISRs that it read or wrote last."
@@ -61,15 +62,20 @@ class ContextPart(Part[Context]):
 
     Args:
         given: the sizes of the types in it, as the system has them.
-        assignments: how each partition is assigned.
+        assignments: how each partition may be assigned. Where there is one way, none is reassigned.
     """
 
     given: Mapping[Any, Size]
-    assignments: Mapping[TopicPartition, ReplicaAssignment]
+    assignments: Mapping[TopicPartition, Collection[ReplicaAssignment]]
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
         return self.given
+
+    @property
+    def reassigned(self) -> Domain[frozenset[TopicPartition]]:
+        """Every set of partitions that may be reassigned at a time."""
+        return subset_of(tuple(partition for partition, ways in self.assignments.items() if len(ways) > 1))
 
     def of(self, s: Context) -> ControllerContext:
         """The context, over this state."""

@@ -54,35 +54,35 @@ class BatchPart(Part[Batch]):
 
     Args:
         given: the sizes of the types in it, as the system has them.
-        assignments: how partitions are assigned.
+        assignments: how each partition may be assigned.
         told: the replicas that may be about to be told of their leaders, while a change waits for ZooKeeper.
         stopped: those that may be about to be told to stop.
     """
 
     given: Mapping[Any, Size]
-    assignments: Mapping[TopicPartition, ReplicaAssignment]
+    assignments: Mapping[TopicPartition, Collection[ReplicaAssignment]]
     told: Collection[PartitionAndReplica]
     stopped: Collection[PartitionAndReplica]
 
     def sizes(self) -> Mapping[Any, Size]:
-        """As in the system; nothing is reassigned, and nothing deleted."""
-        return {
-            **self.given,
-            LeaderAndIsrPartitionState.addingReplicas: ((),),
-            LeaderAndIsrPartitionState.removingReplicas: ((),),
-            StopReplicaPartitionState.deletePartition: (False,),
-        }
+        """As in the system; what is to delete its log does not wait for ZooKeeper."""
+        return {**self.given, StopReplicaPartitionState.deletePartition: (False,)}
 
     def leader_and_isr_to(self, replica: PartitionAndReplica) -> Domain[Any]:
         """All that a replica may be told."""
         if replica not in self.told:
             return one_of()
         partition = replica.topic_partition
+        replicas, adding, removing = (
+            tuple(dict.fromkeys(each)) for each in zip(*self.assignments[partition], strict=True)
+        )
         return self.domain_of(
             LeaderAndIsrPartitionState,
             topicName=(partition.topic,),
             partitionIndex=(partition.partition,),
-            replicas=(self.assignments[partition].replicas,),
+            replicas=replicas,
+            addingReplicas=adding,
+            removingReplicas=removing,
         )
 
     def stop_replica_to(self, replica: PartitionAndReplica) -> Domain[Any]:

@@ -41,6 +41,7 @@ from spec.language import (
     variable,
     view,
 )
+from spec.language.domains import LeftOutDomain
 from statemachines.znode import Node, SessionId, ZkPath, Zxid, parent_of
 from statemachines.zookeeper import FIRES, Event, EventType, WatchTable
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
@@ -80,7 +81,7 @@ class Znodes:
     Args:
         paths: where they are.
         data: what they may hold.
-        version: how often they may be set.
+        version: how often they may be set; `left_out()` where no rule asks for it.
         owned: whether this session may own the one at this path; where nothing is said, none does.
         children: the names of children that they may have; where nothing is said, no rule reads them.
         data_watched: clients watch them, or whether they are there.
@@ -205,6 +206,10 @@ class ZooKeeperPart(Part[Ensemble]):
             children = (frozenset(),) if childless else left_out()
         return self.domain_of(Node, data=its.data, version=its.version, owner=owner, children=children, czxid=czxid)
 
+    def counts_writes(self, path: ZkPath) -> bool:
+        """Whether the version of a node is kept."""
+        return not isinstance(self.at[path].version, LeftOutDomain)
+
     def sessions_of(self, client: Any) -> Domain[Session]:
         """Every `Session` that a client may have."""
         return part_of(self.sessions, *(each for each in self.sessions if each.client == client))
@@ -317,7 +322,7 @@ class ZooKeeperPart(Part[Ensemble]):
     def version_step(self, before: Ensemble, step: Step, after: Ensemble, path: ZkPath) -> bool:
         """Z2: data change only with the version, and the version by one; a new node starts at 0."""
         old, new = before.nodes.get(path), after.nodes.get(path)
-        if new is None or new == old:
+        if new is None or new == old or not self.counts_writes(path):
             return True
         if old is None:
             return new.version == 0

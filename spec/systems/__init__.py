@@ -7,6 +7,7 @@ SYSTEMS: Final[Mapping[str, str]] = {
     "controller": "spec.systems.controller:ControllerLife",
     "controller-election": "spec.systems.controller_election:ControllerElection",
     "partitions": "spec.systems.partitions:Partitions",
+    "reassignment": "spec.systems.reassignment:Reassignment",
     "replication": "spec.systems.replication:Replication",
 }
 """Where each system is defined, by the name that the command line knows; none is imported before it is asked for."""

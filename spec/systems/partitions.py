@@ -245,6 +245,20 @@ class Partitions(ClusterUnderControl):
         online = (at for at, state in after.context.replica_states.items() if state is OnlineReplica)
         return any(after.roles[replica] is not None for replica in online)
 
+    @sometimes(when=lambda self: self.brokers > 1 and (self.max_deaths > 0 or self.shutdowns))
+    def a_replica_goes_offline(
+        self,
+        before: ControlledCluster,
+        step: Step,
+        after: ControlledCluster,
+        partition: TopicPartition,
+        broker: BrokerId,
+    ) -> bool:
+        """OnlineReplica -> OfflineReplica."""
+        return self.replica_changes(
+            before, after, PartitionAndReplica(partition, broker), OnlineReplica, OfflineReplica
+        )
+
     @sometimes(when=lambda self: self.brokers > 1 and self.shutdowns and self.max_deaths > 0, of="answer_replicas")
     def a_replica_that_shut_down_dies(self, before: ControlledCluster, after: ControlledCluster) -> bool:
         """OfflineReplica -> OfflineReplica."""

@@ -1,0 +1,830 @@
+"""A partition moves from some brokers to others: what does the controller tell whom to delete, and what is left?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any, Final
+
+from election.ids import BrokerId
+from spec.language import (
+    Partial,
+    Size,
+    Step,
+    action,
+    assumption,
+    bound,
+    constant,
+    initial,
+    integers,
+    invariant,
+    left_out,
+    require,
+    say,
+    sometimes,
+    switches,
+    transition_invariant,
+    variable,
+    view,
+)
+from spec.parts.controlled_cluster import (
+    ANSWERS,
+    TOPIC,
+    TOPIC_PATH,
+    ClusterUnderControl,
+    ControlledCluster,
+    ControllerOfCluster,
+    isr_may_change,
+    leaders_write,
+)
+from spec.parts.controller_calls import Frame
+from spec.parts.zookeeper import Znodes
+from spec.releases import RELEASES
+from statemachines.alter_partition import AlteringPartitions, AlterPartitionData, AlterPartitionRequest
+from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.control_requests import ControlRequest, StopReplicaRequest
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_calls import (
+    Await,
+    Call,
+    Calls,
+    EventFailure,
+    Processing,
+    ZkRequests,
+    at_last,
+    call,
+    caught,
+    then,
+)
+from statemachines.controller_zk_client import Assignments
+from statemachines.kafka_zk_client import ZkResponse, retry_requests_until_connected
+from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
+from statemachines.partition_state_machine import OFFLINE, REASSIGN
+from statemachines.reassignment_steps import on_brokers
+from statemachines.replica import (
+    NewReplica,
+    NonExistentReplica,
+    OfflineReplica,
+    OnlineReplica,
+    ReplicaDeletionStarted,
+    ReplicaDeletionSuccessful,
+    ReplicaState,
+)
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.state_change import Handled, Processed
+from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.zk_data import (
+    ISR_CHANGE_NOTIFICATION,
+    REASSIGN_PARTITIONS,
+    TopicAssignment,
+    TopicPartitionState,
+    topic_partition_path,
+    topic_partition_state_path,
+    topic_partitions_path,
+)
+from statemachines.znode import Code, Node, ZkPath
+
+Requests = Annotated[int, "how often administrators asked for something"]
+"""A number of requests."""
+Brokers = Annotated[tuple[BrokerId, ...], "the brokers that are to keep a partition, in the order of their ids"]
+"""Where a partition is to move to."""
+
+PARTITION: Final = TopicPartition(TOPIC, 0)
+"""The partition that moves."""
+DELETED: Final = (ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
+"""The states of a replica that is taken away, once it is offline."""
+
+
+class ReassignedCluster(ControlledCluster):
+    """A cluster whose partition moves, with the logs on its brokers."""
+
+    requests: Requests = variable("How often an administrator asked for a reassignment, or gave it up.")
+    complete: frozenset[BrokerId] = variable(
+        "The brokers that have all records in their logs which were acknowledged, running or not. Left out: the "
+        "records themselves, so that another log is no more than behind."
+    )
+    reassignment_targets: Partial[TopicPartition, tuple[BrokerId, ...]] = variable(
+        "Where partitions move to by the node, as the controller remembers it until 2.3.",
+        of=lambda self, partition: () if self.design.kip_455 else self.targets,
+    )
+
+    @property
+    def assignment(self) -> ReplicaAssignment:
+        """Which brokers keep the partition, as ZooKeeper has it."""
+        data: TopicAssignment = self.zk.nodes[TOPIC_PATH].data
+        return data.partitions[0][1]
+
+    @property
+    def asked_for(self) -> tuple[BrokerId, ...] | None:
+        """Where /admin/reassign_partitions has the partition move to, if it is there."""
+        node = self.zk.nodes.get(REASSIGN_PARTITIONS)
+        return None if node is None else node.data[0][1]
+
+
+class ReassigningController(ControllerOfCluster):
+    """A controller for which what a reassignment writes is a step of its own; see `Reassignment`."""
+
+    cluster: ReassignedCluster
+
+    def _in_a_step_of_its_own(self, following: Call) -> Calls:
+        return (Await(Handled(), following),)
+
+    # What it writes.
+
+    def update_replica_assignment_for_partition(
+        self, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> Calls:
+        """The topic's node is written, in the next step."""
+        return self._in_a_step_of_its_own(then(self._assignment_is_due, partition, assignment))
+
+    def _assignment_is_due(self, _: object, partition: TopicPartition, assignment: ReplicaAssignment) -> Calls:
+        say("it writes the topic's node")
+        return super().update_replica_assignment_for_partition(partition, assignment)
+
+    def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
+        """The leader epoch is incremented, in the next step, which reads it as well: a conflict is read again."""
+        return self._in_a_step_of_its_own(then(self._epoch_is_due, partition, following))
+
+    def _epoch_is_due(self, _: object, partition: TopicPartition, following: Call) -> Calls:
+        say("it increments the leader epoch")
+        return super().update_leader_epoch(partition, following)
+
+    def delete_recursive(self, path: ZkPath) -> Calls:
+        """/admin/reassign_partitions is deleted, in the next step."""
+        return self._in_a_step_of_its_own(then(self._deletion_is_due, path))
+
+    def _deletion_is_due(self, _: object, path: ZkPath) -> Calls:
+        say(f"it deletes {path}")
+        return super().delete_recursive(path)
+
+    # What it reads at once, when its turn has come.
+
+    def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+        """Only /admin/reassign_partitions may be there."""
+        return (following.given(path in self.cluster.zk.nodes),)
+
+    def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
+        """That node, or the notification of ISRs, which goes as it is read: others may come before the event ends."""
+        paths = tuple(paths)
+        if paths != (REASSIGN_PARTITIONS,):
+            answers = super().get_data(paths, following, watch)
+            if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths):
+                self._forget_notifications()
+            return answers
+        node = self.cluster.zk.nodes.get(REASSIGN_PARTITIONS)
+        return (following.given((None if node is None else ZkResponse(Code.OK, node.data),)),)
+
+    def delete(self, paths: Iterable[ZkPath]) -> Calls:
+        """The notification is gone already."""
+        return ()
+
+    def _delete_children(self, names: Sequence[str], path: ZkPath) -> Calls:
+        """In a failover, which reads all by itself, it goes unread."""
+        if path == ISR_CHANGE_NOTIFICATION:
+            self._forget_notifications()
+        return ()
+
+    def _forget_notifications(self) -> None:
+        if self.cluster.isr_change_notification:
+            self.cluster.isr_change_notification = frozenset()
+
+    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
+        """The topic's node."""
+        assignments: Assignments = ((PARTITION, self.cluster.assignment),)
+        return (following.given(assignments),)
+
+    def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
+        """The leaders and ISRs that are in ZooKeeper by then."""
+        return (call(self._states_are_due, tuple(partitions), following),)
+
+    def _states_are_due(self, partitions: tuple[TopicPartition, ...], following: Call) -> Calls:
+        return super().get_topic_partition_states(partitions, following)
+
+
+def by_node(self: Reassignment) -> bool:
+    """Reassignments are asked for by /admin/reassign_partitions."""
+    return not self.design.kip_455 and self.requests > 0
+
+
+def by_api(self: Reassignment) -> bool:
+    """They are asked for by AlterPartitionReassignments."""
+    return self.design.kip_455 and self.requests > 0
+
+
+def may_add(self: Reassignment) -> bool:
+    """A broker may be asked to keep the partition that does not keep it yet."""
+    first = self.assignments[PARTITION].replicas
+    return self.requests > 0 and any(not {*target} <= {*first} for target in self.targets)
+
+
+def may_arrive(self: Reassignment) -> bool:
+    """Brokers may get in sync that are to keep the partition alone."""
+    first = self.assignments[PARTITION].replicas
+    new = [len(target) for target in self.targets if frozenset(target).isdisjoint(first)]
+    return self.requests > 0 and isr_may_change(self) and min(new, default=self.isr_changes + 1) <= self.isr_changes
+
+
+def may_expand(self: Reassignment) -> bool:
+    """A broker that keeps the partition may not be in sync."""
+    return isr_may_change(self) and (self.first_replicas > 1 or may_add(self))
+
+
+def may_shrink(self: Reassignment) -> bool:
+    """An ISR may have several members, and is not that of a single replica as soon as it has them."""
+    several = self.first_replicas > 1 or (self.isr_changes > 1 and (self.most_replicas > 1 or not self.asks_for_isr))
+    return several and isr_may_change(self)
+
+
+def may_be_in_sync_from_outside(self: Reassignment) -> bool:
+    """A controller may fail as it takes away a replica that another reassignment has brought in sync."""
+    several = self.requests > 1 and self.most_replicas > 1 and self.brokers > 2
+    return by_api(self) and several and isr_may_change(self) and self.moves > 0
+
+
+class Reassignment(ClusterUnderControl[ReassignedCluster]):
+    """One effective controller, and a partition that administrators have moved from brokers to others.
+
+    What the controller does is `ControllerEventProcessor`'s; how it is cut into steps, who is the controller and what
+    brokers do stands in `spec.systems.partitions`, with which this has its rules in common. Here an event of a
+    reassignment is cut where it writes, too: the topic's node, a leader epoch, the end of the node
+    /admin/reassign_partitions are written in a step each, between which anything may happen, a failover as well. What
+    is read for such a write, and what is looked at between two, is read in the same step as what follows; ZooKeeper
+    refuses none of these writes but by its fence.
+
+    A broker obeys at once. A replica that stops with deletion loses its log. Of logs it is known which of them have
+    all that was acknowledged: whoever joins the ISR has as much as its leader, and `acknowledge` is any number of
+    records that a leader and its whole ISR take, so that all other logs are behind. A log on a dead broker stays.
+
+    Since 2.7 a leader asks the controller to change its ISR (AlterPartition), when the controller has nothing else to
+    do; that it asks, what is written and what is read again is one step. Until 2.6 it writes the ISR itself, and
+    tells the controller, which hears of it later. Until 2.3 reassignments are asked for by the node, one at a time;
+    an administrator gives one up by deleting that node and having another controller elected. Since 2.4 they are
+    asked for by AlterPartitionReassignments, which may come while another one is under way.
+
+    Left out: what `partitions` leaves out, but for these; more than one partition; controlled shutdown, elections
+    that are asked for, the creation of topics; reassignments by the node since 2.4; the watch of a partition's state
+    until 2.6, which tells the controller of an ISR a little sooner than the notification does.
+    """
+
+    name = "reassignment"
+    leaves_out = "queues of requests, bounced brokers, several partitions, records, controlled shutdown, deletion"
+
+    brokers: int = constant(3, "Brokers that may keep the partition.", at_least=2, at_most=4)
+    isr_changes: int = constant(2, "Bound: how often the ISR of the partition is changed.", at_least=0, at_most=9)
+    max_deaths: int = constant(1, "Bound: how often brokers die.", at_least=0, at_most=9)
+    moves: int = constant(0, "Bound: how often another controller is elected.", at_least=0, at_most=3)
+    max_leader_epoch: int = constant(9, "Bound: the highest leader epoch; the first is 0.", at_least=0, at_most=30)
+    first_replicas: int = constant(1, "Replicas at first: on the first brokers.", at_least=1, at_most=3)
+    least_replicas: int = constant(1, "Replicas that an administrator asks for, at least.", at_least=1, at_most=3)
+    most_replicas: int = constant(2, "Replicas that an administrator asks for, at most.", at_least=1, at_most=3)
+    away: bool = constant(False, "An administrator asks only for brokers that did not keep the partition at first.")
+    requests: int = constant(2, "Bound: how often a reassignment is asked for, or given up.", at_least=0, at_most=5)
+
+    chosen: ControlDesign = switches(
+        ControlDesign,
+        {release: control_design_of(release) for release in RELEASES},
+        only=[
+            "fence_zk",
+            "keep_last_isr",
+            "offline_on_failover",
+            "reset_context",
+            "kip_455",
+            "remember_epoch",
+            "leave_reassignment",
+            "alter_partition",
+            "clear_batch",
+            "keep_in_sync",
+            "keep_leader",
+        ],
+    )
+
+    @cached_property
+    def design(self) -> ControlDesign:
+        """How the controller of this release does it."""
+        return self.chosen
+
+    @property
+    def asks_for_isr(self) -> bool:
+        """Since 2.7."""
+        return self.design.alter_partition
+
+    @assumption
+    def enough_brokers(self) -> bool:
+        """There are brokers for what is asked for."""
+        free = self.brokers - self.first_replicas * self.away
+        return self.first_replicas <= self.brokers and self.least_replicas <= min(free, self.most_replicas)
+
+    strategies = (OFFLINE, REASSIGN)
+    controller_of_cluster = ReassigningController
+
+    # How large it is.
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """The first brokers keep the partition."""
+        return {PARTITION: ReplicaAssignment(tuple(range(self.first_replicas)))}
+
+    @cached_property
+    def targets(self) -> tuple[tuple[BrokerId, ...], ...]:
+        """Where a partition may be moved to."""
+        every = (1 + number for number in range(2**self.brokers - 1))
+        sets = (tuple(each for each in range(self.brokers) if number & 1 << each) for number in every)
+        first = frozenset(range(self.first_replicas)) if self.away else frozenset()
+        lengths = range(self.least_replicas, self.most_replicas + 1)
+        return tuple(brokers for brokers in sets if len(brokers) in lengths and first.isdisjoint(brokers))
+
+    @property
+    def all_assignments(self) -> Mapping[TopicPartition, Collection[ReplicaAssignment]]:
+        """Every one that reassignments lead to."""
+        return {PARTITION: self.reachable}
+
+    @cached_property
+    def reachable(self) -> tuple[ReplicaAssignment, ...]:
+        """From the first one, by what the controller makes of targets."""
+        found = dict.fromkeys(self.assignments.values())
+        for now in (left := list(found)):
+            for each in self.next_to(now):
+                if each not in found:
+                    found[each] = None
+                    left.append(each)
+        return tuple(found)
+
+    def next_to(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
+        """What an assignment may become."""
+        if self.design.kip_455:
+            yield ReplicaAssignment(now.target_replicas)
+            yield from (now.reassign_to(target) for target in (now.origin_replicas, *self.targets))
+            return
+        for target in self.targets:
+            yield ReplicaAssignment(target)
+            yield ReplicaAssignment(tuple(dict.fromkeys((*target, *now.replicas))))
+
+    @property
+    def given(self) -> Mapping[Any, Size]:
+        """With the assignments. Only who is elected uncleanly has to recover."""
+        recovery = tuple(LeaderRecoveryState) if self.unclean else (LeaderRecoveryState.RECOVERED,)
+        more = {ReplicaAssignment: self.reachable, Brokers: self.targets, LeaderRecoveryState: recovery}
+        return {**super().given, **more}
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """With what administrators ask for."""
+        return {**super().sizes(), Requests: integers(0, self.requests)}
+
+    @property
+    def more_nodes(self) -> Collection[Znodes]:
+        """The topic's node, and that which asks for reassignments."""
+        assignments = [TopicAssignment.encode({PARTITION: each}) for each in self.reachable]
+        asked = [((PARTITION, target),) for target in self.targets]
+        return (
+            Znodes(TOPIC_PATH, data=assignments, version=left_out(), children=(frozenset({"partitions"}),)),
+            Znodes("/admin"),
+            *(() if self.design.kip_455 else (Znodes(REASSIGN_PARTITIONS, asked, version=left_out()),)),
+        )
+
+    # What is left of an event.
+
+    @property
+    def awaiting(self) -> tuple[Frame | Call, ...]:
+        """What is written in a step of its own, beside what elections come to."""
+        due: list[Frame | Call] = [self.elected, Call("_deletion_is_due", (REASSIGN_PARTITIONS,))]
+        for assignment in self.reachable:
+            due.append(Call("_assignment_is_due", (PARTITION, assignment)))
+            due += (
+                Call("_epoch_is_due", (PARTITION, Call("_send_leader_and_isr", (PARTITION, assignment, to, to_new))))
+                for to, to_new in self.told_of(assignment)
+            )
+        return tuple(due)
+
+    def told_of(self, assignment: ReplicaAssignment) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
+        """Who may be told of the leader epoch of this assignment, and who as new."""
+        if self.design.kip_455:
+            return [(assignment.origin_replicas, assignment.adding_replicas)]
+        return [(each.replicas, ()) for each in self.reachable]
+
+    @property
+    def stacks(self) -> tuple[tuple[Frame | Call, ...], ...]:
+        """Those of brokers that come and go, of a failover, and of a reassignment in whatever it is part of."""
+        resumed = Call("_resume_preferred_replica_elections")
+        taking_over = (Call("try_topic_deletion"), Call("get_preferred_replica_election", (resumed,)))
+        starting = (Call("_start_partition_state_machine"), Call("_initialize_partition_reassignments"))
+        if self.design.kip_455:
+            triggered = Call("_triggered", (PARTITION, (), (), Call("_answer_reassignments")))
+            bodies = self.moving
+        else:
+            triggered = Call("_triggered_zk_reassignment", (PARTITION, (), ()))
+            bodies = self.moving_by_node
+        notified = at_last(Call("delete", ((f"{ISR_CHANGE_NOTIFICATION}/0",),)))
+        gone = ((), *((Call("_brokers_go", (some,)),) for some in self.groups_of_brokers))
+        come = tuple(
+            (Call("_resume_deletions_on_new_brokers", (topics,)), *rest) for topics in ((), (TOPIC,)) for rest in gone
+        )
+        resume = [Call("_resume_reassignments_to", (some,)) for some in self.groups_of_brokers]
+        within: tuple[tuple[Call, ...], ...] = (
+            (),
+            (caught(triggered),),
+            taking_over,
+            (caught(triggered), *taking_over),
+            (notified,),
+            *come,
+        )
+        return (
+            (*starting, *taking_over),
+            *((Call("trigger_online_partition_state_change"), each, *rest) for each in resume for rest in come),
+            (Frame("trigger_online_partition_state_change", {"topic": (None,), "following": self.elected}),),
+            (Frame("fail_replica_deletion", {"replicas": ((),)}),),
+            *((*body, *rest) for body in bodies() for rest in within),
+        )
+
+    @property
+    def groups_of_brokers(self) -> Iterator[tuple[BrokerId, ...]]:
+        """Every set of them."""
+        numbers = range(2**self.brokers)
+        return (tuple(each for each in range(self.brokers) if number & 1 << each) for number in numbers)
+
+    def moving(self) -> Iterator[tuple[Call, ...]]:
+        """What is left of a reassignment, since 2.4."""
+        for assignment in self.reachable:
+            target, done = assignment.target_replicas, ReplicaAssignment(assignment.target_replicas)
+            go_on = Call("_go_on_with", (True, PARTITION, assignment))
+            if assignment.is_being_reassigned:
+                looked = Call("_are_in_isr", (target, Call("_go_on_with", (PARTITION, assignment))))
+                go_on = Call("_states_are_due", ((PARTITION,), looked))
+            going_on = (Call("_being_reassigned", (PARTITION,)), go_on)
+            for unneeded in self.groups_of_brokers:
+                if {*unneeded}.isdisjoint(assignment.replicas):
+                    update = Call("update_memory", (PARTITION, assignment))
+                    yield (update, Call("stop_removed_replicas", (PARTITION, unneeded)), *going_on)
+                    yield (*self.become(unneeded, *DELETED), *going_on)
+            yield tuple(each for broker in assignment.adding_replicas for each in self.become((broker,), NewReplica))
+            ending = (
+                Call("update_replica_assignment_for_partition", (PARTITION, done)),
+                Call("_remove_completed", (PARTITION, target)),
+                Call("is_reassigned", (PARTITION,)),
+                Call("resume_deletion_for_topics", ((TOPIC,),)),
+            )
+            removing = assignment.removing_replicas
+            yield (
+                Call("update_memory", (PARTITION, done)),
+                Call("move_reassigned_partition_leader_if_required", (PARTITION, done, target)),
+                Call("stop_removed_replicas", (PARTITION, removing)),
+                *ending,
+            )
+            yield (*self.become(removing, *DELETED), *ending)
+
+    def moving_by_node(self) -> Iterator[tuple[Call, ...]]:
+        """The same until 2.3."""
+        for now in self.reachable:
+            for target in self.targets:
+                both = ReplicaAssignment(tuple(dict.fromkeys((*target, *now.replicas))))
+                done = ReplicaAssignment(target)
+                added = [broker for broker in target if broker not in now.replicas]
+                removed = tuple(broker for broker in now.replicas if broker not in target)
+                yield (
+                    Call("update_leader_epoch_and_send_request", (PARTITION, both, both.replicas)),
+                    *(each for broker in added for each in self.become((broker,), NewReplica)),
+                )
+                ending = (
+                    Call("update_replica_assignment_for_partition", (PARTITION, done)),
+                    Call("_remove_from_zk", ((PARTITION,),)),
+                    Call("is_reassigned", (PARTITION,)),
+                    Call("resume_deletion_for_topics", ((TOPIC,),)),
+                )
+                yield (
+                    *(each for broker in target for each in self.become((broker,), OnlineReplica)),
+                    Call("update_memory", (PARTITION, done)),
+                    Call("move_reassigned_partition_leader_if_required", (PARTITION, done, now.replicas)),
+                    Call("stop_removed_replicas", (PARTITION, removed)),
+                    *ending,
+                )
+                yield (*self.become(removed, *DELETED), *ending)
+        for partitions in ((), (PARTITION,)):
+            forget = (Call("expect_reassignment"), Call("_forget", (partitions,)))
+            yield forget
+            yield (*forget, Call("is_reassigned", (PARTITION,)), Call("resume_deletion_for_topics", ((TOPIC,),)))
+
+    def become(self, brokers: tuple[BrokerId, ...], *targets: ReplicaState) -> tuple[Call, ...]:
+        """The replicas on these brokers change their states, one after the other."""
+        return tuple(Call("replicas_become", (on_brokers(PARTITION, brokers), target)) for target in targets)
+
+    @initial
+    def a_cluster_set_up(self, s: ReassignedCluster) -> None:
+        """All brokers run, the first replica leads, all are in sync; there is no controller."""
+        keep = self.assignments[PARTITION]
+        for path in ("/brokers", "/brokers/topics", "/admin"):
+            s.zk.nodes[path] = Node()
+        s.zk.nodes[TOPIC_PATH] = Node(
+            data=TopicAssignment.encode(self.assignments), children=frozenset({"partitions"})
+        )
+        for path in (topic_partitions_path(TOPIC), topic_partition_path(PARTITION)):
+            s.zk.nodes[path] = Node()
+        first = TopicPartitionState(LeaderAndIsr(keep.replicas[0], 0, keep.replicas), 0)
+        s.zk.nodes[topic_partition_state_path(PARTITION)] = Node(data=first)
+        s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
+        s.registered = frozenset(range(self.brokers))
+        s.complete = frozenset(keep.replicas)
+
+    # The controller, over a state.
+
+    def controller(self, s: ReassignedCluster) -> ControllerOfCluster:
+        """With what it remembers of the node."""
+        controller = super().controller(s)
+        controller.reassignment_targets = s.reassignment_targets
+        return controller
+
+    def go_on(self, s: ReassignedCluster, step: Processing | Processed) -> None:
+        """What needs no step of its own is answered at once."""
+        while isinstance(step, Processing) and isinstance(step.awaits.what, ZkRequests | AlteringPartitions):
+            controller = self.controller(s)
+            responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
+            step = controller.answered(step, responses)
+        if isinstance(step, Processing):
+            following = step.awaits.then
+            epoch_is_due = following is not None and following.method == "_epoch_is_due"
+            state = s.state(PARTITION)
+            bound(not epoch_is_due or state is None or state.leader_epoch < self.max_leader_epoch)
+        elif step.failure is EventFailure.NewerController:
+            step = step._replace(failure=None)  # it is logged
+        super().go_on(s, step)
+
+    def assigned(self, s: ReassignedCluster, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """As the topic's node has it."""
+        return s.assignment.replicas
+
+    def receive(self, s: ReassignedCluster, broker: BrokerId, request: ControlRequest) -> None:
+        """A replica that is to be deleted has no log any more, if its broker runs."""
+        super().receive(s, broker, request)
+        if not isinstance(request, StopReplicaRequest) or broker not in s.registered:
+            return
+        if any(each.deletePartition or request.deletePartitions for each in request.partitionStates):
+            say(f"broker {broker} deletes its log")
+            if broker in s.complete:
+                s.complete -= {broker}
+
+    # Administrators.
+
+    def asks(self, s: ReassignedCluster) -> None:
+        """An administrator asks for something."""
+        bound(s.requests < self.requests)
+        s.requests += 1
+
+    @action(when=lambda self: by_api(self) and self.requests > 1)
+    def cancel(self, s: ReassignedCluster) -> None:
+        """An administrator has the partition stay where it was. [AlterPartitionReassignments]"""
+        require(s.active and s.idle and s.context.epoch == s.epoch)
+        require(self.context.of(s.context).partition_full_replica_assignment(PARTITION).is_being_reassigned)
+        self.asks(s)
+        self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, None),))
+
+    @action(when=by_api)
+    def reassign(self, s: ReassignedCluster, target: Brokers) -> None:
+        """An administrator has the partition move to these brokers. [AlterPartitionReassignments]"""
+        require(s.active and s.idle and s.context.epoch == s.epoch)
+        known = self.context.of(s.context).partition_full_replica_assignment(PARTITION)
+        require(frozenset(target) != frozenset(known.target_replicas))
+        self.asks(s)
+        self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, target),))
+
+    @action(when=by_node)
+    def write_reassignment(self, s: ReassignedCluster, target: Brokers) -> None:
+        """An administrator asks for it by /admin/reassign_partitions, if that is not there."""
+        require(REASSIGN_PARTITIONS not in s.zk.nodes and frozenset(target) != frozenset(s.assignment.replicas))
+        self.asks(s)
+        self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
+
+    @action(when=by_node)
+    def hear_of_reassignment(self, s: ReassignedCluster) -> None:
+        """The controller reads what is asked for. [PartitionReassignment]"""
+        require(s.active and s.idle and s.asked_for is not None)
+        require(s.asked_for != s.reassignment_targets.get(PARTITION))
+        self.begin(s, ReassigningController.process_zk_partition_reassignment)
+
+    @action(when=lambda self: by_node(self) and self.requests > 1 and self.moves > 0)
+    def give_up(self, s: ReassignedCluster) -> None:
+        """An administrator deletes the node, and has another controller elected, as was done until 2.3."""
+        require(REASSIGN_PARTITIONS in s.zk.nodes and s.active and s.context.epoch == s.epoch)
+        bound(s.epoch < 2 * self.moves)
+        self.asks(s)
+        servers = self.zk.servers(s.zk)
+        servers.delete(None, REASSIGN_PARTITIONS)
+        servers.set(None, CONTROLLER_EPOCH, s.epoch + 1)
+
+    # Leaders.
+
+    @action(when=may_expand)
+    def acknowledge(self, s: ReassignedCluster) -> None:
+        """The leader acknowledges records, which its whole ISR has; other logs are behind from now on."""
+        role, state = self.role_of_leader(s, PARTITION), s.state(PARTITION)
+        assert state is not None
+        require(all(broker in s.registered for broker in state.isr))
+        require(all(s.roles[PartitionAndReplica(PARTITION, broker)] == role for broker in state.isr))
+        behind = s.complete - frozenset(state.isr)
+        require(role.leader in s.complete and behind)
+        s.complete -= behind
+
+    @action(when=may_expand)
+    def expand_isr(self, s: ReassignedCluster, partition: TopicPartition, broker: BrokerId) -> None:
+        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
+        super().expand_isr(s, partition, broker)
+
+    @action(when=may_shrink)
+    def shrink_isr(self, s: ReassignedCluster, partition: TopicPartition, broker: BrokerId) -> None:
+        """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
+        super().shrink_isr(s, partition, broker)
+
+    def change_isr(self, s: ReassignedCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
+        """The leader has the controller write its ISR, since 2.7. Who joins has as much as the leader."""
+        node = s.written(partition)
+        assert node is not None
+        state = node.data.leader_and_isr
+        joining = frozenset(isr) - frozenset(state.isr)
+        if state.leader in s.complete:
+            s.complete |= joining
+        else:
+            s.complete -= joining
+        if not self.asks_for_isr:
+            super().change_isr(s, partition, isr)
+            return
+        require(s.active and s.idle and s.context.epoch == s.epoch)
+        bound(node.version - state.leader_epoch < self.isr_changes)
+        wanted = AlterPartitionData(
+            partition.topic, partition.partition, state.leader_epoch, isr, state.leader_recovery_state, node.version
+        )
+        request = AlterPartitionRequest(state.leader, 0, (wanted,))
+        self.begin(s, ReassigningController.process_alter_partition, request)
+
+    # Properties of reassignments.
+
+    @transition_invariant(of=(*ANSWERS, "next_change"))
+    def fenced_writes(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
+        if before.context.epoch == before.epoch:
+            return True
+        written = before.written(PARTITION) != after.written(PARTITION)
+        return not written and (before.assignment, before.asked_for) == (after.assignment, after.asked_for)
+
+    @invariant
+    def assignment_shape(self, s: ReassignedCluster) -> bool:
+        """A1: what is added and what is removed is assigned, nothing is both, and the target stands first."""
+        replicas, adding, removing = s.assignment
+        target = s.assignment.target_replicas
+        if not {*adding, *removing} <= {*replicas} or {*adding} & {*removing} or not target:
+            return False
+        return replicas[: len(target)] == target
+
+    @invariant(where=ClusterUnderControl.quiet, when=lambda self: self.moves == 0)
+    def isr_within_assigned(self, s: ReassignedCluster, partition: TopicPartition) -> bool:
+        """P3: when all is quiet, the ISR is of brokers that keep the partition; but see in_sync_from_outside."""
+        return super().isr_within_assigned(s, partition)
+
+    @transition_invariant(of="next_change", when=lambda self: self.requests > 0)
+    def ends_in_sync(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """A3: where a reassignment ends the ISR is of replicas that stay, and so is the leader, if there is one."""
+        now = after.assignment
+        if before.assignment == now or before.context.partition_assignments.get(PARTITION) != now:
+            return True  # it is not the end of one, by B6, but the beginning of another, by U1
+        state = after.state(PARTITION)
+        return state is not None and {*state.isr} <= {*now.replicas}
+
+    @invariant(where=ClusterUnderControl.quiet)
+    def assignment_known(self, s: ReassignedCluster) -> bool:
+        """A4: when all is quiet, the controller knows of the assignment that is in ZooKeeper."""
+        return s.context.partition_assignments.get(PARTITION) == s.assignment
+
+    @invariant(where=ClusterUnderControl.quiet)
+    def moves_what_is_asked_for(self, s: ReassignedCluster) -> bool:
+        """A4: when all is quiet, the controller moves the partition where ZooKeeper has that it is to move."""
+        moving = s.assignment.is_being_reassigned if self.design.kip_455 else s.asked_for is not None
+        return moving == (PARTITION in s.context.partitions_being_reassigned)
+
+    @transition_invariant(when=by_node)
+    def only_administrators_ask(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
+        """A4: what has been given up, or has ended, is not asked for again but by an administrator."""
+        return before.asked_for is not None or after.asked_for is None or step.action == "write_reassignment"
+
+    @invariant
+    def in_sync_is_complete(self, s: ReassignedCluster, broker: BrokerId) -> bool:
+        """D3: a member of the ISR has all that was acknowledged, so that it may lead."""
+        state = s.state(PARTITION)
+        return state is None or broker not in state.isr or broker in s.complete
+
+    @invariant
+    def acknowledged_is_kept(self, s: ReassignedCluster) -> bool:
+        """D7: some broker has all that was acknowledged, running or not."""
+        return bool(s.complete)
+
+    def quiet(self, s: ReassignedCluster) -> bool:
+        """And it has read what it is asked for."""
+        return super().quiet(s) and (s.asked_for is None or PARTITION in s.context.partitions_being_reassigned)
+
+    # What must be able to happen: every row of the tables by which replicas come and are deleted.
+
+    def a_replica_becomes(
+        self, before: ReassignedCluster, after: ReassignedCluster, source: object, target: object
+    ) -> bool:
+        """Whether some replica was in the one state before, and is in the other after it."""
+        replicas = (PartitionAndReplica(PARTITION, broker) for broker in range(self.brokers))
+        return any(self.replica_changes(before, after, each, source, target) for each in replicas)
+
+    @sometimes(when=may_add, of="next_change")
+    def a_replica_is_added(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """NonExistentReplica -> NewReplica."""
+        return self.a_replica_becomes(before, after, None, NewReplica)
+
+    @sometimes(when=may_arrive)
+    def an_added_replica_comes_online(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
+        """NewReplica -> OnlineReplica."""
+        return self.a_replica_becomes(before, after, NewReplica, OnlineReplica)
+
+    @sometimes(when=may_arrive, of="next_change")
+    def a_deletion_starts(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """OfflineReplica -> ReplicaDeletionStarted."""
+        return self.a_replica_becomes(before, after, OfflineReplica, ReplicaDeletionStarted)
+
+    @sometimes(when=may_arrive, of="next_change")
+    def a_deletion_is_taken_for_done(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """ReplicaDeletionStarted -> ReplicaDeletionSuccessful, whatever its broker does."""
+        return self.a_replica_becomes(before, after, ReplicaDeletionStarted, ReplicaDeletionSuccessful)
+
+    @sometimes(when=may_arrive, of="next_change")
+    def a_replica_is_forgotten(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """ReplicaDeletionSuccessful -> NonExistentReplica."""
+        return self.a_replica_becomes(before, after, ReplicaDeletionSuccessful, None)
+
+    # What else must be able to happen.
+
+    @sometimes(where=ClusterUnderControl.quiet, when=may_add)
+    def quiet_while_moving(self, s: ReassignedCluster) -> bool:
+        """All is quiet, and the partition is still to arrive."""
+        return PARTITION in s.context.partitions_being_reassigned
+
+    @sometimes(where=ClusterUnderControl.quiet, when=may_arrive)
+    def moved(self, s: ReassignedCluster) -> bool:
+        """All is quiet, and the partition has arrived where it was not at first."""
+        arrived = not s.context.partitions_being_reassigned
+        return arrived and s.assignment.replicas != self.assignments[PARTITION].replicas
+
+    @sometimes(when=may_arrive, of=ANSWERS)
+    def the_leader_moves(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """A replica that was added leads, in place of one that runs."""
+        old, new = before.state(PARTITION), after.state(PARTITION)
+        assert old is not None
+        assert new is not None
+        return old.leader != new.leader != NO_LEADER and old.leader in before.registered
+
+    @sometimes(when=lambda self: leaders_write(self) and self.isr_changes > 1, of=ANSWERS)
+    def a_conflict(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """A state has been written by its leader since the controller read it, and is read again."""
+        return super().a_conflict(before, after)
+
+    @sometimes(when=lambda self: by_api(self) and self.requests > 1, of="next_change")
+    def cancelled(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """A reassignment that is under way is given up."""
+        under_way = before.assignment.is_being_reassigned and not after.assignment.is_being_reassigned
+        return under_way and frozenset(after.assignment.replicas) == frozenset(before.assignment.origin_replicas)
+
+    @sometimes(when=lambda self: by_api(self) and self.requests > 1 and len(self.targets) > 2, of="next_change")
+    def replaced(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """Another takes its place."""
+        under_way = before.assignment.is_being_reassigned and after.assignment.is_being_reassigned
+        return under_way and before.assignment != after.assignment
+
+    @sometimes(when=lambda self: may_add(self) and self.moves > 0, of="become_controller")
+    def taken_over(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """A controller begins and finds a reassignment under way, of which it knew nothing."""
+        return PARTITION in after.context.partitions_being_reassigned
+
+    @sometimes(where=ClusterUnderControl.quiet, when=may_be_in_sync_from_outside)
+    def in_sync_from_outside(self, s: ReassignedCluster) -> bool:
+        """A replica is in the ISR, or leads, that is assigned no more: a controller ended between U1 and U3. [3.9]
+
+        The next controller does not know of it: it neither stops it nor deletes its log, and does not take it out of
+        the ISR when its broker dies. So P3 is no rule there, and P13 only of replicas that are assigned. Its leader
+        takes it out after a while.
+        """
+        state = s.state(PARTITION)
+        return state is not None and not {*state.isr} <= {*s.assignment.replicas}
+
+    # What a state means, to the reader of a trace.
+
+    @view
+    def assignment(self, s: ReassignedCluster) -> str:
+        """Who keeps the partition, and where it moves to."""
+        now = s.assignment
+        keep = f"{PARTITION} is assigned to {_told(now.replicas)}"
+        if now.is_being_reassigned:
+            return f"{PARTITION} moves from {_told(now.origin_replicas)} to {_told(now.target_replicas)}"
+        return keep if s.asked_for is None else f"{keep}; it is asked to move to {_told(s.asked_for)}"
+
+    @view
+    def logs(self, s: ReassignedCluster) -> str:
+        """Who has all that was acknowledged."""
+        if not s.complete:
+            return "no broker has all records that were acknowledged"
+        have = "has" if len(s.complete) == 1 else "have"
+        return f"{_told(sorted(s.complete))} {have} all records that were acknowledged"
+
+
+def _told(brokers: Iterable[BrokerId]) -> str:
+    """Brokers, in words."""
+    ids = tuple(map(str, brokers))
+    return f"broker{'s' if len(ids) > 1 else ''} {', '.join(ids)}"

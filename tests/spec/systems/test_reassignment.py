@@ -1,0 +1,228 @@
+"""Reassignment: what goes wrong as it went on brokers, what 3.9 does that was not said, and no guard for nothing.
+
+A mutant is the system with one thing wrong in its controller, or a fix off. Each must break the property that is
+there for it. What the system has in common with `partitions` has its mutants there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import pytest
+from hypothesis.stateful import run_state_machine_as_test
+
+from election.ids import BrokerId
+from spec.anomalies import anomaly_named
+from spec.checking import Result, check
+from spec.language import Specification
+from spec.releases import RELEASES
+from spec.systems.reassignment import ReassigningController, Reassignment
+from spec.testing import as_state_machine
+from statemachines.controller_calls import Call, Calls
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicPartition
+
+PROPOSED: Mapping[str, Any] = {"clear_batch": True, "keep_in_sync": True, "keep_leader": True}
+"""What is open in 3.9, mended."""
+THERE: Mapping[str, Any] = {"brokers": 2, "most_replicas": 1, "requests": 1, "max_deaths": 0}
+"""From one broker to another, once."""
+BY_NODE: Mapping[str, Any] = {"kip_455": False, "alter_partition": False}
+"""As until 2.3."""
+
+
+def told(result: Result) -> list[str]:
+    """The counterexample as the steps it is made of, with what is said of them."""
+    assert result.counterexample is not None
+    return [": ".join((each.step.action, *each.said)) for each in result.counterexample.steps]
+
+
+def broken(result: Result) -> set[str]:
+    """Which properties break."""
+    return {each.name for each in result.properties if each.verdict == "violated"}
+
+
+# What was seen on brokers.
+
+
+def test_a_cancellation_deletes_what_alone_is_in_sync() -> None:
+    """K2, as it was seen on brokers: one joins, the old one dies, and the reassignment is cancelled."""
+    specification = anomaly_named("K2").specification("off")
+    way = told(check(specification, engine="reference", properties=["acknowledged_is_kept"]))
+    seen = ("reassign", "expand_isr", "die", "cancel", "acknowledge")
+    assert tuple(step for step in way if step in seen) == seen
+    assert way[-1] == "next_change: broker 1 deletes its log: broker 2 deletes its log"
+
+
+def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
+    """K3: between the look at the ISR and the election, and the log goes that alone has all."""
+    specification = anomaly_named("K3").specification("off")
+    way = told(check(specification, engine="reference", properties=["acknowledged_is_kept"]))
+    assert way[8:13] == ["hear_of_isr_changes", "shrink_isr", "next_change", "answer_partitions", "acknowledge"]
+    assert way[-1] == "next_change: broker 0 deletes its log"
+
+
+def test_by_the_node_it_was_lost_in_the_same_way() -> None:
+    """K3 is as old as reassignments: nor did controllers until 2.3 ask if a leader had been found."""
+    by_node = Reassignment(**THERE, **BY_NODE)
+    assert broken(check(by_node, engine="reference", properties=["acknowledged_is_kept"])) == {"acknowledged_is_kept"}
+
+
+# Every guard that matters: the system with one thing wrong, and the property that sees it.
+
+
+class LooksAtNothing(ReassigningController):
+    """It takes replicas for being in sync that are not."""
+
+    def _are_in_isr(self, states: object, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
+        return (following.given(True),)
+
+
+class LeavesTheLeader(ReassigningController):
+    """No leader is elected among the replicas that stay."""
+
+    def move_reassigned_partition_leader_if_required(
+        self, partition: TopicPartition, completed: ReplicaAssignment, to: tuple[BrokerId, ...]
+    ) -> Calls:
+        return ()
+
+
+class KeepsTheRemoved(ReassigningController):
+    """Replicas that are not assigned any more stay."""
+
+    def stop_removed_replicas(self, partition: TopicPartition, removed: Any) -> Calls:
+        return ()
+
+
+class KeepsItToItself(ReassigningController):
+    """The topic's node is not written."""
+
+    def update_replica_assignment_for_partition(
+        self, partition: TopicPartition, assignment: ReplicaAssignment
+    ) -> Calls:
+        return ()
+
+
+class NeverEnds(ReassigningController):
+    """What has arrived goes on being reassigned."""
+
+    def is_reassigned(self, partition: TopicPartition) -> None:
+        return None
+
+
+class PutsTheTargetLast(ReassigningController):
+    """The replicas that a partition moves to stand behind those that it leaves."""
+
+    def _built(self, partition: TopicPartition, target: tuple[BrokerId, ...] | None) -> ReplicaAssignment | None:
+        built = super()._built(partition, target)
+        return None if built is None else built._replace(replicas=built.replicas[::-1])
+
+
+class Backwards(Reassignment):
+    """With every order in which replicas may stand."""
+
+    @cached_property
+    def reachable(self) -> tuple[ReplicaAssignment, ...]:
+        ways = super().reachable
+        return tuple(dict.fromkeys((*ways, *(each._replace(replicas=each.replicas[::-1]) for each in ways))))
+
+
+def mutant(kind: type[ReassigningController], **constants: Any) -> Specification:
+    """The system with this controller in place of its own."""
+    place = {"controller_of_cluster": kind, "__doc__": kind.__doc__}
+    base = Backwards if kind is PutsTheTargetLast else Reassignment
+    made: Callable[..., Specification] = type(kind.__name__, (base,), place)
+    return made(**{**PROPOSED, **THERE, **constants})
+
+
+MUTANTS: list[tuple[type[ReassigningController] | None, dict[str, Any], str]] = [
+    (None, {"fence_zk": False, "moves": 1}, "fenced_writes"),
+    (None, {"remember_epoch": False}, "cache_fresh"),
+    (None, {**BY_NODE, "reset_context": False, "moves": 1, "requests": 2}, "only_administrators_ask"),
+    (PutsTheTargetLast, {}, "assignment_shape"),
+    (LooksAtNothing, {}, "in_sync_is_complete"),
+    (LooksAtNothing, {}, "acknowledged_is_kept"),
+    (LeavesTheLeader, {}, "online_has_live_leader"),
+    (KeepsTheRemoved, {}, "isr_within_assigned"),
+    (KeepsTheRemoved, {}, "ends_in_sync"),
+    (KeepsItToItself, {}, "assignment_known"),
+    (NeverEnds, {}, "moves_what_is_asked_for"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "constants", "property_"),
+    MUTANTS,
+    ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
+)
+def test_a_mutant_breaks_the_property_that_is_there_for_it(
+    kind: type[ReassigningController] | None, constants: dict[str, Any], property_: str
+) -> None:
+    """On the way to it nothing else has to hold."""
+    given = {**PROPOSED, **THERE, **constants}
+    specification = Reassignment(**given) if kind is None else mutant(kind, **constants)
+    result = check(specification, properties=[property_], engine="reference")
+    assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
+
+
+def test_every_property_of_its_own_is_broken_by_some_mutant() -> None:
+    """None of them holds whatever the system does."""
+    every = (each for by in ({}, BY_NODE) for each in Reassignment(**{**THERE, **by}).properties)
+    own = {each.name for each in every if each.kind != "sometimes" and each.name in vars(Reassignment)}
+    assert own <= {name for _, _, name in MUTANTS}
+
+
+# What exploration found that the rules for it did not have.
+
+
+def test_a_controller_that_ends_as_it_takes_a_replica_away() -> None:
+    """The replica stays in the ISR, with its log: of the next controller it is not known that it ever was one."""
+    constants = {**PROPOSED, "least_replicas": 2, "away": True, "moves": 1, "max_deaths": 0, "isr_changes": 1}
+    result = check(Reassignment(**constants), engine="reference", properties=["in_sync_from_outside"])
+    (witness,) = [each for each in result.properties if each.name == "in_sync_from_outside"]
+    assert (witness.verdict, witness.length) == ("witnessed", 18)
+
+
+# Releases and constants.
+
+
+def test_every_release_is_mapped() -> None:
+    """Each of Kafka's releases has a valuation, and the newest is everything on but what is proposed."""
+    assert tuple(Reassignment.releases) == RELEASES
+    newest = Reassignment.releases["3.9"]
+    assert {name for name, on in newest.items() if not on} == set(PROPOSED)
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        THERE,
+        {**THERE, "moves": 1},
+        {**THERE, "isr_changes": 0, "max_deaths": 1},
+        {**THERE, "requests": 2, "max_deaths": 1},
+        {**THERE, "first_replicas": 2, "most_replicas": 2, "requests": 2},
+        {**THERE, "requests": 0, "max_deaths": 1},
+        {**THERE, **BY_NODE, "isr_changes": 0, "max_deaths": 1},
+        {**THERE, **BY_NODE, "requests": 2, "isr_changes": 1},
+        {**THERE, **BY_NODE, "moves": 1, "isr_changes": 1},
+    ],
+    ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
+)
+def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
+    """An action or witness whose bound is too low is not asked for."""
+    assert check(Reassignment(**{**PROPOSED, **constants}), engine="reference").verdict == "holds"
+
+
+@pytest.mark.long
+def test_random_walks_go_farther() -> None:
+    """By the generated machine: more than can be explored here, and nothing breaks that is mended."""
+    farther = {
+        "first_replicas": 2,
+        "requests": 4,
+        "max_deaths": 3,
+        "isr_changes": 6,
+        "moves": 2,
+        "max_leader_epoch": 20,
+    }
+    run_state_machine_as_test(as_state_machine(Reassignment(**PROPOSED, **farther)))
