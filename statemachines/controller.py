@@ -56,7 +56,7 @@ __all__ = [
     "Do",
     "Election",
     "LiveBroker",
-    "LeaderIsrAndControllerEpoch",
+    "PartitionStateEpoch",
     "Threads",
     "accepts",
     "agendas",
@@ -74,7 +74,7 @@ CONTROLLER_EPOCH: Final = "/controller_epoch"
 BROKER_IDS: Final = "/brokers/ids"
 """Each running broker has an ephemeral child here, named by its id. [ZkData.scala]"""
 PARTITION_STATE: Final = "/brokers/topics/t/partitions/0/state"
-"""Persistent; its data is a `LeaderIsrAndControllerEpoch`. One partition's stands for all of them. [ZkData.scala]"""
+"""Persistent; its data is a `PartitionStateEpoch`. One partition's stands for all of them. [ZkData.scala]"""
 
 NOBODY: Final = -1
 """The id of no broker."""
@@ -398,8 +398,8 @@ class LiveBroker(NamedTuple):
     """The zxid that created this node: a broker that came again has a greater one. [KAFKA-7235]"""
 
 
-class LeaderIsrAndControllerEpoch(NamedTuple):
-    """The data of .../partitions/<p>/state, as far as the controller's fencing goes."""
+class PartitionStateEpoch(NamedTuple):
+    """The data of .../partitions/<p>/state, as far as fencing goes; whole they are `zk_data.TopicPartitionState`."""
 
     controller_epoch: ControllerEpoch = 0
     """The epoch of the controller that wrote last."""

@@ -41,8 +41,8 @@ from statemachines.controller import (
     Controller,
     Design,
     Election,
-    LeaderIsrAndControllerEpoch,
     LiveBroker,
+    PartitionStateEpoch,
     Threads,
     registration,
 )
@@ -356,7 +356,7 @@ class KafkaController:
             case Do.UpdateLeaderAndIsr:
                 return (
                     *self._fence(me),
-                    SetData(self.design.state, LeaderIsrAndControllerEpoch(me.epoch), me.state_version),
+                    SetData(self.design.state, PartitionStateEpoch(me.epoch), me.state_version),
                 )
             case Do.DeletePreferredElection:  # whose node is not modelled, and is not there
                 return tuple(self._fence(me))

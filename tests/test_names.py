@@ -12,9 +12,6 @@ PACKAGES = ("election", "statemachines", "spec")
 
 TWICE = {
     "Box": "a node of a picture: statemachines.controller_diagram and statemachines.drawing",
-    "LeaderAndIsr": "as Kafka has it: statemachines.leader_and_isr; as the abstract replication has it: its system",
-    "LeaderIsrAndControllerEpoch": "a partition's state, whole: statemachines.leader_and_isr; its epoch "
-    "alone: statemachines.controller",
     "Layout": "where cells of a state lie: spec.language.state; where nodes of a picture lie: statemachines.drawing",
 }
 """Names that two modules still define, until the machines and systems have names of their own for them."""

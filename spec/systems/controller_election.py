@@ -48,7 +48,7 @@ from statemachines.controller import (
     Controller,
     Design,
     Election,
-    LeaderIsrAndControllerEpoch,
+    PartitionStateEpoch,
     agendas,
     design_of,
     listening,
@@ -93,9 +93,9 @@ class Cluster(State):
         return self.zk.nodes[CONTROLLER].data if CONTROLLER in self.zk.nodes else None
 
     @property
-    def partition_state(self) -> LeaderIsrAndControllerEpoch:
+    def partition_state(self) -> PartitionStateEpoch:
         """The partition's state that is in ZooKeeper."""
-        state: LeaderIsrAndControllerEpoch = self.zk.nodes[PARTITION_STATE].data
+        state: PartitionStateEpoch = self.zk.nodes[PARTITION_STATE].data
         return state
 
     @property
@@ -194,7 +194,7 @@ class ControllerElection(Specification[C]):
     @property
     def znodes(self) -> Collection[Znodes]:
         """The nodes that there may be, and which are watched: /controller is never set, only created and deleted."""
-        epochs, state = self.domain_of(ControllerEpoch), self.domain_of(LeaderIsrAndControllerEpoch)
+        epochs, state = self.domain_of(ControllerEpoch), self.domain_of(PartitionStateEpoch)
         return (
             Znodes("/"),
             self.broker_ids,
@@ -220,7 +220,7 @@ class ControllerElection(Specification[C]):
         """/controller_epoch and the partition's state exist, no broker runs."""
         s.zk.nodes[BROKER_IDS] = Node()
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
-        s.zk.nodes[PARTITION_STATE] = Node(data=LeaderIsrAndControllerEpoch())
+        s.zk.nodes[PARTITION_STATE] = Node(data=PartitionStateEpoch())
 
     # A broker's process and its session.
 

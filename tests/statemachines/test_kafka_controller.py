@@ -25,7 +25,7 @@ from statemachines.controller import (
     Design,
     Do,
     Election,
-    LeaderIsrAndControllerEpoch,
+    PartitionStateEpoch,
     Threads,
     agendas,
     listening,
@@ -87,7 +87,7 @@ def set_up() -> ZooKeeper:
         path = f"{path}/{name}"
         zookeeper.create(None, path)
     zookeeper.create(None, BROKER_IDS)
-    zookeeper.create(None, STATE, LeaderIsrAndControllerEpoch())
+    zookeeper.create(None, STATE, PartitionStateEpoch())
     zookeeper.create(None, CONTROLLER_EPOCH, 0)
     return zookeeper
 
@@ -753,7 +753,7 @@ def test_who_has_resigned_does_nothing_about_an_isr_since_0_10_2(
 def test_a_changed_isr_is_read_by_the_controller_and_told(zookeeper: ZooKeeper, release: str) -> None:
     """It writes nothing, and its failover is long done."""
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
-    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(1))
+    zookeeper.set(None, STATE, PartitionStateEpoch(1))
     version = zookeeper.get(None, STATE)[1].version
     me = controller.handle(controller.isr_changes(me)).controller
     answer = next_of(controller, me)
@@ -1498,7 +1498,7 @@ def test_a_deletion_waits_for_the_next_session_until_1_0(zookeeper: ZooKeeper, r
 def test_a_controller_reads_the_state_and_writes_it_under_its_epoch(zookeeper: ZooKeeper) -> None:
     """At the version that it read."""
     run(short(zookeeper), elected(zookeeper, 0))
-    assert zookeeper.get(None, STATE)[0] == LeaderIsrAndControllerEpoch(controller_epoch=1)
+    assert zookeeper.get(None, STATE)[0] == PartitionStateEpoch(controller_epoch=1)
 
 
 @pytest.mark.parametrize(("fenced", "written", "doing"), [(True, 0, MAYBE_RESIGN), (False, 1, IDLE)])
@@ -1518,7 +1518,7 @@ def test_only_a_fence_keeps_a_zombie_from_writing(
 def test_a_state_that_a_newer_controller_wrote_is_let_be(zookeeper: ZooKeeper, release: str) -> None:
     """StateChangeFailed, in every release."""
     me = elected(zookeeper, 0, release)
-    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(controller_epoch=2))
+    zookeeper.set(None, STATE, PartitionStateEpoch(controller_epoch=2))
     assert short(zookeeper, release=release).read_partition_state(me).controller.doing == IDLE
 
 
@@ -1526,7 +1526,7 @@ def test_a_state_that_changed_in_between_is_read_again(zookeeper: ZooKeeper) -> 
     """The version of the state is not that of the epoch: the controller has not moved."""
     controller = short(zookeeper)
     me = until(Do.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
-    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch())
+    zookeeper.set(None, STATE, PartitionStateEpoch())
     assert controller.update_leader_and_isr(me).controller.doing == LEADER_AND_ISR
 
 
@@ -1630,7 +1630,7 @@ def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str)
 
 def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper) -> None:
     """The version goes into the cache; UpdateMetadata goes out."""
-    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch())
+    zookeeper.set(None, STATE, PartitionStateEpoch())
     me = until(Do.ReadStates, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).read_states(me)
     assert answer.controller == me.on()._replace(cached=1)
@@ -1668,7 +1668,7 @@ def test_since_2_1_a_failover_ends_with_a_fenced_deletion(zookeeper: ZooKeeper) 
 def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: ZooKeeper) -> None:
     """StateChangeFailed is caught for each partition: the failover is done."""
     me = until(Do.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
-    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(controller_epoch=2))
+    zookeeper.set(None, STATE, PartitionStateEpoch(controller_epoch=2))
     left = me.to(Do.DeletePreferredElection, Do.Started)
     assert whole(zookeeper).read_partition_state(me).controller == left
 
@@ -1701,7 +1701,7 @@ def test_what_was_queued_is_done_in_a_new_session_until_1_0(
     """B3: under the old epoch, without knowing its own broker, before it hears that there is a new session."""
     zookeeper.create(0, OWN, ephemeral=True)
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
-    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch())
+    zookeeper.set(None, STATE, PartitionStateEpoch())
     zookeeper.create(1, OTHER, ephemeral=True)
     me = hear(controller, controller.deliver(me))
     assert len(me.queue) == 1
@@ -1772,7 +1772,7 @@ def test_until_1_0_an_increment_that_fails_is_swallowed(zookeeper: ZooKeeper, re
     assert answer.controller == controller.deliver(me.on())._replace(listens=True)
     assert not answer.failover
     assert run(controller, answer.controller).started
-    assert zookeeper.get(None, STATE)[0] == LeaderIsrAndControllerEpoch(controller_epoch=0)
+    assert zookeeper.get(None, STATE)[0] == PartitionStateEpoch(controller_epoch=0)
     assert zookeeper.get(None, CONTROLLER_EPOCH)[1].version == 0
 
 
@@ -2215,7 +2215,7 @@ def test_those_that_came_again_go_and_are_there_again_when_one_is_elected(zookee
 def test_each_turn_of_brokers_looks_for_a_leader_as_long_as_there_is_none(zookeeper: ZooKeeper) -> None:
     """Those that came, then without those that came again, with them, and at last without those that went."""
     controller, me = with_turns(zookeeper)
-    zookeeper.set(None, STATE, LeaderIsrAndControllerEpoch(me.epoch + 1))
+    zookeeper.set(None, STATE, PartitionStateEpoch(me.epoch + 1))
     me = controller.read_brokers(me.to(*BROKER_CHANGE)).controller
     turns = []
     while me.doing != IDLE:
