@@ -51,7 +51,7 @@ from statemachines.controller_calls import Call, EventFailure, Processing, call
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
 from statemachines.errors import Errors
-from statemachines.kafka_zk_client import Exists, GetData, ZkRequest, ZkResponse
+from statemachines.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
@@ -166,6 +166,9 @@ class EventPlane(World):
         self._epochs: dict[int, int] = {}
         """The epochs under which brokers have been registered: Kafka's, and ours."""
         self._listens = False
+        self._watches: dict[str, dict[ZkPath, None]] = {"data": {}, "exist": {}, "child": {}}
+        """What the client watches, in order."""
+        self._seen_zxid = 0
         self._command: ControlCommand = {}
         self._asked: list[list[ZkPath]] = []
         self._number = 0
@@ -373,9 +376,36 @@ class EventPlane(World):
     def hear(self) -> None:
         """Watches have told something."""
         while (event := self.zookeeper.take(SESSION)) is not None:
+            for watched in self._watches.values() if event.type is EventType.NodeDeleted else self._told_by(event):
+                watched.pop(event.path, None)
             made = self._event_of(event)
             if made is not None:
                 self.queue.append(made)
+
+    def _told_by(self, event: Event) -> Sequence[dict[ZkPath, None]]:
+        if event.type is EventType.NodeChildrenChanged:
+            return (self._watches["child"],)
+        return self._watches["data"], self._watches["exist"]
+
+    def learn(self, request: ZkRequest, response: ZkResponse) -> None:
+        """The client has a watch, if it asked for one, and has seen all up to now."""
+        self._seen_zxid = self.zookeeper.state.zxid
+        match request:
+            case Exists(path, True):
+                self._watches["data" if response.code is Code.OK else "exist"][path] = None
+            case GetData(path, True) if response.code is Code.OK:
+                self._watches["data"][path] = None
+            case GetChildren(path, True) if response.code is Code.OK:
+                self._watches["child"][path] = None
+
+    def lose_connection(self) -> None:
+        """With it the server forgets the watches."""
+        self.zookeeper.disconnect(SESSION)
+
+    def reconnect(self) -> None:
+        """The client tells which it has."""
+        data, exist, child = (tuple(self._watches[kind]) for kind in ("data", "exist", "child"))
+        self.zookeeper.set_watches(SESSION, self._seen_zxid, data, exist, child)
 
     def _event_of(self, told: Event) -> Call | None:
         if told.path == CONTROLLER:
@@ -474,14 +504,14 @@ class EventPlane(World):
     def _expect_controller(self) -> None:
         self._ask(Exists(CONTROLLER, watch=True))
 
-    def _learn_controller(self) -> None:
+    def _controller_id(self) -> BrokerId:
         (response,) = self._ask(GetData(CONTROLLER, watch=True))
-        self.active_controller = response.data if response.code is Code.OK else NO_CONTROLLER
+        return response.data if response.code is Code.OK else NO_CONTROLLER
 
     def _maybe_resign(self) -> None:
         was_active = self.is_active
         self._expect_controller()
-        self._learn_controller()
+        self.active_controller = self._controller_id()
         if was_active and not self.is_active:
             self._resign()
 
@@ -490,15 +520,14 @@ class EventPlane(World):
         self.processor.on_controller_resignation()
 
     def _elect(self) -> None:
-        self._learn_controller()
+        self.active_controller = self._controller_id()
         if self.active_controller != NO_CONTROLLER:
             return
         (known,) = self._ask(GetData(CONTROLLER_EPOCH))
         epoch = known.data + 1
         creation = Create(CONTROLLER, BROKER, ephemeral=True)
         (elected,) = self._ask(Multi((creation, SetData(CONTROLLER_EPOCH, epoch, known.version))))
-        if elected.code is not Code.OK:
-            self._learn_controller()  # it was another; that it was this one, whose reply was lost, does not happen
+        if elected.code is not Code.OK and not self._was_elected(epoch):
             self._maybe_resign()
             return
         self.active_controller = BROKER
@@ -511,9 +540,16 @@ class EventPlane(World):
         elif processed.failure is EventFailure.ControllerMoved:
             self._maybe_resign()
 
+    def _was_elected(self, epoch: int) -> bool:
+        """Whether it was its own request that created /controller, whose reply was lost [checkControllerAndEpoch]."""
+        if self._controller_id() != BROKER:
+            return False
+        (now,) = self._ask(GetData(CONTROLLER_EPOCH))
+        return bool(now.data == epoch)
+
     def _trigger_controller_move(self) -> None:
         version = self.context.state.epoch_zk_version
-        self._learn_controller()
+        self.active_controller = self._controller_id()
         if self.is_active:
             self.active_controller = NO_CONTROLLER
             self._resign()

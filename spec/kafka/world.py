@@ -100,9 +100,6 @@ class World:
         method: Callable[..., object] = getattr(self, command["do"])
         return method(**arguments)
 
-    def hear(self) -> None:
-        """A request has been served: what has happened arrives before the answer."""
-
     # What the controller's client asks.
 
     def answers(self, requests: Sequence[ZkRequest], command: ControlCommand, number: int) -> tuple[ZkResponse, ...]:
@@ -117,14 +114,35 @@ class World:
         for place, request in enumerate(requests):
             for _, _, other in (row for row in happens if row[1] == place):
                 self.perform(other)
-            if place < carried_out:
-                [response] = retry_requests_until_connected(self.zookeeper, SESSION, [request])
-                self.hear()
             if place < answered:
-                responses.append(response)
-            else:
-                again.append(request)
-        return (*responses, *retry_requests_until_connected(self.zookeeper, SESSION, again))
+                responses.append(self._answered(request))
+                continue
+            if place == answered:
+                self.lose_connection()
+            if place < carried_out:
+                retry_requests_until_connected(self.zookeeper, SESSION, [request])
+            again.append(request)
+        if again:
+            self.reconnect()
+        return (*responses, *map(self._answered, again))
+
+    def _answered(self, request: ZkRequest) -> ZkResponse:
+        [response] = retry_requests_until_connected(self.zookeeper, SESSION, [request])
+        self.hear()
+        self.learn(request, response)
+        return response
+
+    def hear(self) -> None:
+        """What watches have told arrives, before an answer."""
+
+    def learn(self, request: ZkRequest, response: ZkResponse) -> None:
+        """A request has been answered."""
+
+    def lose_connection(self) -> None:
+        """The connection is lost."""
+
+    def reconnect(self) -> None:
+        """It is there again."""
 
     # Leaders, and a newer controller.
 

@@ -33,12 +33,14 @@ class EventDrawing:
 
     def __init__(self, pick: Pick) -> None:
         self._pick = pick
+        self._to_come: list[ControlCommand] = []
 
     def sequence(self, length: int) -> list[ControlCommand]:
         """So many commands; at first a cluster comes up."""
         commands = [self._handled(command) for command in self._cluster()]
         while len(commands) < length:
-            commands.append(self._handled(self._command()))
+            goes_on = self._to_come and self._pick(4)
+            commands.append(self._handled(self._to_come.pop(0) if goes_on else self._command()))
         return commands[:length]
 
     # Choices.
@@ -71,6 +73,9 @@ class EventDrawing:
             rest["meanwhile"] = [
                 [self._pick(12), self._pick(2), self._interference()] for _ in range(1 + self._pick(2))
             ]
+        if handle and self._pick(8) == 7:
+            answered = self._pick(2)
+            rest["lost"] = [[self._pick(12), answered, answered + self._pick(2)]]
         return {**command, **rest}
 
     def _command(self) -> ControlCommand:
@@ -89,6 +94,8 @@ class EventDrawing:
                 self._elect,
                 self._elect,
                 self._permit,
+                *(self._whole_deletion,) * 2,
+                *(self._whole_reassignment,) * 2,
                 *(self._controllers,) * 2,
             )
         )
@@ -178,6 +185,23 @@ class EventDrawing:
 
     def _ask_deletion(self) -> ControlCommand:
         return {"do": "ask_deletion", "topic": self._one(TOPICS)}
+
+    def _whole_deletion(self) -> ControlCommand:
+        """A topic is to be deleted, and every broker answers."""
+        self._to_come = [{"do": "answer", "broker": broker, "errors": {}} for broker in BROKERS]
+        return self._ask_deletion()
+
+    def _whole_reassignment(self) -> ControlCommand:
+        """A partition is to move, and all brokers come to be in sync."""
+        partition = self._one(PARTITIONS)
+        in_sync = {
+            "do": "alter_partition",
+            "broker": self._one(BROKERS),
+            "isrs": {partition: list(BROKERS)},
+            **dict.fromkeys(("epoch_off", "leader_epoch_off", "partition_epoch_off", "recovery"), 0),
+        }
+        self._to_come = [in_sync, {"do": "answer", "broker": self._one(BROKERS), "errors": {}}]
+        return {"do": "reassign", "targets": {partition: self._replicas()}}
 
     def _reassign(self) -> ControlCommand:
         moved = sorted(self._few(PARTITIONS))

@@ -26,7 +26,7 @@ from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.releases import line_of
 from tests.kafka.conftest import RELEASE, controlling
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
-from tests.statemachines.test_event_mutants import MUTANTS
+from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
 
 LENGTH = 20
 CHOICES = 512
@@ -195,9 +195,14 @@ def test_what_is_altered_is_different(control_plane: KafkaControlPlane) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mutant", [mutant for mutant, _ in MUTANTS], ids=lambda mutant: mutant.__name__)
+@pytest.mark.parametrize(
+    "mutant", [mutant for mutant, _ in MUTANTS if mutant is not RebalancesAlways], ids=lambda mutant: mutant.__name__
+)
 def test_each_mutant_is_contradicted(recorded: list[Any], mutant: type[ControllerEventProcessor]) -> None:
-    """By Kafka, in one of some generated sequences."""
+    """By Kafka, in one of some generated sequences.
+
+    Not the one that rebalances whatever little is astray: of few partitions that is never as little as a tenth.
+    """
     with pytest.raises(AssertionError):
         compare_all(recorded, mutant)
 
