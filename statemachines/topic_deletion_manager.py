@@ -153,6 +153,7 @@ class TopicDeletionManager(ControllerZkClient):
 
     def _complete_delete_topic(self, topic: TopicName) -> Calls:
         """All replicas of a topic are gone, and so is the topic."""
+        self.mute_partition_modifications(topic)
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (
             call(self.replicas_become, replicas, NonExistentReplica),
@@ -161,6 +162,9 @@ class TopicDeletionManager(ControllerZkClient):
             call(self.delete_topic_deletions, (topic,)),
             call(self._remove_topic, topic),
         )
+
+    def mute_partition_modifications(self, topic: TopicName) -> None:
+        """Changes of a topic's node are no events any more. For who has the handlers; there are none here."""
 
     def _remove_topic(self, topic: TopicName) -> None:
         self.context.remove_topic(topic)

@@ -38,7 +38,6 @@ from spec.kafka.control_values import (
     decoded_results,
     parsed,
 )
-from spec.kafka.harness import harness_sources
 from spec.kafka.pure import SHARED, PureCalls
 from spec.kafka.sources import SOURCES, sources_for
 from spec.kafka.world import ControlCommand, Disagreement, OtherRequests, World, different, in_order
@@ -93,10 +92,9 @@ class KafkaControlPlane(PureCalls):
 
 def whole_controllers(release: str) -> list[Path]:
     """The files that whole controllers are made with, if those of this release are run; else those of ZooKeeper."""
-    try:
-        return harness_sources(release)
-    except UsageError:
-        return [*SHARED, *sorted((SOURCES / "common" / "org").rglob("*.java"))]
+    if Release(release) >= Release("2.4"):
+        return sources_for(release, SOURCES / "since-2.4", common=SOURCES / "common")
+    return [*SHARED, *sorted((SOURCES / "common" / "org").rglob("*.java"))]
 
 
 class Kinds(NamedTuple):

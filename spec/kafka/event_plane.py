@@ -155,6 +155,9 @@ class EventPlane(World):
             self,
             lambda event: self.queue.append(event),
         )
+        vars(self.processor).update(mute_partition_modifications=self._mute)
+        self._muted: set[TopicName] = set()
+        """Topics whose nodes are about to be deleted."""
         self.active_controller = NO_CONTROLLER
         self.queue: list[Call] = [STARTUP]
         self.sent: dict[BrokerId, list[ControlRequest]] = {}
@@ -340,7 +343,9 @@ class EventPlane(World):
         partition_epoch_off: int,
         recovery: int,
     ) -> None:
-        """A broker asks for ISRs, as one that knows what stands in ZooKeeper, or is so far off."""
+        """A broker asks for ISRs, as one that knows what stands in ZooKeeper, or is so far off; since 2.7."""
+        if not self.design.alter_partition:
+            return
         there = self.zookeeper.exists(None, registration(broker))
         epoch = UNKNOWN_BROKER_EPOCH if there is None else there.czxid + epoch_off
         asked = tuple(
@@ -375,12 +380,16 @@ class EventPlane(World):
 
     def hear(self) -> None:
         """Watches have told something."""
+        self._muted &= self.context.state.all_topics
         while (event := self.zookeeper.take(SESSION)) is not None:
             for watched in self._watches.values() if event.type is EventType.NodeDeleted else self._told_by(event):
                 watched.pop(event.path, None)
             made = self._event_of(event)
             if made is not None:
                 self.queue.append(made)
+
+    def _mute(self, topic: TopicName) -> None:
+        self._muted.add(topic)
 
     def _told_by(self, event: Event) -> Sequence[dict[ZkPath, None]]:
         if event.type is EventType.NodeChildrenChanged:
@@ -417,9 +426,12 @@ class EventPlane(World):
             handler = CHILDREN[told.path](self.processor)
         elif told.type is EventType.NodeCreated and told.path in NODES:
             handler = NODES[told.path](self.processor)
+        elif told.type is EventType.NodeDataChanged and told.path in self._isr_handlers():
+            moving = self._isr_handlers()[told.path]
+            return call(self.processor.process_partition_reassignment_isr_change, moving)
         elif told.type is EventType.NodeDataChanged and told.path.startswith(f"{TOPICS}/"):
             topic = told.path.removeprefix(f"{TOPICS}/")
-            if topic in self.context.state.all_topics:  # for each of which there is a handler
+            if topic in self.context.state.all_topics - self._muted:  # for each of which there is a handler
                 return call(self.processor.process_partition_modifications, topic)
         return None if handler is None else Call(handler.__name__)
 
@@ -486,8 +498,19 @@ class EventPlane(World):
     def _next_asked(self) -> list[ZkPath]:
         return list(dict.fromkeys(self._asked[self._number])) if self._number < len(self._asked) else []
 
-    def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
+    def _watched(self, request: ZkRequest) -> ZkRequest:
+        """Until 2.6 the state of a partition that moves is watched by whatever reads it."""
+        if isinstance(request, GetData) and request.path in self._isr_handlers():
+            return request._replace(watch=True)
+        return request
+
+    def _isr_handlers(self) -> Mapping[ZkPath, TopicPartition]:
+        moving = () if self.design.alter_partition else self.context.state.partitions_being_reassigned
+        return {topic_partition_state_path(partition): partition for partition in moving}
+
+    def _ask(self, *asked_for: ZkRequest) -> tuple[ZkResponse, ...]:
         """Make a batch of requests, in the order in which Kafka made them."""
+        requests = tuple(map(self._watched, asked_for))
         asked = self._asked[self._number] if self._number < len(self._asked) else []
         places: dict[ZkPath, list[int]] = {}
         for at, request in enumerate(requests):
@@ -517,6 +540,7 @@ class EventPlane(World):
 
     def _resign(self) -> None:
         self._listens = False
+        self._muted.clear()
         self.processor.on_controller_resignation()
 
     def _elect(self) -> None:

@@ -27,7 +27,7 @@ __all__ = ["FAMILIES", "Response", "Harness", "Observation", "Task", "release_ru
 FAMILIES: Final[Mapping[str, Sequence[str]]] = {
     "until-1.0": ("0.11", "1.0"),
     "until-2.2": ("1.1", "2.0", "2.1", "2.2"),
-    "since-2.8": ("2.8", "3.0", "3.5", "3.9"),
+    "since-2.4": ("2.8", "3.0", "3.5", "3.9"),
 }
 """The lines of releases that are run, by the folder of `java/` that has what a family of them needs.
 
@@ -95,7 +95,7 @@ class Harness(AskedJava):
     """
 
     def __init__(self, release: str) -> None:
-        super().__init__(release, "harness", harness_sources(release), "kafkaspec.Main")
+        super().__init__(release, "harness", _sources(release), "kafkaspec.Main")
 
     def run(self, task: Task) -> Response:
         """What comes of a task.
@@ -125,7 +125,7 @@ def _family(release: str) -> str | None:
     return next((folder for folder, lines in FAMILIES.items() if line in lines), None)
 
 
-def harness_sources(release: str) -> list[Path]:
+def _sources(release: str) -> list[Path]:
     """The files of a release: those of its family that are meant for it, and beside these those of all."""
     family = _family(release)
     if family is None:

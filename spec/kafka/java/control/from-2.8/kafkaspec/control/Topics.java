@@ -1,16 +1,18 @@
 package kafkaspec.control;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.common.Uuid;
 
 /** The nodes of topics since Kafka 2.8: a topic has an id, or the controller gives it one. */
 final class Topics {
-    static final int VERSION = 3;
+    private static final int VERSION = 3;
 
     private Topics() { }
 
-    /** Each topic has the same id whenever it is created. */
-    static String id(String topic) {
-        return uuid(topic).toString();
+    /** What a topic's node has beside its partitions. Each topic has the same id whenever it is created. */
+    static void complete(ObjectNode data, String topic) {
+        data.put("topic_id", uuid(topic).toString());
+        data.put("version", VERSION);
     }
 
     /** The topic of this id; topics are single letters. */

@@ -26,7 +26,7 @@ final class CapturedRequests extends UnstartedChannels {
             AbstractControlRequest.Builder<? extends AbstractControlRequest> builder,
             Function1<AbstractResponse, BoxedUnit> callback) {
         AbstractControlRequest request = builder.build(builder.latestAllowedVersion());
-        sent.accept(request.apiKey().name() + " " + request.controllerEpoch());
+        sent.accept(builder.apiKey().name() + " " + request.controllerEpoch());
     }
 
     @Override

@@ -134,10 +134,9 @@ final class World {
     private void createTopic(String topic, JsonNode command) {
         ObjectNode data = Json.object();
         data.set("partitions", Json.field(command, "partitions"));
-        data.put("topic_id", Topics.id(topic));
         data.putObject("adding_replicas");
         data.putObject("removing_replicas");
-        data.put("version", Topics.VERSION);
+        Topics.complete(data, topic);
         createNew(Ensemble.topic(topic), Json.bytes(data));
     }
 

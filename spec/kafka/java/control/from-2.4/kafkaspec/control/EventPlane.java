@@ -6,14 +6,12 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.server.KafkaConfig;
 import kafkaspec.Configuration;
 import kafkaspec.Json;
-import kafkaspec.release.BrokerProcess;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.Request;
 
 /** A whole controller with ZooKeeper, and beside it what others do there and ask of it. */
 final class EventPlane implements AutoCloseable {
     private static final int CONTROLLER = 9;
-    private static final String FEATURES = "/feature";
     private static final KafkaConfig CONFIG = Configuration.of(CONTROLLER);
 
     private final Ensemble ensemble = new Ensemble();
@@ -26,7 +24,7 @@ final class EventPlane implements AutoCloseable {
 
     EventPlane() {
         ZooKeeper.ownedBy(connectString -> meanwhile);
-        ensemble.create(FEATURES, BrokerProcess.features(CONFIG));
+        Features.create(ensemble, CONFIG);
         controller = new WholeController(CONFIG, meanwhile);
         controller.start();
         world.isRegistered(CONTROLLER);
@@ -35,7 +33,7 @@ final class EventPlane implements AutoCloseable {
 
     /** Features are left out, and so are the addresses of brokers, for which their nodes are watched. */
     private static boolean counts(Request sent) {
-        return !sent.path().equals(FEATURES)
+        return !sent.path().equals(Features.PATH)
             && !(sent.operation().equals("exists") && sent.path().startsWith(World.BROKERS));
     }
 

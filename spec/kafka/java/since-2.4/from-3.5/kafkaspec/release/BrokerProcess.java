@@ -10,6 +10,7 @@ import kafka.zk.BrokerInfo;
 import kafka.zk.FeatureZNode;
 import kafka.zk.FeatureZNodeStatus;
 import kafka.zk.KafkaZkClient;
+import kafkaspec.Partition;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.immutable.Map$;
@@ -44,6 +45,11 @@ public class BrokerProcess extends ControllerProcess {
         return new ZkMetadataCache(
             config().brokerId(), config().interBrokerProtocolVersion(), features,
             ZkMetadataCache.$lessinit$greater$default$4());
+    }
+
+    @Override
+    Option<LeaderIsrAndControllerEpoch> state() {
+        return context().partitionLeadershipInfo(Partition.ID);
     }
 
     @Override

@@ -15,10 +15,11 @@ import kafkaspec.Fields;
 import kafkaspec.Partition;
 import org.apache.kafka.common.metrics.Metrics;
 import scala.Option;
-import scala.jdk.javaapi.CollectionConverters;
+import scala.Tuple2;
+import scala.collection.Iterator;
 
 /**
- * A broker's process of Kafka 2.8 to 3.9, which know partitions, leaders and brokers by the same names.
+ * A broker's process of Kafka 2.4 to 3.9, which know partitions, leaders and brokers by the same names.
  * The controller and its state machines share one channel manager, which can be replaced before anything is sent.
  */
 abstract class ControllerProcess extends ClientProcess {
@@ -30,6 +31,9 @@ abstract class ControllerProcess extends ClientProcess {
         super(config);
         this.sent = sent;
     }
+
+    /** What it knows of the partition's state. */
+    abstract Option<LeaderIsrAndControllerEpoch> state();
 
     /** The version of the node that a state was read from. */
     abstract int version(LeaderIsrAndControllerEpoch state);
@@ -61,14 +65,16 @@ abstract class ControllerProcess extends ClientProcess {
     @Override
     protected SortedMap<Integer, Long> liveBrokers() {
         SortedMap<Integer, Long> live = new TreeMap<>();
-        CollectionConverters.asJava(context().liveBrokerIdAndEpochs())
-            .forEach((id, zxid) -> live.put((Integer) id, (Long) zxid));
+        for (Iterator<Tuple2<Object, Object>> each = context().liveBrokerIdAndEpochs().iterator(); each.hasNext(); ) {
+            Tuple2<Object, Object> registered = each.next();
+            live.put((Integer) registered._1(), (Long) registered._2());
+        }
         return live;
     }
 
     @Override
     protected Integer cachedVersion() {
-        Option<LeaderIsrAndControllerEpoch> cached = context().partitionLeadershipInfo(Partition.ID);
+        Option<LeaderIsrAndControllerEpoch> cached = state();
         return cached.isEmpty() ? null : version(cached.get());
     }
 

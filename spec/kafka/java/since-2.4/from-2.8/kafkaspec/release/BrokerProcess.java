@@ -10,6 +10,7 @@ import kafka.zk.BrokerInfo;
 import kafka.zk.FeatureZNode;
 import kafka.zk.FeatureZNodeStatus;
 import kafka.zk.KafkaZkClient;
+import kafkaspec.Partition;
 import org.apache.kafka.common.feature.Features;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
@@ -37,6 +38,11 @@ public class BrokerProcess extends ControllerProcess {
         long brokerEpoch = client.registerBroker(info);
         return new KafkaController(
             config(), client, Time.SYSTEM, METRICS, info, brokerEpoch, null, features, cache, Option.empty());
+    }
+
+    @Override
+    Option<LeaderIsrAndControllerEpoch> state() {
+        return context().partitionLeadershipInfo(Partition.ID);
     }
 
     @Override

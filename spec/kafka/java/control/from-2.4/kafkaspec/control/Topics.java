@@ -1,0 +1,15 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** The nodes of topics in Kafka 2.4: topics have no ids. */
+final class Topics {
+    private static final int VERSION = 2;
+
+    private Topics() { }
+
+    /** What a topic's node has beside its partitions. */
+    static void complete(ObjectNode data, String topic) {
+        data.put("version", VERSION);
+    }
+}

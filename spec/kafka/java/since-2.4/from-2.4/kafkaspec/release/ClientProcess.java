@@ -1,0 +1,21 @@
+package kafkaspec.release;
+
+import kafka.server.KafkaConfig;
+import kafka.zk.KafkaZkClient;
+import kafkaspec.KafkaProcess;
+import org.apache.kafka.common.utils.Time;
+import scala.Option;
+
+/** A broker's process and how it opens its client: Kafka 2.4. */
+abstract class ClientProcess extends KafkaProcess {
+    ClientProcess(KafkaConfig config) {
+        super(config);
+    }
+
+    @Override
+    protected KafkaZkClient openClient() {
+        return KafkaZkClient.apply(
+            config().zkConnect(), false, config().zkSessionTimeoutMs(), config().zkConnectionTimeoutMs(),
+            config().zkMaxInFlightRequests(), Time.SYSTEM, "kafka.server", "SessionExpireListener", Option.empty());
+    }
+}
