@@ -24,7 +24,7 @@ from spec.kafka.event_plane import EVENTS, EventPlane
 from spec.kafka.world import ControlCommand
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.releases import line_of
-from tests.kafka.conftest import RELEASE, controlling
+from tests.kafka.conftest import RELEASE
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
 
@@ -86,19 +86,15 @@ def test_sequences(control_plane: KafkaControlPlane, first_seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("release", "share"), [(RELEASE, 1), ("2.8.2", 4)])
-def test_many_sequences(release: str, share: int, first_seed: int) -> None:
+def test_many_sequences(control_plane: KafkaControlPlane, first_seed: int) -> None:
     """Every event is met."""
     print(f"seed {first_seed}")
     met: Counter[str] = Counter()
-    with controlling(release) as kafka:
-        for sequence, seen in kafka.of("Events", drawn(first_seed, LONG // share)):
-            compare(sequence, seen, release)
-            met.update(event[0] for now in seen for event in now["handled"])
-    if release == RELEASE:
-        assert {*EVENTS.values(), "TopicUncleanLeaderElectionEnable"} - met.keys() == {
-            "PartitionReassignmentIsrChange"
-        }
+    for sequence, seen in control_plane.of("Events", drawn(first_seed, LONG)):
+        compare(sequence, seen)
+        met.update(event[0] for now in seen for event in now["handled"])
+    every = {*EVENTS.values(), "TopicUncleanLeaderElectionEnable"}
+    assert every - met.keys() == {"PartitionReassignmentIsrChange"}  # which is until 2.6
 
 
 # Cases of interest.
