@@ -150,7 +150,7 @@ final class Observation {
         its.put("epoch", process.epoch());
         its.put("epoch_zk_version", process.epochZkVersion());
         ArrayNode queue = its.putArray("queue");
-        process.queue().stream().filter(EVENTS::contains).forEach(queue::add);
+        process.queue().forEach(queue::add);
         its.put("listens", broker.listens());
         its.put("watches_isr", broker.watchesChildren(Notifications.PATH));
         its.put("started", process.isStarted());

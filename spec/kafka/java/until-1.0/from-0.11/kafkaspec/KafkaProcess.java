@@ -1,14 +1,11 @@
 package kafkaspec;
 
 import java.util.List;
-import java.util.Queue;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import kafka.cluster.EndPoint;
 import kafka.common.TopicAndPartition;
-import kafka.controller.ControllerContext;
-import kafka.controller.ControllerEventManager;
 import kafka.controller.KafkaController;
 import kafka.controller.LeaderIsrAndControllerEpoch;
 import kafka.controller.OfflinePartition$;
@@ -30,27 +27,23 @@ import scala.collection.Seq;
 
 /**
  * One life of a broker's process until 1.0: Kafka's own client and controller, built as KafkaServer builds them.
- * Three things are not Kafka's: ControllerEventThread and ZkEventThread never start, two workers of the broker do
- * their work; and what is sent to brokers is only told. The broker registers on ZkEventThread, not beside it.
+ * ZkEventThread never starts, another worker of the broker does its work; and what is sent to brokers is only told.
+ * The broker registers on that worker, not beside it.
  */
-public final class KafkaProcess {
+public final class KafkaProcess extends AnyProcess {
     private static final Metrics METRICS = new Metrics();
     private static final TopicAndPartition PARTITION =
         new TopicAndPartition(Partition.ID.topic(), Partition.ID.partition());
     static final String HEALTHCHECK = "Healthcheck";
     private static final String ISR_CHANGE = "IsrChangeNotification";
 
-    private final KafkaConfig config;
     private final Consumer<String> sent;
     private ZkUtils client;
     private ZkEventThread listeners;
     private java.util.Map<String, ?> childListeners;
-    private KafkaController controller;
-    private ControllerEventManager.ControllerEventThread thread;
-    private Queue<?> queue;
 
     public KafkaProcess(KafkaConfig config, Consumer<String> sent) {
-        this.config = config;
+        super(config);
         this.sent = sent;
     }
 
@@ -59,30 +52,18 @@ public final class KafkaProcess {
     /** Opens a session, and lets the controller begin; the broker is yet to register. [KafkaServer.startup, 1.0.2] */
     void start() {
         client = ZkUtils$.MODULE$.apply(
-            config.zkConnect(), config.zkSessionTimeoutMs(), config.zkConnectionTimeoutMs(), false);
+            config().zkConnect(), config().zkSessionTimeoutMs(), config().zkConnectionTimeoutMs(), false);
         childListeners = field(client.zkClient(), "_childListener");
-        listeners = ZkEventThread.of(config.zkConnect());
+        listeners = ZkEventThread.of(config().zkConnect());
         listeners.send(HEALTHCHECK, healthcheck()::startup);
-        UnstartedChannels.tell(config.brokerId(), sent);
-        KafkaController starting = new KafkaController(config, client, Time.SYSTEM, METRICS, Option.empty());
-        thread = neverStarted(starting.eventManager());
-        Fields.set(starting.eventManager(), "thread", thread);
-        queue = field(starting.eventManager(), "queue");
-        controller = starting;
-        controller.startup();
+        UnstartedChannels.tell(config().brokerId(), sent);
+        startController(new KafkaController(config(), client, Time.SYSTEM, METRICS, Option.empty()));
     }
 
     private KafkaHealthcheck healthcheck() {
         Seq<EndPoint> endPoints = JavaConverters.asScalaBufferConverter(List.of(Address.PLAINTEXT)).asScala();
         return new KafkaHealthcheck(
-            config.brokerId(), endPoints, client, Option.empty(), config.interBrokerProtocolVersion());
-    }
-
-    private static ControllerEventManager.ControllerEventThread neverStarted(ControllerEventManager events) {
-        return events.new ControllerEventThread("never started") {
-            @Override
-            public synchronized void start() { }
-        };
+            config().brokerId(), endPoints, client, Option.empty(), config().interBrokerProtocolVersion());
     }
 
     void close() {
@@ -91,34 +72,17 @@ public final class KafkaProcess {
         }
     }
 
-    boolean hasController() {
-        return controller != null;
-    }
-
     // The events that wait for the controller.
 
-    /**
-     * Their names, oldest first, of those that are followed. Every new session brings an IsrChangeNotification, too:
-     * of what leaders tell, nothing is followed in this release.
-     */
-    List<String> queue() {
-        return queue.stream()
-            .map(KafkaProcess::name)
-            .filter(name -> Observation.EVENTS.contains(name) && !name.equals(ISR_CHANGE))
-            .toList();
+    @Override
+    protected Object eventIn(Object queued) {
+        return queued;
     }
 
-    String nextEvent() {
-        Object next = queue.peek();
-        return next == null ? null : name(next);
-    }
-
-    void handleEvent() {
-        thread.doWork();
-    }
-
-    private static String name(Object queued) {
-        return queued.getClass().getSimpleName().replace("$", "");
+    /** Every new session brings an IsrChangeNotification, too: of what leaders tell, nothing is followed here. */
+    @Override
+    boolean counts(String event) {
+        return super.counts(event) && !event.equals(ISR_CHANGE);
     }
 
     // What waits for listeners.
@@ -163,33 +127,15 @@ public final class KafkaProcess {
 
     // What the controller knows.
 
-    boolean isActive() {
-        return controller.isActive();
-    }
-
-    int activeControllerId() {
-        return KafkaProcess.<Integer>field(controller, "activeControllerId");
-    }
-
-    int epoch() {
-        return context().epoch();
-    }
-
-    int epochZkVersion() {
-        return context().epochZkVersion();
-    }
-
     /** Whether its listener of changes in /brokers/ids is registered with the client. */
+    @Override
     boolean listens() {
         java.util.Set<?> listening = (java.util.Set<?>) childListeners.get(Znodes.BROKER_IDS);
         return listening != null && !listening.isEmpty();
     }
 
-    boolean isStarted() {
-        return controller.kafkaScheduler().isStarted();
-    }
-
-    SortedMap<Integer, Long> liveBrokers() {
+    @Override
+    protected SortedMap<Integer, Long> liveBrokers() {
         SortedMap<Integer, Long> live = new TreeMap<>();
         for (Iterator<Object> ids = context().liveBrokerIds().iterator(); ids.hasNext(); ) {
             live.put((Integer) ids.next(), 0L);
@@ -197,12 +143,14 @@ public final class KafkaProcess {
         return live;
     }
 
-    Integer cachedVersion() {
+    @Override
+    protected Integer cachedVersion() {
         Option<LeaderIsrAndControllerEpoch> cached = context().partitionLeadershipInfo().get(PARTITION);
         return cached.isEmpty() ? null : cached.get().leaderAndIsr().zkVersion();
     }
 
-    long brokerEpoch() {
+    @Override
+    protected long brokerEpoch() {
         return 0;
     }
 
@@ -213,22 +161,14 @@ public final class KafkaProcess {
         partitionStates().put(PARTITION, OfflinePartition$.MODULE$);
     }
 
-    void putPartitionOnline() {
+    @Override
+    protected void putPartitionOnline() {
         if (partitionStates().get(PARTITION).contains(OfflinePartition$.MODULE$)) {
             partitionStates().put(PARTITION, OnlinePartition$.MODULE$);
         }
     }
 
     private scala.collection.mutable.Map<TopicAndPartition, PartitionState> partitionStates() {
-        return field(controller.partitionStateMachine(), "partitionState");
-    }
-
-    private ControllerContext context() {
-        return controller.controllerContext();
-    }
-
-    @SuppressWarnings("unchecked")
-    private static <T> T field(Object object, String name) {
-        return (T) Fields.get(object, name);
+        return field(controller().partitionStateMachine(), "partitionState");
     }
 }
