@@ -84,7 +84,7 @@ public abstract class AnyProcess {
     }
 
     /** Handles the oldest, as Kafka's own thread does it. [ControllerEventManager, 3.9.1: doWork] */
-    final void handleEvent() {
+    protected final void handleEvent() {
         thread.doWork();
     }
 
@@ -94,11 +94,11 @@ public abstract class AnyProcess {
 
     // What the controller knows.
 
-    final boolean isActive() {
+    protected final boolean isActive() {
         return controller.isActive();
     }
 
-    final int activeControllerId() {
+    protected final int activeControllerId() {
         return AnyProcess.<Integer>field(controller, "activeControllerId");
     }
 

@@ -47,7 +47,7 @@ public abstract class KafkaProcess extends AnyProcess {
      *
      * @throws RuntimeException the start has failed, and the process is to be ended
      */
-    final void start() {
+    public final void start() {
         client = openClient();
         childHandlers = field(field(client, "zooKeeperClient"), "zNodeChildChangeHandlers");
         KafkaController starting = register(client, info());
@@ -62,7 +62,7 @@ public abstract class KafkaProcess extends AnyProcess {
     }
 
     /** Closes the client, and the session if the client has not heard of its end. */
-    final void close() {
+    public final void close() {
         if (client != null) {
             client.close();
         }
