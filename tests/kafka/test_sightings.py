@@ -16,7 +16,7 @@ from tests.kafka.conftest import RELEASE, running
 ROWS = [row for row in anomalies() if row.system == "controller"]
 SEEN = [row for row in ROWS if RELEASE in row.seen_on_controllers]
 RUN = [release_run(line) for family, lines in FAMILIES.items() if family != "until-1.0" for line in lines]
-"""Without 1.0: its ways lead over what is known to diverge there, a controller that has not registered (D15)."""
+"""Without those until 1.0: what is explored of them, where a property holds, takes many minutes."""
 
 
 def is_taken(kafka: Harness, row: Anomaly) -> bool:
