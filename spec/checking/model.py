@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
-from spec.language.errors import Bounded, Disabled, SpecificationError, shown, told
+from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, shown, told
 from spec.language.part import Action, Property, within
 from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
@@ -275,7 +275,10 @@ class Model:
                 seen = (within(judged.part, (step,))[0] if judged.part else step), after
             try:
                 for call in calls:
-                    answer = call(*seen)
+                    try:
+                        answer = call(*seen)
+                    except NothingToSay:
+                        continue
                     if answer is not (not sought):
                         break
                 else:

@@ -15,7 +15,8 @@ from spec.checking.model import TYPE_OK, EvaluationFailed, Model
 from spec.checking.trace import Trace, TraceStep
 from spec.checking.views import news, sentences
 from spec.language.domains import ABSENT, LEFT_OUT
-from spec.language.errors import Disabled, SpecificationError
+from spec.language.errors import Disabled, NothingToSay, SpecificationError
+from spec.language.part import Instance
 from spec.language.state import Misplaced, Values
 from spec.language.words import Step, listening
 
@@ -157,6 +158,14 @@ def _trace(model: Model, path: Path, steps: Sequence[StepDone]) -> Trace:
     )
 
 
+def _holds(instance: Instance, given: Sequence[Any]) -> bool:
+    """Whether a property holds there, or is not about it."""
+    try:
+        return bool(instance(*given))
+    except NothingToSay:
+        return True
+
+
 def _why(
     model: Model, number: int, before: Values, step: Step | None, after: Values
 ) -> tuple[str, Mapping[str, Any]]:
@@ -169,7 +178,7 @@ def _why(
         then, here = earlier.load(before), now.load(after)
         given: list[Any] = [then, step, here] if judged.over_steps else [here]
         seen_then, seen_now = earlier.watch(), now.watch()
-        if not instance(*given):
+        if not _holds(instance, given):
             failing = ", ".join(f"{name} = {value}" for name, value in instance.parameters.items())
             looked_at = {}
             for at, cell in enumerate(model.layout.cells):

@@ -7,7 +7,7 @@ something else than a text, its sentence says that.
 from __future__ import annotations
 
 from spec.checking.model import Model
-from spec.language.errors import Disabled
+from spec.language.errors import Disabled, NothingToSay
 from spec.language.part import Instance
 from spec.language.state import State, Values
 from spec.language.words import Step
@@ -37,6 +37,8 @@ def _sentence(name: str, instance: Instance, s: State) -> str:
         if isinstance(text, str):
             return _on_one_line(text)
         wrong = f"it answers {text!r}, not a text"
+    except NothingToSay:
+        return ""
     except Disabled:
         wrong = "`require` and `bound` belong into actions"
     except KeyboardInterrupt:

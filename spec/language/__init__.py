@@ -72,6 +72,7 @@ from spec.language.words import (
     transition_invariant,
     variable,
     view,
+    where,
     without_bounds,
 )
 
@@ -125,5 +126,6 @@ __all__ = [
     "tuple_of",
     "variable",
     "view",
+    "where",
     "without_bounds",
 ]

@@ -102,3 +102,7 @@ class Disabled(BaseException):
 
 class Bounded(Disabled):
     """The action could happen, but a bound that keeps the search finite forbids it."""
+
+
+class NothingToSay(BaseException):
+    """The property, or the view, is not about this state or this step."""

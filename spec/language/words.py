@@ -13,7 +13,7 @@ from operator import index
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
 from spec.language.domains import Domain, MappingDomain
-from spec.language.errors import Bounded, Disabled, SpecificationError, shown
+from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, shown
 from spec.language.listing import listed
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,7 +21,7 @@ Range = Domain[Any] | Iterable[Any] | Callable[..., Any]
 """Where a parameter ranges: a domain, what can be made one, or a function of the specification that gives it; or of
 the specification and a state, `lambda self, s: s.messages`: then it ranges over what is there just now."""
 
-# What is said inside an action.
+# What is said inside a rule.
 
 
 def require(condition: object) -> None:
@@ -36,6 +36,15 @@ def bound(condition: object) -> None:
     """
     if not condition and bounds_are_on():
         raise Bounded
+
+
+def where(condition: object) -> None:
+    """What a property or a view is about: only the states, or the steps, of which the condition holds.
+
+    Any other is no violation and no witness, and a view says nothing of it.
+    """
+    if not condition:
+        raise NothingToSay("`where` belongs into properties and views")
 
 
 _narrators: list[Callable[[str], None]] = []

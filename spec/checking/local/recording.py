@@ -24,7 +24,7 @@ from spec.checking.local.lenses import Lens, Lenses, RecordLens, Unlike
 from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.packed_state import PackedState, number_of
-from spec.language.errors import Bounded, Disabled, OutOfDomain, SpecificationError
+from spec.language.errors import Bounded, Disabled, NothingToSay, OutOfDomain, SpecificationError
 from spec.language.part import Action, Instance
 from spec.language.state import Cell, CellRow, Misplaced, Values
 from spec.language.words import Step
@@ -277,6 +277,8 @@ class _Judge:
             answer = self.instance(*given)
         except _NoStep:
             return FOUND
+        except NothingToSay:
+            answer = not self.sought
         except Disabled:
             raise SpecificationError("`require` and `bound` belong into actions") from None
         if self.over_steps and view.no_step(view.seen):  # the property caught what was to end it

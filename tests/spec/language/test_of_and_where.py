@@ -1,4 +1,4 @@
-"""A property may be about some states only, `where=`, or about the steps of some actions only, `of=`."""
+"""A property may be about some states only, by `where=` or `where(...)`, or about some actions only, by `of=`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from spec.checking import check
+from spec.checking.model import EvaluationFailed
 from spec.language import (
     Part,
     Size,
     Specification,
     SpecificationError,
     State,
+    Step,
     action,
     constant,
     each,
@@ -24,6 +26,7 @@ from spec.language import (
     transition_invariant,
     variable,
     view,
+    where,
 )
 
 ENGINES = ("reference", "local")
@@ -300,3 +303,91 @@ def test_actions_and_views_have_parameters_of_these_names() -> None:
 
     assert {each.name for each in Marked().actions} == {"left", "right", "lock", "note"}
     assert len(Marked().views[0].instances) == 2
+
+
+# Said inside a property, `where` may ask for parameters and steps.
+
+
+class Spoken(Slide):
+    """The properties of `Judged`, as far as they can be said so, and more."""
+
+    @invariant
+    def held_at_the_end(self, s: Place) -> bool:
+        """It is locked at the left end only."""
+        where(s.locked)
+        return s.at == 0
+
+    @invariant(other=range(3))
+    def not_there(self, s: Place, other: int) -> bool:
+        """Broken for one value, at 2; of the other values it says nothing."""
+        where(s.at > other > 0)
+        return s.at + other != 3
+
+    @sometimes
+    def locked_far_out(self, s: Place) -> bool:
+        """It never is."""
+        where(s.locked)
+        return s.at == 3
+
+    @transition_invariant
+    def up(self, before: Place, step: Step, after: Place) -> bool:
+        """To the right is up."""
+        where(step.action == "right")
+        return after.at > before.at
+
+    @transition_invariant
+    def never_by_two(self, before: Place, step: Step, after: Place, far: int) -> bool:
+        """Broken from one place on."""
+        where(before.at == far == 1)
+        return abs(after.at - far) < 2
+
+    @sometimes
+    def from_end_to_end(self, before: Place, step: Step, after: Place) -> bool:
+        """It never is."""
+        where(before.at == 0)
+        return after.at == 3
+
+    @sometimes
+    def back_by_two(self, before: Place, step: Step, after: Place) -> bool:
+        """It is."""
+        where(before.at == 3)
+        return after.at == 1
+
+    @view(far=range(4))
+    def there(self, s: Place, far: int) -> str:
+        """Where it is, if that is far."""
+        where(s.at == far > 1)
+        return f"it is at {far}"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_said_inside_is_the_same(engine: str) -> None:
+    """Of what the condition does not hold of, an invariant holds, and a witness is not seen."""
+    found = verdicts(Spoken, engine)
+    assert [name for name, verdict in found.items() if verdict == "violated"] == ["not_there", "never_by_two"]
+    unseen = [name for name, verdict in found.items() if verdict == "unwitnessed"]
+    assert unseen == ["locked_far_out", "from_end_to_end"]
+
+
+def test_a_trace_names_the_value_of_which_it_is_broken() -> None:
+    """It is not one of which the property says nothing; and a view is heard where it has something to say."""
+    trace = check(Spoken(), properties=["not_there"]).counterexample
+    assert trace is not None
+    assert trace.failing == "other = 1"
+    assert [each.views for each in trace.steps] == [("it is at 2",)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_in_an_action_it_is_told(engine: str) -> None:
+    """An action has guards."""
+
+    class Guarded(Slide):
+        @action
+        def stay(self, s: Place) -> None:
+            """It stays where it is."""
+            where(s.at == 1)
+
+    with pytest.raises(
+        EvaluationFailed, match=r"^stay\(\): NothingToSay: `where` belongs into properties and views$"
+    ):
+        check(Guarded(), engine=engine)
