@@ -16,7 +16,7 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
                                   with the epoch that was read, the previous controller's
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -65,6 +65,7 @@ __all__ = [
     "listening",
     "registration",
     "unused",
+    "values_of",
 ]
 
 CONTROLLER: Final = "/controller"
@@ -367,6 +368,19 @@ class Controller(NamedTuple):
     def has_context(self) -> bool:
         """Whether anything is left of a term as controller."""
         return self.listens or self.started or bool(self.live) or self.cached is not None
+
+
+def values_of(design: Design, told: Collection[ControllerEvent]) -> Mapping[Any, Collection[Any]]:
+    """What stands in those fields of a `Controller`, and of what waits there, that follow from its design.
+
+    Args:
+        design: that of its release.
+        told: what it may be told.
+    """
+    of_told = {} if design.threads is Threads.queue else {Queued.controller: (None,)}
+    stays = {getattr(Controller, name): (getattr(Controller(), name),) for name in unused(design)}
+    threads = {Controller.doing: agendas(design, told), Controller.listening: listening(design)}
+    return {**threads, Queued.event: told, **of_told, **stays}
 
 
 def unused(design: Design) -> Iterator[str]:

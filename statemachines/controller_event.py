@@ -13,8 +13,9 @@ its listeners so behind all that they had still to hear, and repeated the reques
 """
 
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from election.ids import BrokerId
 from statemachines.agenda import Agenda, Do
 from statemachines.znode import EventType
 
@@ -64,7 +65,7 @@ class Queued(NamedTuple):
     """An event that waits to be handled."""
 
     event: ControllerEvent
-    controller: Any = None
+    controller: BrokerId | None = None
     """Of a ControllerChange until 1.0: the id that was read when it was put."""
 
     def __str__(self) -> str:

@@ -24,10 +24,11 @@ thread registers the broker, beside ZkEventThread (here that does it, before any
 state that is found as it was to be written counts as written (here it is written once more).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from election.ids import BrokerId, ControllerEpoch
 from statemachines.agenda import Agenda, Do
 from statemachines.controller import (
     BROKER_IDS,
@@ -44,6 +45,8 @@ from statemachines.controller import (
     LiveBroker,
     PartitionStateEpoch,
     Threads,
+    agendas,
+    listening,
     registration,
 )
 from statemachines.controller_event import HANDLING, LEADER_AND_ISR, TOLD, ControllerEvent, Queued
@@ -71,11 +74,20 @@ __all__ = [
     "STEPS",
     "WRITES",
     "Answer",
+    "Failover",
     "KafkaController",
     "Request",
     "is_repeated",
     "of_thread",
+    "requests_of",
 ]
+
+
+class Failover(NamedTuple):
+    """A failover that went through: the broker that became controller, and the epoch it ran under."""
+
+    broker: BrokerId
+    epoch: ControllerEpoch
 
 
 class Answer(NamedTuple):
@@ -84,8 +96,8 @@ class Answer(NamedTuple):
     controller: Controller
     said: str
     """What ZooKeeper answered, and what Kafka makes of it."""
-    failover: bool = False
-    """A failover has its epoch and goes on."""
+    failover: Failover | None = None
+    """That has its epoch, and goes on."""
     sends: bool = False
     """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
 
@@ -164,6 +176,12 @@ def of_thread(design: Design, do: Do, me: Controller) -> Controller:
 def is_repeated(design: Design, do: Do) -> bool:
     """Whether a request that finds its session ended is made once more in the next one. [ZkClient, until 1.0]"""
     return design.threads is not Threads.barrier and do not in CREATES | REGISTERS
+
+
+def requests_of(design: Design, told: Iterable[ControllerEvent]) -> list[Do]:
+    """The requests that brokers make: those on the agendas of their threads, in the order of `STEPS`."""
+    made = {do for agenda in (*agendas(design, told), *listening(design)) for do in agenda}
+    return [do for do in STEPS if do in made]
 
 
 class KafkaController:
@@ -530,7 +548,7 @@ class KafkaController:
         """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
         failed = self._refused(me)
         if failed is None:
-            return Answer(self._elected(me), "created and incremented: its failover runs", failover=True)
+            return self._goes_through(self._elected(me), "created and incremented: its failover runs")
         code = "NODEEXISTS" if isinstance(failed, Create) else "BADVERSION"
         if self.design.looks_again:
             return Answer(me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{code}: was it its own?")
@@ -562,13 +580,13 @@ class KafkaController:
         epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
         if epoch != me.epoch + 1:
             return self._moved(me, f"it is {epoch}, at version {stat.version}")
-        return Answer(self._elected(me), "its own: its failover runs", failover=True)
+        return self._goes_through(self._elected(me), "its own: its failover runs")
 
     @request(Do.IncrementEpoch, writes=True)
     def increment_epoch(self, me: Controller) -> Answer:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]"""
         if self._refused(me) is None:
-            return Answer(self._elected(me), "incremented: its failover runs", failover=True)
+            return self._goes_through(self._elected(me), "incremented: its failover runs")
         if self.design.epoch_update is Election.cas_swallowed:
             return self._not_incremented(me, "BADVERSION")
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
@@ -576,7 +594,10 @@ class KafkaController:
     def _not_incremented(self, me: Controller, code: str) -> Answer:
         """Whatever made it fail. [ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0]"""
         said = f"{code}: logged and swallowed, its failover runs with the epoch it read"
-        return Answer(self._listening(me).on(), said, failover=True)
+        return self._goes_through(self._listening(me).on(), said)
+
+    def _goes_through(self, me: Controller, said: str) -> Answer:
+        return Answer(me, said, Failover(self.broker, me.epoch))
 
     def _in_office(self, me: Controller) -> Controller:
         return me.on()._replace(active=True)
@@ -729,7 +750,7 @@ class KafkaController:
         """
         if me.about_to(Do.IncrementEpoch) and self.design.epoch_update is Election.cas_swallowed:
             answer = self._not_incremented(me, "it fails")  # as often as may be: no history has all such failovers
-            return answer._replace(controller=self.hear(answer.controller, listens=me.listens), failover=False)
+            return answer._replace(controller=self.hear(answer.controller, listens=me.listens), failover=None)
         if self.design.epoch_update is Election.multi:
             return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
         resigns = "" if self.design.threads is Threads.lock else "resigns and "

@@ -53,6 +53,7 @@ __all__ = [
     "ZkVersion",
     "ZooKeeperError",
     "Zxid",
+    "name_of",
     "parent_of",
     "stat_of",
 ]
@@ -279,6 +280,11 @@ def parent_of(path: ZkPath) -> ZkPath:
     return path.rpartition("/")[0] or "/"
 
 
+def name_of(path: ZkPath) -> str:
+    """The name that a node has among the children of its parent."""
+    return path.rpartition("/")[2]
+
+
 # Transactions
 
 GONE: Any = object()
@@ -422,7 +428,7 @@ class Transaction:
     def adopt(self, above: ZkPath, path: ZkPath) -> None:
         """A child has come. Only pzxid and the children's counters of its parent notice."""
         parent = self.nodes[above]
-        name = path.rpartition("/")[2]
+        name = name_of(path)
         self.nodes[above] = parent._replace(
             children=parent.children | {name}, created=parent.created + 1, pzxid=self.zxid
         )
@@ -430,5 +436,5 @@ class Transaction:
     def orphan(self, above: ZkPath, path: ZkPath) -> None:
         """A child has gone. The number it was created under is not given out again."""
         parent = self.nodes[above]
-        name = path.rpartition("/")[2]
+        name = name_of(path)
         self.nodes[above] = parent._replace(children=parent.children - {name}, pzxid=self.zxid)

@@ -33,7 +33,7 @@ caller knows when it has lost one); and the ensemble, that is, reads that lag be
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from statemachines.znode import (
     ANY_VERSION,
@@ -198,6 +198,7 @@ class InMemoryState:
 # The two tables of watches
 
 WatchTable: TypeAlias = Literal["data_watches", "child_watches"]
+TABLES: Final[tuple[WatchTable, ...]] = ("data_watches", "child_watches")
 
 
 class Fires(NamedTuple):
@@ -341,6 +342,11 @@ class ZooKeeper:
             return None
         self.state.events[session] = inbox[1:]
         return inbox[0]
+
+    def armed(self, session: SessionId, path: ZkPath) -> set[WatchTable]:
+        """The tables in which a session watches a path."""
+        tables = ((table, self._watches(table)) for table in TABLES)
+        return {table for table, watches in tables if path in watches and session in watches[path]}
 
     # reads
 

@@ -52,7 +52,8 @@ class ControllerMapping:
             case "zk.expire":
                 session = step.parameters["session"]
                 told["session"] = str(session)
-                told["order"] = self.system.zk.order_of(before.zk, session, step.parameters["order"])
+                orders = self.system.zk.orders(before.zk.sessions[session])
+                told["order"] = list(orders[step.parameters["order"]])
         if told.get("reply") == "lost":
             told["away"] = self.system.disconnections
         return told

@@ -400,7 +400,7 @@ class ClusterUnderControl(Specification[C]):
             ),
             Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
         )
-        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, inbox=0, told=(), expiries=False)
+        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, inbox=0, expiries=False)
 
     @part
     def context(self) -> ContextPart:

@@ -11,11 +11,10 @@ client makes of an answer; a system says it of its clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
-from math import factorial
 from typing import Annotated, Any, NamedTuple
 
 from spec.language import (
@@ -29,6 +28,7 @@ from spec.language import (
     action,
     at_most,
     either,
+    every,
     initial,
     integers,
     invariant,
@@ -40,28 +40,22 @@ from spec.language import (
     transition_invariant,
     variable,
     view,
+    where,
 )
 from spec.language.domains import LeftOutDomain
-from statemachines.znode import Node, SessionId, ZkPath, Zxid, parent_of
+from statemachines.znode import Node, SessionId, ZkPath, Zxid, name_of, parent_of
 from statemachines.zookeeper import FIRES, Event, EventType, WatchTable
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
 
 __all__ = ["Ensemble", "Session", "Znodes", "ZooKeeperPart"]
 
+# Paths at which there may be something, as types.
+
 DataPath = Annotated[ZkPath, "a path whose data are watched"]
-"""A path at which clients watch whether there is a node, and its data."""
-
 ParentPath = Annotated[ZkPath, "a path whose children are watched"]
-"""A path at which clients watch which children there are."""
-
-WatchedPath = Annotated[ZkPath, "a path that is watched"]
-"""Either of them."""
-
+WatchedPath = Annotated[ZkPath, "a path that is watched, in either way"]
 EphemeralPath = Annotated[ZkPath, "a path whose node a session may own"]
-"""A path at which a node may go with a session."""
-
 CountedPath = Annotated[ZkPath, "a path whose nodes are counted"]
-"""A path at which each node is told from the one before."""
 
 
 class Session(NamedTuple):
@@ -83,9 +77,8 @@ class Znodes:
         data: what they may hold.
         version: how often they may be set; `left_out()` where no rule asks for it.
         owned: whether this session may own the one at this path; where nothing is said, none does.
-        children: the names of children that they may have; where nothing is said, no rule reads them.
         data_watched: clients watch them, or whether they are there.
-        child_watched: clients watch their children.
+        child_watched: clients watch their children; elsewhere no rule reads which there are.
         created: how often one may be created, in place of whose czxid it is counted; 0: they are not told apart.
     """
 
@@ -93,7 +86,6 @@ class Znodes:
     data: Size = (None,)
     version: Size = (0,)
     owned: Callable[[Any, ZkPath], bool] | None = None
-    children: Size | None = None
     data_watched: bool = False
     child_watched: bool = False
     created: int = 0
@@ -140,7 +132,6 @@ class ZooKeeperPart(Part[Ensemble]):
         sessions: every session that there may be: each a `Session`, or whatever else the system makes of its clients.
         znodes: every znode that there may be, and how large it is.
         inbox: how many events can be on their way to a client.
-        told: what watches can tell.
         expiries: the servers end sessions.
         disconnections: clients lose their connection for a while.
         outliving: a fault of the servers: what an ended session owned goes later. [ZOOKEEPER-2985]
@@ -151,7 +142,6 @@ class ZooKeeperPart(Part[Ensemble]):
     sessions: Domain[SessionId]
     znodes: Collection[Znodes]
     inbox: int
-    told: Collection[EventType] = tuple(EventType)
     expiries: bool = True
     disconnections: bool = False
     outliving: bool = False
@@ -171,7 +161,6 @@ class ZooKeeperPart(Part[Ensemble]):
             WatchedPath: watched,
             EphemeralPath: either(*(each.domain for each in self.znodes if each.owned)),
             CountedPath: either(*(each.domain for each in self.znodes if each.created)),
-            Event.type: self.told,
             Event.path: watched,
             Zxid: left_out(),
             Node.created: left_out(),
@@ -179,11 +168,6 @@ class ZooKeeperPart(Part[Ensemble]):
         }
 
     # How large it is.
-
-    @property
-    def paths(self) -> Domain[ZkPath]:
-        """Where there may be znodes."""
-        return self.domain_of(ZkPath)
 
     @cached_property
     def at(self) -> Mapping[ZkPath, Znodes]:
@@ -197,13 +181,12 @@ class ZooKeeperPart(Part[Ensemble]):
 
     def node_at(self, path: ZkPath) -> Domain[Node]:
         """Every node that there may be at a path."""
-        its, owners = self.at[path], [each for each in self.sessions if self.owns(each, path)]
+        its, paths = self.at[path], self.domain_of(ZkPath)
+        owners = [each for each in self.sessions if self.owns(each, path)]
         owner = part_of(self.sessions, *owners) if owners else (None,)
         czxid = integers(0, its.created) if its.created else left_out()
-        children = its.children
-        if children is None:
-            childless = all(path != parent_of(other) for other in self.paths if other != path)
-            children = (frozenset(),) if childless else left_out()
+        below = part_of(paths, *(other for other in paths if parent_of(other) == path != other))
+        children = subset_of(every(name_of, path=below)) if its.child_watched or not below.size else left_out()
         return self.domain_of(Node, data=its.data, version=its.version, owner=owner, children=children, czxid=czxid)
 
     def counts_writes(self, path: ZkPath) -> bool:
@@ -216,7 +199,8 @@ class ZooKeeperPart(Part[Ensemble]):
 
     def ephemerals_of(self, session: SessionId) -> Domain[ZkPath]:
         """Every node that a session may own."""
-        return part_of(self.paths, *(path for path in self.paths if self.owns(session, path)))
+        paths = self.domain_of(ZkPath)
+        return part_of(paths, *(path for path in paths if self.owns(session, path)))
 
     @cached_property
     def told_of(self) -> Mapping[ZkPath, Collection[tuple[WatchTable, ZkPath]]]:
@@ -225,7 +209,7 @@ class ZooKeeperPart(Part[Ensemble]):
         gone = FIRES[EventType.NodeDeleted]
         return {
             path: [(table, node(path)) for table, node, _ in gone if node(path) in watched[table]]
-            for path in self.paths
+            for path in self.domain_of(ZkPath)
         }
 
     @cached_property
@@ -234,11 +218,11 @@ class ZooKeeperPart(Part[Ensemble]):
         ephemerals = [self.ephemerals_of(session) for session in self.sessions]
         return max(len({place for path in owned for _, place in self.told_of[path]}) for owned in ephemerals)
 
-    @cached_property
-    def orders(self) -> int:
-        """In how many orders the ephemerals of a session can go, as far as a watch tells of them."""
-        ephemerals = [self.ephemerals_of(session) for session in self.sessions]
-        return max(factorial(sum(1 for path in owned if self.told_of[path])) for owned in ephemerals)
+    def orders(self, owned: Iterable[ZkPath]) -> list[tuple[ZkPath, ...]]:
+        """The orders in which ephemerals can go, as far as a watch tells of them: those first of which none does."""
+        told = sorted(path for path in owned if self.told_of[path])
+        untold = [path for path in owned if path not in told]
+        return [(*untold, *order) for order in permutations(told)]
 
     # What clients ask, and what the servers do.
 
@@ -279,7 +263,7 @@ class ZooKeeperPart(Part[Ensemble]):
 
     @action(
         seen=lambda self: range(self.most_seen + 1),
-        order=lambda self: range(self.orders),
+        order=lambda self: range(max(len(self.orders(self.ephemerals_of(each))) for each in self.sessions)),
         when=lambda self: self.expiries,
     )
     def expire(self, s: Ensemble, session: SessionId, seen: int, order: int) -> None:
@@ -288,22 +272,16 @@ class ZooKeeperPart(Part[Ensemble]):
         The owner itself may still hear of it, if it watches and its connection is open: `seen` events.
         """
         require(session in s.sessions)
-        away, owned = session in s.away, s.sessions[session]
-        require(order < factorial(sum(1 for path in owned if self.told_of[path])))
+        servers, away, orders = self.servers(s), session in s.away, self.orders(s.sessions[session])
+        require(order < len(orders))
         if seen:
             require(not away and not self.outliving)
-            tells = {tell for path in owned for tell in self.told_of[path]}
-            require(seen <= len({place for table, place in tells if table in self.armed(s, session, place)}))
-        self.servers(s).expire(session, self.order_of(s, session, order), seen=seen)
+            tells = {tell for path in orders[0] for tell in self.told_of[path]}
+            require(seen <= len({place for table, place in tells if table in servers.armed(session, place)}))
+        servers.expire(session, orders[order], seen=seen)
         if away:
-            self.servers(s).disconnect(session)
+            servers.disconnect(session)
             s.away -= {session}
-
-    def order_of(self, s: Ensemble, session: SessionId, order: int) -> list[ZkPath]:
-        """The ephemerals of a session, in the order with this number: those first of which no watch tells."""
-        owned = s.sessions[session]
-        told_of = sorted(path for path in owned if self.told_of[path])
-        return [*(path for path in owned if path not in told_of), *tuple(permutations(told_of))[order]]
 
     @action(when=lambda self: self.outliving)
     def delete_at_last(self, s: Ensemble, path: EphemeralPath) -> None:
@@ -342,18 +320,10 @@ class ZooKeeperPart(Part[Ensemble]):
     @transition_invariant
     def one_shot(self, before: Ensemble, step: Step, after: Ensemble, session: SessionId, path: WatchedPath) -> bool:
         """Z5: a watch that was armed fires once, and is gone; one that was not armed does not fire."""
-        if not after.events[session]:
-            return True
+        where(after.events[session])
         old, new = ([event.path for event in s.events[session]].count(path) for s in (before, after))
-        return new <= old or new - old <= len(self.armed(before, session, path) - self.armed(after, session, path))
-
-    def armed(self, s: Ensemble, session: SessionId, path: ZkPath) -> set[WatchTable]:
-        """In which tables a session watches a path."""
-        tables: dict[WatchTable, Total[Any, frozenset[SessionId]]] = {
-            "data_watches": s.data_watches,
-            "child_watches": s.child_watches,
-        }
-        return {table for table, watches in tables.items() if path in watches and session in watches[path]}
+        armed, still = (self.servers(s).armed(session, path) for s in (before, after))
+        return new <= old or new - old <= len(armed - still)
 
     # What a state means, to the reader of a trace.
 
@@ -365,6 +335,5 @@ class ZooKeeperPart(Part[Ensemble]):
     @view(when=lambda self: self.outliving)
     def left_behind(self, s: Ensemble, path: ZkPath) -> str:
         """A node whose session has ended."""
-        if path not in s.nodes or s.nodes[path].owner in (None, *s.sessions):
-            return ""
+        where(path in s.nodes and s.nodes[path].owner not in (None, *s.sessions))
         return f"{path} was left by {s.nodes[path].owner}, which has ended"

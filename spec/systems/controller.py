@@ -18,7 +18,6 @@ from spec.language import (
     every,
     integers,
     invariant,
-    optional,
     part,
     record,
     require,
@@ -30,9 +29,10 @@ from spec.language import (
     transition_invariant,
     variable,
     view,
+    where,
 )
 from spec.parts.receiver import Receiver, ReceiverPart
-from spec.parts.zookeeper import Znodes, ZooKeeperPart
+from spec.parts.zookeeper import ZooKeeperPart
 from spec.releases import RELEASES
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested
 from statemachines.agenda import IDLE, STOPPED, Do
@@ -49,22 +49,14 @@ from statemachines.controller import (
     Threads,
     design_of,
     failover_of,
-    listening,
     registration,
 )
 from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
 from statemachines.kafka_controller import CHECKS, NEW_SESSION, STEPS, WRITES, Answer, is_repeated, of_thread
-from statemachines.zookeeper import EventType
+from statemachines.znode import name_of
 
-Reply = Literal["answered", "lost"]
-"""What becomes of the answer to a write."""
 LOSABLE = WRITES - {Do.DeleteRegistration}
 """The requests whose answer may be lost. What a deletion of a registration did is seen by the next request anyway."""
-
-
-def name_of(broker: BrokerId) -> str:
-    """The name of a broker's own node."""
-    return f"{broker}"
 
 
 class ClusterAtWork(Cluster):
@@ -142,31 +134,16 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     def sizes(self) -> Mapping[Any, Size]:
         """Of what a controller knows, all that there is in this release."""
-        given, beside = super().sizes(), self.design.threads is Threads.queue
-        brokers, posted = given[BrokerId], record(Queued, event=LISTENERS, controller=(None,))
-        names = every(name_of, broker=brokers)
+        given, posted = super().sizes(), record(Queued, event=LISTENERS, controller=(None,))
+        names = every(name_of, path=every(registration, broker=given[BrokerId]))
         epochs = every(LiveBroker, name=names, epoch=range(1, self.registrations + 1))
         return {
             BrokerEpoch: integers(0, self.registrations),
-            Controller.listening: listening(self.design),
             Controller.posted: sequence_of(posted, longest=self.waiting),
             Controller.live: subset_of(epochs if self.design.broker_epoch else names),
             Controller.found: subset_of(epochs),
-            Controller.cached: optional(integers(0, self.updates)),
             **given,
-            Queued.controller: optional(brokers) if beside else (None,),
         }
-
-    @property
-    def broker_ids(self) -> Znodes:
-        """What the brokers' own nodes stand below, watched by controllers."""
-        names = every(name_of, broker=self.domain_of(BrokerId))
-        return Znodes(BROKER_IDS, children=subset_of(names), child_watched=True)
-
-    @property
-    def own_nodes(self) -> Znodes:
-        """The brokers' own nodes, each of which may be told from the one before."""
-        return replace(super().own_nodes, created=self.registrations)
 
     @part
     def zk(self) -> ZooKeeperPart:
@@ -174,7 +151,6 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         return replace(
             super().zk,
             inbox=4,
-            told=tuple(EventType),
             expiries=self.expiries,
             disconnections=self.disconnections,
             outliving=self.ephemeral_outlives_session,
@@ -284,9 +260,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     def can_ask(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> bool:
         """Whether this request is the broker's next one, and its client sends it now."""
-        if not super().can_ask(s, broker, do) or not self.connected(s, broker):
-            return False
-        return not is_repeated(self.design, do) or s.controllers[broker].session in s.zk.sessions
+        may = super().can_ask(s, broker, do) and self.connected(s, broker)
+        return may and (not is_repeated(self.design, do) or s.controllers[broker].session in s.zk.sessions)
 
     def ask(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> Answer:
         """The broker makes its next request, which is this one, and acts on the answer, and others hear of it."""
@@ -318,7 +293,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         do=each(lambda self: [do for do in self.steps if do in LOSABLE], like=STEPS.__getitem__),
         reply=lambda self: ("answered", "lost") if self.lost_replies else ("answered",),
     )
-    def write(self, s: ClusterAtWork, broker: BrokerId, do: Do, reply: Reply) -> None:
+    def write(self, s: ClusterAtWork, broker: BrokerId, do: Do, reply: Literal["answered", "lost"]) -> None:
         """The broker makes a request whose answer may be lost after it had its effect."""
         (self.ask if reply == "answered" else self.ask_in_vain)(s, broker, do)
 
@@ -369,18 +344,14 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     def quiet(self, s: ClusterAtWork) -> bool:
         """Nothing is under way: no step, no event, no request, no session whose broker is not there or not told."""
-        if s.receiver.requests or s.zk.away:
-            return False
         at_rest = (
             me.doing == STOPPED or (me.at_rest and me.session in s.zk.sessions and not s.zk.events[me.session])
             for me in s.controllers.values()
         )
-        if not all(at_rest):
+        if s.receiver.requests or s.zk.away or not all(at_rest):
             return False
         running = [me.session for me in s.controllers.values()]
-        if any(session not in running for session in s.zk.sessions):
-            return False
-        return all(node.owner is None or node.owner in s.zk.sessions for node in s.zk.nodes.values())
+        return all(session in running for session in s.zk.sessions) and self.zk.ephemeral_owned(s.zk)
 
     @invariant(where=quiet)
     def active_has_node(self, s: ClusterAtWork) -> bool:
@@ -394,38 +365,33 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         return old.controller_epoch <= new.controller_epoch
 
     @invariant(where=quiet)
-    def cache_fresh(self, s: ClusterAtWork) -> bool:
+    def cache_fresh(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """C8: when all is quiet, the effective controller knows the partition's state as it is in ZooKeeper."""
-        version, epoch = s.writes, s.epoch
-        return all(
-            me.cached == version for me in s.controllers.values() if me.active and me.started and me.epoch == epoch
-        )
+        me = s.controllers[broker]
+        where(me.active and me.started and me.epoch == s.epoch)
+        return me.cached == s.writes
 
     @invariant
-    def cache_not_ahead(self, s: ClusterAtWork) -> bool:
+    def cache_not_ahead(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """C9: the effective controller knows no state of the partition that is not in ZooKeeper yet."""
-        version, epoch = s.writes, s.epoch
-        return all(
-            me.cached is None or me.cached <= version
-            for me in s.controllers.values()
-            if me.active and me.epoch == epoch
-        )
+        me = s.controllers[broker]
+        where(me.active and me.epoch == s.epoch)
+        return me.cached is None or me.cached <= s.writes
 
     @invariant(where=quiet)
     def live_set(self, s: ClusterAtWork) -> bool:
         """C10: when all is quiet, a controller that is done takes those brokers for alive that are registered."""
         registered: frozenset[Any] = s.zk.nodes[BROKER_IDS].children
         if self.design.broker_epoch:
-            epochs = [(name_of(broker), s.zk.nodes.get(registration(broker))) for broker in s.controllers]
-            registered = frozenset(LiveBroker(name, node.czxid) for name, node in epochs if node is not None)
+            paths = [path for path in map(registration, s.controllers) if path in s.zk.nodes]
+            registered = frozenset(LiveBroker(name_of(path), s.zk.nodes[path].czxid) for path in paths)
         return all(me.live == registered for me in s.controllers.values() if me.active and me.started)
 
     @invariant
     def no_lost_wakeup(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """C11: an idle controller hears of every change: what it watches is armed, or an event is on its way."""
         me = s.controllers[broker]
-        if not (me.doing == IDLE and me.active and me.started and me.session in s.zk.sessions):
-            return True
+        where(me.doing == IDLE and me.active and me.started and me.session in s.zk.sessions)
         queued = {path for each in (*me.queue, *me.posted) for path in READS.get(each.event, ())}
         coming = queued | {event.path for event in s.zk.events[me.session]}
         watched = me.session in s.zk.data_watches[CONTROLLER] or CONTROLLER in coming
@@ -457,8 +423,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     @transition_invariant
     def writes_in_its_session(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
         """B3: a broker that writes as controller does so in the session in which it was elected."""
-        if after.writes == before.writes:
-            return True
+        where(after.writes != before.writes)
         return step.parameters["broker"] not in before.held_over
 
     @transition_invariant(of="handle_event")
@@ -557,8 +522,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def registered_by(self, s: ClusterAtWork, broker: BrokerId) -> str:
         """A registration that is not by the broker's present session, or is not there."""
         me, path = s.controllers[broker], registration(broker)
-        if me.session is None or me.about_to(Do.RegisterBroker):
-            return ""
+        where(me.session is not None and not me.about_to(Do.RegisterBroker))
         if path not in s.zk.nodes:
             return f"{path} is not there, and broker {broker} is running"
         owner = s.zk.nodes[path].owner
@@ -568,6 +532,5 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def stale_cache(self, s: ClusterAtWork, broker: BrokerId) -> str:
         """A controller that knows the partition's state at another version than ZooKeeper's."""
         me, version = s.controllers[broker], s.writes
-        if not me.active or me.cached is None or me.cached == version:
-            return ""
+        where(me.active and me.cached not in (None, version))
         return f"broker {broker} knows the partition's state at version {me.cached}; in ZooKeeper it is at {version}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from typing_extensions import TypeVar
 
@@ -34,6 +34,7 @@ from spec.language import (
     transition_invariant,
     variable,
     view,
+    where,
 )
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
 from spec.releases import RELEASES
@@ -49,24 +50,13 @@ from statemachines.controller import (
     Design,
     Election,
     PartitionStateEpoch,
-    agendas,
     design_of,
-    listening,
     registration,
-    unused,
+    values_of,
 )
-from statemachines.controller_event import ControllerEvent, Queued
-from statemachines.kafka_controller import STEPS, Answer, KafkaController, of_thread
+from statemachines.controller_event import ControllerEvent
+from statemachines.kafka_controller import STEPS, Answer, Failover, KafkaController, of_thread, requests_of
 from statemachines.znode import Node, SessionId, ZkVersion
-from statemachines.zookeeper import EventType
-from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
-
-
-class Failover(NamedTuple):
-    """A failover that went through: the broker that became controller, and the epoch it ran under."""
-
-    broker: BrokerId
-    epoch: ControllerEpoch
 
 
 class Cluster(State):
@@ -77,9 +67,7 @@ class Cluster(State):
         "What the KafkaController of each broker knows, and the request that it makes next.",
         of=lambda self, broker: self.domain_of(Controller, session=optional(self.zk.sessions_of(broker))),
     )
-    failovers: tuple[Failover, ...] = variable(
-        "The failovers that went through, oldest first: a history, which no broker has."
-    )
+    failovers: tuple[Failover, ...] = variable("A history, which no broker has: the failovers, oldest first.")
 
     @property
     def epoch(self) -> ControllerEpoch:
@@ -141,7 +129,8 @@ class ControllerElection(Specification[C]):
         Design, {release: design_of(release) for release in RELEASES}, only=["epoch_update", "fence_zk"]
     )
 
-    servers: ClassVar[type[ZooKeeperWithoutZxids]] = ZooKeeperWithoutZxids
+    registrations: int = 0
+    """How often brokers' own nodes are created, as far as one is told from the next."""
     kafka_controller: ClassVar[type[KafkaController]] = KafkaController
 
     @cached_property
@@ -164,56 +153,31 @@ class ControllerElection(Specification[C]):
 
     def sizes(self) -> Mapping[Any, Size]:
         """Epochs as far as there are elections; of what a controller knows, the election's part."""
-        brokers, epochs = interchangeable("broker", range(self.brokers)), integers(0, self.elections)
-        sessions = every(Session, client=brokers, number=range(self.sessions_per_broker))
+        brokers = interchangeable("broker", range(self.brokers))
         return {
             BrokerId: brokers,
-            SessionId: sessions,
-            ControllerEpoch: epochs,
-            Controller.doing: agendas(self.design, self.told),
-            Controller.epoch_zk_version: epochs,
-            Controller.state_version: integers(0, self.most_writes),
+            SessionId: every(Session, client=brokers, number=range(self.sessions_per_broker)),
+            ControllerEpoch: integers(0, self.elections),
+            ZkVersion: integers(0, max(self.elections, self.most_writes)),
             Controller.queue: at_most(self.waiting),
-            Queued.event: self.told,
-            Queued.controller: (None,),
             tuple[Failover, ...]: at_most(self.elections * self.brokers),
-            **{getattr(Controller, name): (getattr(Controller(), name),) for name in unused(self.design)},
+            **values_of(self.design, self.told),
         }
-
-    @property
-    def broker_ids(self) -> Znodes:
-        """What the brokers' own nodes stand below. Which of them are there, no rule reads."""
-        return Znodes(BROKER_IDS)
-
-    @property
-    def own_nodes(self) -> Znodes:
-        """The brokers' own nodes."""
-        paths = every(registration, broker=self.domain_of(BrokerId))
-        return Znodes(paths, owned=lambda session, path: path == registration(session.client))
-
-    @property
-    def znodes(self) -> Collection[Znodes]:
-        """The nodes that there may be, and which are watched: /controller is never set, only created and deleted."""
-        epochs, state = self.domain_of(ControllerEpoch), self.domain_of(PartitionStateEpoch)
-        return (
-            Znodes("/"),
-            self.broker_ids,
-            Znodes(CONTROLLER, data=self.domain_of(BrokerId), owned=lambda session, path: True, data_watched=True),
-            Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
-            Znodes(PARTITION_STATE, data=state, version=integers(0, self.most_writes)),
-            self.own_nodes,
-        )
 
     @part
     def zk(self) -> ZooKeeperPart:
-        """Its clients are the brokers, whose connections are never lost."""
-        return ZooKeeperPart(
-            sessions=self.domain_of(SessionId),
-            znodes=self.znodes,
-            inbox=3,
-            told=(EventType.NodeCreated, EventType.NodeDeleted),
-            implementation=self.servers,
+        """Its clients are the brokers, whose connections are never lost. /controller is never set."""
+        own, epochs = every(registration, broker=self.domain_of(BrokerId)), self.domain_of(ControllerEpoch)
+        state, writes = self.domain_of(PartitionStateEpoch), integers(0, self.most_writes)
+        znodes = (
+            Znodes("/"),
+            Znodes(BROKER_IDS, child_watched=Do.ReadBrokers in self.design.failover),
+            Znodes(CONTROLLER, data=self.domain_of(BrokerId), owned=lambda session, path: True, data_watched=True),
+            Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
+            Znodes(PARTITION_STATE, data=state, version=writes),
+            Znodes(own, owned=lambda session, path: path == registration(session.client), created=self.registrations),
         )
+        return ZooKeeperPart(self.domain_of(SessionId), znodes, inbox=3)
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
@@ -267,9 +231,7 @@ class ControllerElection(Specification[C]):
         """
         me = self.hears(s, broker)
         require(me.doing == IDLE and me.queue)
-        answer = self.controller(s, broker).handle(me)
-        say(answer.said)
-        self.becomes(s, broker, answer.controller)
+        self.acts_on(s, broker, self.controller(s, broker).handle(me))
 
     @action(when=lambda self: self.crashes)
     def crash(self, s: C, broker: BrokerId) -> None:
@@ -283,9 +245,7 @@ class ControllerElection(Specification[C]):
     @property
     def steps(self) -> list[Do]:
         """The requests that brokers make: those on their agendas."""
-        doing = (*agendas(self.design, self.told), *listening(self.design))
-        met = {do for agenda in doing for do in agenda}
-        return [do for do in STEPS if do in met]
+        return requests_of(self.design, self.told)
 
     def within_bounds(self, s: C, broker: BrokerId, do: Do) -> bool:
         """Whether a request is not one too many for the bounds of this model."""
@@ -307,7 +267,7 @@ class ControllerElection(Specification[C]):
         say(answer.said)
         self.becomes(s, broker, answer.controller)
         if answer.failover:
-            s.failovers += (Failover(broker, answer.controller.epoch),)
+            s.failovers += (answer.failover,)
         return answer
 
     @action(do=each(lambda self: self.steps, like=STEPS.__getitem__))
@@ -328,8 +288,7 @@ class ControllerElection(Specification[C]):
     @transition_invariant
     def only_owner_session_end_or_operator_deletes_controller(self, before: C, step: Step, after: C) -> bool:
         """Only its owner, the end of its session or an operator deletes /controller."""
-        if CONTROLLER not in before.zk.nodes or CONTROLLER in after.zk.nodes:
-            return True
+        where(CONTROLLER in before.zk.nodes and CONTROLLER not in after.zk.nodes)
         session: Session | None = step.parameters.get("session")  # which ends
         if "broker" in step.parameters:
             session = before.controllers[step.parameters["broker"]].session
@@ -350,16 +309,13 @@ class ControllerElection(Specification[C]):
     def one_effective(self, s: C) -> bool:
         """C3: at most one broker acts as controller under the epoch that is in ZooKeeper."""
         epoch = s.epoch
-        effective = [each for each in s.controllers.values() if each.acts and each.epoch == epoch]
-        return len(effective) <= 1
+        return sum(each.acts and each.epoch == epoch for each in s.controllers.values()) <= 1
 
     @transition_invariant
     def fenced_writes(self, before: C, step: Step, after: C) -> bool:
         """C4: a broker that writes as controller has the epoch that is in ZooKeeper at that moment."""
-        if after.writes == before.writes:
-            return True
-        writer = before.controllers[step.parameters["broker"]]
-        return writer.epoch == before.epoch
+        where(after.writes != before.writes)
+        return before.controllers[step.parameters["broker"]].epoch == before.epoch
 
     # What must be able to happen.
 
@@ -376,8 +332,7 @@ class ControllerElection(Specification[C]):
     @sometimes(when=lambda self: self.crashes and self.zk.expiries and is_contested(self))
     def reelected_after_a_crash(self, before: C, step: Step, after: C) -> bool:
         """A failover goes through while the broker that was controller before lies crashed."""
-        if len(after.failovers) == len(before.failovers) or not before.failovers:
-            return False
+        where(before.failovers and len(after.failovers) > len(before.failovers))
         return before.controllers[before.failovers[-1].broker].about_to(Do.Start)
 
     @sometimes(when=is_contested)
@@ -396,16 +351,11 @@ class ControllerElection(Specification[C]):
     @view
     def office(self, s: C) -> str:
         """Which broker is controller, as ZooKeeper has it."""
-        epoch = s.epoch
-        if CONTROLLER not in s.zk.nodes:
-            return f"there is no /controller; the epoch is {epoch}"
-        node = s.zk.nodes[CONTROLLER]
-        left = ""
-        if node.owner not in s.zk.sessions:
-            left = f", left by {node.owner}, which has ended"
-        elif node.owner != s.controllers[node.data].session:
-            left = f", left by {node.owner}, which has not ended yet"
-        return f"/controller names broker {node.data}{left}; the epoch is {epoch}"
+        if s.named is None:
+            return f"there is no /controller; the epoch is {s.epoch}"
+        owner = s.zk.nodes[CONTROLLER].owner
+        left = "" if owner == s.controllers[s.named].session else f", left by {owner}"
+        return f"/controller names broker {s.named}{left}; the epoch is {s.epoch}"
 
     @view
     def belief(self, s: C, broker: BrokerId) -> str:
@@ -444,8 +394,7 @@ class ControllerElection(Specification[C]):
     def unheard_expiry(self, s: C, broker: BrokerId) -> str:
         """A session that has ended, and whose broker does not know."""
         session = s.controllers[broker].session
-        if session is None or session in s.zk.sessions:
-            return ""
+        where(session is not None and session not in s.zk.sessions)
         return f"{session} of broker {broker} has ended, and the broker has not heard of it"
 
     @view
@@ -455,27 +404,20 @@ class ControllerElection(Specification[C]):
         coming = [] if me.session is None else [event.type.name for event in s.zk.events[me.session]]
         waiting = [str(each) for each in (*me.queue, *me.posted)]
         todo = [f"{does} {', then '.join(what)}" for does, what in (("hear", coming), ("handle", waiting)) if what]
-        if not todo:
-            return ""
+        where(todo)
         deaf = "" if me.session in s.zk.data_watches[CONTROLLER] else ", and does not watch /controller meanwhile"
         return f"broker {broker} has yet to {' and to '.join(todo)}{deaf}"
 
     @view
     def last_write(self, s: C) -> str:
         """Under which epoch the partition's state was written."""
-        state = s.zk.nodes[PARTITION_STATE]
-        if not state.version:
-            return ""
-        epoch = state.data.controller_epoch
-        return f"the partition's state was written under epoch {epoch}; its version is {state.version}"
+        where(s.writes)
+        epoch = s.partition_state.controller_epoch
+        return f"the partition's state was written under epoch {epoch}; its version is {s.writes}"
 
     @view
-    def one_epoch_twice(self, s: C) -> str:
+    def one_epoch_twice(self, s: C, epoch: ControllerEpoch) -> str:
         """Two failovers under one epoch, which must not be."""
-        if not s.failovers:
-            return ""
-        *earlier, last = s.failovers
-        before = [each.broker for each in earlier if each.epoch == last.epoch]
-        if not before:
-            return ""
-        return f"broker {last.broker}'s failover runs under epoch {last.epoch}, as one of broker {before[0]} did"
+        brokers = [each.broker for each in s.failovers if each.epoch == epoch]
+        where(len(brokers) > 1)
+        return f"broker {brokers[-1]}'s failover runs under epoch {epoch}, as one of broker {brokers[0]} did"

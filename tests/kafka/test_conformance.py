@@ -29,6 +29,7 @@ from statemachines.znode import Stat
 from statemachines.zookeeper import WatchTable
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
 from tests.kafka.conftest import running
+from tests.spec.systems.faults import LifeOnServers
 
 SMALL, WRONG = 1_500, 500
 """States of two brokers with most kinds of steps; and those of one in which every mistake below shows."""
@@ -100,13 +101,13 @@ class Forgiving(ZooKeeperWithoutZxids):
         return super().get(session, path, watch) if session in self.state.sessions else super().get(None, path)
 
 
-class Unwatched(ControllerLife):
+class Unwatched(LifeOnServers):
     """A controller that does not watch /controller."""
 
     servers = Unarmed
 
 
-class Sessionless(ControllerLife):
+class Sessionless(LifeOnServers):
     """Requests that need no session."""
 
     servers = Forgiving

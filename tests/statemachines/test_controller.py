@@ -30,8 +30,9 @@ from statemachines.controller import (
     failover_of,
     listening,
     unused,
+    values_of,
 )
-from statemachines.controller_event import BROKER_CHANGE, HANDLING, ControllerEvent, Queued
+from statemachines.controller_event import BROKER_CHANGE, EVENTS, HANDLING, ControllerEvent, Queued
 from statemachines.failover import failover, requests
 
 QUEUED = Queued(ControllerEvent.BrokerChange)
@@ -344,6 +345,18 @@ EPOCHS = {"broker_epoch", "found"}
 def test_what_a_design_does_not_need_stays_as_it_begins(design: Design, fields: set[str]) -> None:
     """ZkEventThread's where it is no thread of its own, the fixes of 2.2, and what follows the increment."""
     assert set(unused(design)) == fields
+    stays = {getattr(Controller, name): (getattr(Controller(), name),) for name in fields}
+    assert stays.items() <= values_of(design, EVENTS[design.threads]).items()
+
+
+def test_what_else_follows_from_a_design() -> None:
+    """What its threads may be about to do, what may wait, and whether an event tells of a controller."""
+    for design in (DESIGNS["1.0"], DESIGNS["2.1"]):
+        told = EVENTS[design.threads]
+        found = values_of(design, told)
+        assert (found[Controller.doing], found[Queued.event]) == (agendas(design, told), told)
+        assert set(found[Controller.listening]) == set(listening(design))
+        assert (Queued.controller in found) == (design.threads is not Threads.queue)
 
 
 @pytest.mark.parametrize("threads", [Threads.lock, Threads.barrier])

@@ -36,6 +36,7 @@ from statemachines.kafka_controller import (
     CREATES,
     REGISTERS,
     Answer,
+    Failover,
     KafkaController,
     Request,
     is_repeated,
@@ -672,7 +673,7 @@ def test_in_0_11_a_read_of_zk_event_thread_waits_for_the_next_session(
     before = dict(zookeeper.state.nodes)
     said = "SESSIONEXPIRED: once more, in another session"
     for _ in range(2):
-        assert controller.listen(me) == (me, said, False, False)
+        assert controller.listen(me) == (me, said, None, False)
     assert zookeeper.state.nodes == before
     renewed = controller.renew(me, 5)
     answer = controller.listen(renewed)
@@ -713,7 +714,7 @@ def test_the_oldest_event_is_taken_off_the_queue(
 ) -> None:
     """It turns to its row, and says which event it was."""
     answer = whole(zookeeper, release=release).handle(at(queue=(event, CHANGED)))
-    assert answer == (at(*doing, queue=(CHANGED,)), f"{event}", False, False)
+    assert answer == (at(*doing, queue=(CHANGED,)), f"{event}", None, False)
 
 
 @pytest.mark.parametrize(
@@ -1046,9 +1047,9 @@ def test_a_lost_reply_to_its_own_increment_is_a_lost_increment(zookeeper: ZooKee
     answer = controller.increment_epoch(me)
     assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 5
     if release == "2.0":
-        assert (answer.controller.doing, answer.failover) == ((Do.DeleteController,), False)
+        assert (answer.controller.doing, answer.failover) == ((Do.DeleteController,), None)
     else:
-        assert (answer.controller.epoch, answer.controller.acts, answer.failover) == (4, True, True)
+        assert (answer.controller.epoch, answer.controller.acts, answer.failover) == (4, True, Failover(0, 4))
 
 
 # The broker's own node.
@@ -1103,7 +1104,7 @@ def test_who_is_refused_its_registration_reads_whose_it_is(zookeeper: ZooKeeper,
     controller = whole(zookeeper, release=release)
     assert controller.lose_reply(me)
     answer = controller.register_broker(me)
-    assert answer == (at(Do.CheckRegistration, *row[1:]), "NODEEXISTS: whose is it?", False, False)
+    assert answer == Answer(at(Do.CheckRegistration, *row[1:]), "NODEEXISTS: whose is it?")
     answer = controller.check_registration(answer.controller)
     left = () if row[1:] == (Do.Serve,) else row[1:]
     assert (answer.controller, answer.said) == (at(*left), "its own: registered")
@@ -1300,7 +1301,7 @@ def test_a_lost_multi_is_controller_moved(zookeeper: ZooKeeper) -> None:
     elected(zookeeper, 0)
     zookeeper.delete(None, CONTROLLER)
     answer = short(zookeeper, 1).register_controller(late)
-    assert (answer.controller, answer.failover) == (at(*MAYBE_RESIGN, session=1), False)
+    assert (answer.controller, answer.failover) == (at(*MAYBE_RESIGN, session=1), None)
     assert answer.said == "BADVERSION: ControllerMoved"
     assert zookeeper.exists(None, CONTROLLER) is None
 
@@ -1312,12 +1313,12 @@ def test_a_multi_whose_reply_was_lost_is_its_own(zookeeper: ZooKeeper) -> None:
     assert controller.lose_reply(me)
     refused = controller.register_controller(me)
     assert refused.controller == me.to(Do.CheckController, Do.CheckEpoch, *FAILOVER["2.1"])
-    assert (refused.said, refused.failover) == ("NODEEXISTS: was it its own?", False)
+    assert (refused.said, refused.failover) == ("NODEEXISTS: was it its own?", None)
     named = controller.check_controller(refused.controller)
-    assert (named.said, named.controller.active, named.failover) == ("it is this broker", False, False)
+    assert (named.said, named.controller.active, named.failover) == ("it is this broker", False, None)
     sure = controller.check_epoch(named.controller)
     known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "listens": True}
-    assert sure == (at(*FAILOVER["2.1"], **known), "its own: its failover runs", True, False)
+    assert sure == (at(*FAILOVER["2.1"], **known), "its own: its failover runs", Failover(0, 1), False)
 
 
 def test_a_multi_that_another_was_faster_with_is_controller_moved(zookeeper: ZooKeeper) -> None:
@@ -1346,7 +1347,7 @@ def test_an_epoch_that_is_not_the_next_is_not_its_own(zookeeper: ZooKeeper, epoc
     zookeeper.set(None, CONTROLLER_EPOCH, epoch)
     me = at(Do.CheckEpoch, *FAILOVER["2.1"])
     answer = whole(zookeeper).check_epoch(me)
-    assert (answer.controller, answer.failover) == (at(*MAYBE_RESIGN), False)
+    assert (answer.controller, answer.failover) == (at(*MAYBE_RESIGN), None)
     assert answer.said == f"it is {epoch}, at version 1: ControllerMoved"
 
 
@@ -1461,7 +1462,7 @@ def test_a_compare_and_set_waits_for_the_next_session_and_is_lost_there(zookeepe
     other = in_failover(zookeeper, 1, release)
     me = controller.renew(controller.increment_epoch(me).controller, 5)
     answer = controller.increment_epoch(me)
-    assert (answer.controller.epoch, answer.controller.acts, answer.failover) == (4, True, True)
+    assert (answer.controller.epoch, answer.controller.acts, answer.failover) == (4, True, Failover(0, 4))
     assert (other.epoch, zookeeper.get(None, CONTROLLER_EPOCH)[0]) == (5, 5)
 
 
@@ -1634,7 +1635,7 @@ def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper)
     me = until(Do.ReadStates, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).read_states(me)
     assert answer.controller == me.on()._replace(cached=1)
-    assert (answer.sends, answer.failover) == (True, False)
+    assert (answer.sends, answer.failover) == (True, None)
 
 
 def test_a_partition_whose_leader_is_alive_is_let_be(zookeeper: ZooKeeper) -> None:

@@ -154,7 +154,7 @@ class OnePartition(Specification[Controlled]):
             Znodes(CONTROLLER_EPOCH, data=(1,)),
             Znodes(PATH, data=state, version=integers(0, self.writes)),
         )
-        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, inbox=0, told=(), expiries=False)
+        return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, inbox=0, expiries=False)
 
     def context(self, s: Controlled) -> ControllerContext:
         """What the controller knows, over this state."""

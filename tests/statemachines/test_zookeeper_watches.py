@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from statemachines.znode import parent_of
+from statemachines.znode import name_of, parent_of
 from statemachines.zookeeper import (
     FIRES,
     Check,
@@ -293,5 +293,20 @@ def test_event_types_have_zookeepers_numbers() -> None:
 
 @pytest.mark.parametrize(("path", "parent"), [("/", "/"), ("/a", "/"), ("/a/b", "/a"), ("/a/b/c", "/a/b")])
 def test_the_parent_of_a_path(path: str, parent: str) -> None:
-    """The parent is the path before the last slash; at the top it is the root."""
+    """The parent is the path before the last slash; at the top it is the root. What is behind it is the name."""
     assert parent_of(path) == parent
+    assert f"{parent.rstrip('/')}/{name_of(path)}" == path
+
+
+def test_which_watches_are_armed() -> None:
+    """In which tables, path by path, session by session; not where no table has the path."""
+    zk = server("/a")
+    zk.exists(W, "/a", watch=True)
+    zk.children(W, "/a", watch=True)
+    zk.exists(D, "/b", watch=True)
+    assert [zk.armed(session, path) for session in (W, D) for path in ("/a", "/b")] == [
+        {"data_watches", "child_watches"},
+        set(),
+        set(),
+        {"data_watches"},
+    ]

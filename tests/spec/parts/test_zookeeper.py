@@ -24,6 +24,7 @@ from spec.language import (
     sometimes,
     variable,
 )
+from spec.language.domains import LeftOutDomain
 from spec.parts.zookeeper import Ensemble, Znodes, ZooKeeperPart
 from statemachines.znode import Node, SessionId, ZkPath
 
@@ -309,6 +310,22 @@ def test_a_node_holds_what_its_path_may() -> None:
     assert {name: len([*each.domain]) for name, each in found["sessions"].cells.items()} == {"a": 2, "b": 1}
     assert [*found["child_watches"].cells] == ["/"]
     assert [*found["data_watches"].cells] == []
+
+
+def test_children_are_kept_where_they_are_watched() -> None:
+    """By their names; elsewhere they are left out, but for a node that has none."""
+    found = domains(znodes=[Znodes("/"), Znodes("/x", child_watched=True), Znodes(one_of("/x/y", "/x/z"))])
+    nodes = found["nodes"].cells
+    names = [{*each.domain.fields["children"]} for each in (nodes["/x"], nodes["/x/y"])]
+    assert names == [{frozenset(), frozenset("y"), frozenset("z"), frozenset("yz")}, {frozenset()}]
+    assert isinstance(nodes["/"].domain.fields["children"], LeftOutDomain)
+
+
+def test_ephemerals_go_in_every_order_of_which_a_watch_tells() -> None:
+    """Of the third no watch tells: it goes first."""
+    watched = Znodes(one_of(*MINE), owned=by_any, data_watched=True)
+    part = ZooKeeperPart(one_of(A), [Znodes("/"), watched, Znodes("/z", owned=by_any)], inbox=1)
+    assert part.orders(["/y", "/z", "/x"]) == [("/z", "/x", "/y"), ("/z", "/y", "/x")]
 
 
 def left_out(node: Node) -> dict[str, int]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
-from spec.parts.zookeeper import Ensemble
+from spec.language import part
+from spec.parts.zookeeper import Ensemble, ZooKeeperPart
+from spec.systems.controller import ControllerLife
+from spec.systems.controller_election import ControllerElection
 from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER_EPOCH, Controller
 from statemachines.kafka_controller import KafkaController
@@ -72,3 +76,28 @@ class DeletingUnfenced(KafkaController):
 
     def _fence(self, me: Controller) -> Iterator[Operation]:
         return iter(()) if me.about_to(Do.DeleteController) else super()._fence(me)
+
+
+# The systems on other servers.
+
+
+class ElectionOnServers(ControllerElection):
+    """The election, on these servers."""
+
+    servers: ClassVar[type[ZooKeeperWithoutZxids]]
+
+    @part
+    def zk(self) -> ZooKeeperPart:
+        """Only they are others."""
+        return replace(super().zk, implementation=self.servers)
+
+
+class LifeOnServers(ControllerLife):
+    """The controller's life, on these servers."""
+
+    servers: ClassVar[type[ZooKeeperWithoutZxids]]
+
+    @part
+    def zk(self) -> ZooKeeperPart:
+        """Only they are others."""
+        return replace(super().zk, implementation=self.servers)

@@ -27,6 +27,7 @@ from tests.spec.systems.faults import (
     DeletingUnfenced,
     FiringAgain,
     IncrementingUnconditionally,
+    LifeOnServers,
     OutlivingUnsaid,
     StartingAgain,
     Unchecked,
@@ -485,19 +486,19 @@ class TakesAnyRequest(ControllerLife):
         return Credulous(epochs=self.domain_of(ControllerEpoch))
 
 
-class EphemeralsOutlive(ControllerLife):
+class EphemeralsOutlive(LifeOnServers):
     """On a ZooKeeper that does not delete what an ended session owns, and is said to."""
 
     servers = OutlivingUnsaid
 
 
-class WatchesStay(ControllerLife):
+class WatchesStay(LifeOnServers):
     """On a ZooKeeper whose watches fire more than once."""
 
     servers = FiringAgain
 
 
-class ChildrenUnwatched(ControllerLife):
+class ChildrenUnwatched(LifeOnServers):
     """On a ZooKeeper that arms no watch on children."""
 
     class servers(ZooKeeperWithoutZxids):  # noqa: N801
@@ -518,7 +519,7 @@ class TellsBrokersByName(ControllerLife):
             return changed(answer, doing=IDLE, live=me.live, found=frozenset())
 
 
-class NumbersAgain(ControllerLife):
+class NumbersAgain(LifeOnServers):
     """On a ZooKeeper that gives each registration of a broker the same czxid."""
 
     class servers(ZooKeeperWithoutZxids):  # noqa: N801
@@ -531,7 +532,7 @@ class NumbersAgain(ControllerLife):
                 return created
 
 
-class ComesBackDeaf(ControllerLife):
+class ComesBackDeaf(LifeOnServers):
     """On a ZooKeeper that tells a client that was away nothing of what it has missed."""
 
     class servers(ZooKeeperWithoutZxids):  # noqa: N801
@@ -539,19 +540,19 @@ class ComesBackDeaf(ControllerLife):
             self.state.events[session] = ()
 
 
-class VersionsStay(ControllerLife):
+class VersionsStay(LifeOnServers):
     """On a ZooKeeper that does not count the writes of a node."""
 
     servers = Unversioned
 
 
-class ChecksPass(ControllerLife):
+class ChecksPass(LifeOnServers):
     """On a ZooKeeper whose multi does not look at its checks."""
 
     servers = Unchecked
 
 
-class KeepsWhatWasDone(ControllerLife):
+class KeepsWhatWasDone(LifeOnServers):
     """On a ZooKeeper whose multi keeps the operations before the one that failed."""
 
     class servers(ZooKeeperWithoutZxids):  # noqa: N801

@@ -17,6 +17,7 @@ from spec.systems.controller_election import ControllerElection
 from statemachines.controller import CONTROLLER
 from tests.spec.systems.faults import (
     DeletingUnfenced,
+    ElectionOnServers,
     FiringAgain,
     IncrementingUnconditionally,
     OutlivingUnsaid,
@@ -100,25 +101,25 @@ class EpochStartsAgain(ControllerElection):
     kafka_controller = StartingAgain
 
 
-class EphemeralsOutlive(ControllerElection):
+class EphemeralsOutlive(ElectionOnServers):
     """On a ZooKeeper that does not delete what an ended session owns, and is said to."""
 
     servers = OutlivingUnsaid
 
 
-class WatchesStay(ControllerElection):
+class WatchesStay(ElectionOnServers):
     """On a ZooKeeper whose watches fire more than once."""
 
     servers = FiringAgain
 
 
-class VersionsStay(ControllerElection):
+class VersionsStay(ElectionOnServers):
     """On a ZooKeeper that does not count the writes of a node."""
 
     servers = Unversioned
 
 
-class ChecksPass(ControllerElection):
+class ChecksPass(ElectionOnServers):
     """On a ZooKeeper whose multi does not look at its checks."""
 
     servers = Unchecked
