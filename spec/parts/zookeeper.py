@@ -78,7 +78,7 @@ class Znodes:
         version: how often they may be set; `left_out()` where no rule asks for it.
         owned: whether this session may own the one at this path; where nothing is said, none does.
         data_watched: clients watch them, or whether they are there.
-        child_watched: clients watch their children; elsewhere no rule reads which there are.
+        child_watched: clients watch their children; elsewhere no rule reads which there are, but for `children`.
         created: how often one may be created, in place of whose czxid it is counted; 0: they are not told apart.
     """
 
@@ -89,6 +89,7 @@ class Znodes:
     data_watched: bool = False
     child_watched: bool = False
     created: int = 0
+    children: Size | None = None
 
     @cached_property
     def domain(self) -> Domain[ZkPath]:
@@ -187,7 +188,9 @@ class ZooKeeperPart(Part[Ensemble]):
         czxid = integers(0, its.created) if its.created else left_out()
         below = part_of(paths, *(other for other in paths if parent_of(other) == path != other))
         children = subset_of(every(name_of, path=below)) if its.child_watched or not below.size else left_out()
-        return self.domain_of(Node, data=its.data, version=its.version, owner=owner, children=children, czxid=czxid)
+        return self.domain_of(
+            Node, data=its.data, version=its.version, owner=owner, children=its.children or children, czxid=czxid
+        )
 
     def counts_writes(self, path: ZkPath) -> bool:
         """Whether the version of a node is kept."""
