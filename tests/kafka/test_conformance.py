@@ -57,8 +57,11 @@ def test_it_conforms(kafka: Harness) -> None:
 
 @pytest.mark.parametrize(
     "switch",
-    [{"fence_zk": False}, {"epoch_update": "cas_checked"}, {"resign_on_move": True}],
-    ids=lambda switch: next(iter(switch)),
+    [
+        pytest.param({"fence_zk": False}, id="fence_zk", marks=pytest.mark.long),
+        pytest.param({"epoch_update": "cas_checked"}, id="epoch_update"),
+        pytest.param({"resign_on_move": True}, id="resign_on_move", marks=pytest.mark.long),
+    ],
 )
 def test_a_switch_turned_the_wrong_way(kafka: Harness, switch: dict[str, Any]) -> None:
     """Kafka contradicts it, with a path."""
@@ -125,7 +128,15 @@ class LateHandlers(ControllerLife):
     kafka_controller = HandlersLate
 
 
-@pytest.mark.parametrize("mutant", [Unwatched, Sessionless, Late, LateHandlers])
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        Unwatched,
+        Sessionless,
+        pytest.param(Late, marks=pytest.mark.long),
+        pytest.param(LateHandlers, marks=pytest.mark.long),
+    ],
+)
 def test_a_specification_that_is_wrong(kafka: Harness, mutant: type[ControllerLife]) -> None:
     """Kafka contradicts it."""
     result = compared(kafka, mutant, WRONG, brokers=1)
@@ -146,6 +157,7 @@ def test_a_divergence_that_has_vanished(kafka: Harness, monkeypatch: pytest.Monk
     assert list(result.to_json()["vanished"]) == ["D0"]
 
 
+@pytest.mark.long
 def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
     """But for D11, which takes two brokers and many states."""
     lengths: dict[str, int] = {}

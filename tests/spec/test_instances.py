@@ -28,7 +28,6 @@ WIDE = {"controller, 1.0", *(each.name for each in instances() if each.system ==
 """Only in `make long`: states of five to eight words, for each of which a fresh clone compiles for 20 seconds."""
 ON_THE_DRIVER = {
     "controller-election, 1.1",
-    "partitions, one death",
     "replication, truncate-to-high-watermark with a history, 2-2-2-2",
 }
 """Those that Spark's driver explores in every run of the tests."""

@@ -223,7 +223,7 @@ def test_an_evaluation_that_takes_long_in_a_worker_is_told_of_by_the_driver(by_j
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("deadly", [DeadlyAction, DeadlyProperty])
+@pytest.mark.parametrize("deadly", [DeadlyAction, pytest.param(DeadlyProperty, marks=pytest.mark.long)])
 def test_a_task_that_lost_its_worker_is_done_again(deadly: type[Countdown], by_jobs: Explore, tmp_path: Path) -> None:
     """No state is lost or counted twice, and of the files that its first attempt wrote nothing is left."""
     flag, run = tmp_path / "it happened", tmp_path / "run"

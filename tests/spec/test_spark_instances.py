@@ -20,12 +20,12 @@ MOST = 5_000_000
 """States that Spark explores in a minute: some of these instances take the reference engine a quarter of an hour."""
 
 
-def asked(soon: str | None = None, orbits: bool = False) -> pytest.MarkDecorator:
-    """One instance in every run of the tests, or none; all but the largest in `make long`, or those with orbits."""
+def asked(orbits: bool = False) -> pytest.MarkDecorator:
+    """All instances but the largest, or those with orbits."""
     return pytest.mark.parametrize(
         "instance",
         [
-            pytest.param(each, id=each.name, marks=() if each.name == soon else pytest.mark.long)
+            pytest.param(each, id=each.name, marks=pytest.mark.long)
             for each in instances()
             if each.distinct_states <= MOST and (each.orbits is not None or not orbits)
         ],
@@ -33,7 +33,7 @@ def asked(soon: str | None = None, orbits: bool = False) -> pytest.MarkDecorator
 
 
 @pytest.mark.spark
-@asked("controller-election, 1.1")
+@asked()
 def test_jobs_find_what_is_claimed(instance: PinnedInstance, session: SparkSession) -> None:
     """The same figures, and the same counterexample step by step."""
     engine = SparkEngine(session=session, driver_level=DRIVER_LEVEL)

@@ -267,6 +267,7 @@ class Narrow(PlainWork):
     most = 600
 
 
+@pytest.mark.long
 def test_states_that_do_not_fit_are_expanded_in_parts(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until they are so few that it is no use."""
     model = Model(Wide())

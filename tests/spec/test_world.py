@@ -406,8 +406,12 @@ ONE = {"buckets": 1}
 
 @pytest.mark.parametrize(
     ("made", "options", "size"),
-    [(LocalEngine, ONE, 1_500), (SparkEngine, ONE, 1_500), (LocalEngine, {}, 2_500), (AutoEngine, {}, 2_500)],
-    ids=["local, its states", "spark, its states", "local, its commits", "auto"],
+    [
+        pytest.param(LocalEngine, ONE, 1_500, id="local, its states", marks=pytest.mark.long),
+        pytest.param(SparkEngine, ONE, 1_500, id="spark, its states"),
+        pytest.param(LocalEngine, {}, 2_500, id="local, its commits"),
+        pytest.param(AutoEngine, {}, 2_500, id="auto", marks=pytest.mark.long),
+    ],
 )
 def test_a_full_disk_loses_nothing(
     made: Callable[..., Engine], options: dict[str, Any], size: int, tmp_path: Path
@@ -561,11 +565,13 @@ def test_a_java_that_dies_is_told_in_a_line(then: str, tmp_path: Path) -> None:
         text=True,
         env={**os.environ, "PYTHONPATH": str(here)},
     )
-    assert done.stdout.splitlines() == [
-        "Java, on which Spark runs, has died; 3 levels are kept, and --resume run goes on from there",
-        str(check(Walkers(), engine="reference").distinct_states),
-    ]
-    assert done.stderr == ""
+    assert (done.stdout.splitlines(), done.stderr) == (
+        [
+            "Java, on which Spark runs, has died; 3 levels are kept, and --resume run goes on from there",
+            str(check(Walkers(), engine="reference").distinct_states),
+        ],
+        "",
+    )
 
 
 # Files that are none.

@@ -368,8 +368,11 @@ commands = st.builds(
 )
 
 
-def check(cluster: Turbulence) -> None:
-    """What holds after each event, whatever leaders have written meanwhile."""
+def check(cluster: Turbulence, meddled: bool) -> None:
+    """What holds after each event, whatever leaders have written meanwhile.
+
+    But until 2.6 a leader that shrinks its ISR as a reassignment ends loses the partition (K3).
+    """
     for states in cluster.history.values():
         for state in states:
             assert state.isr, f"an ISR without members: {state}"  # P2
@@ -386,7 +389,8 @@ def check(cluster: Turbulence) -> None:
     for partition, known in cluster.context.state.partition_leadership_info.items():
         if cluster.exists(topic_partition_state_path(partition)):
             assert known.leader_and_isr.leader_epoch <= cluster.state(partition).leader_epoch  # C9
-    for partition in cluster.context.partitions_in_states({OnlinePartition}):
+    led = cluster.batch.design.alter_partition or not meddled
+    for partition in cluster.context.partitions_in_states({OnlinePartition}) if led else ():
         if not cluster.context.is_topic_queued_up_for_deletion(partition.topic):
             leader = cluster.known(partition).leader
             assert cluster.context.is_replica_online(leader, partition, include_shutting_down_brokers=True)  # P9
@@ -400,7 +404,9 @@ def check_without_meddling(cluster: Turbulence) -> None:
         if cluster.context.is_topic_deletion_in_progress(partition.topic):
             continue
         if cluster.exists(topic_partition_state_path(partition)):
-            assert known.leader_and_isr[:3] == cluster.state(partition)[:3]  # C8
+            state, remembered = cluster.state(partition), known.leader_and_isr
+            assert (remembered.leader, remembered.isr) == (state.leader, state.isr)  # C8
+            assert remembered.leader_epoch == state.leader_epoch or not cluster.batch.design.remember_epoch  # B30
             members = cluster.state(partition).isr
             assert set(members) <= set(cluster.context.partition_replica_assignment(partition))  # P3
             if len(members) > 1 and not cluster.context.is_topic_queued_up_for_deletion(partition.topic):
@@ -425,11 +431,11 @@ def run(sequence: list[Command], design: ControlDesign | None = None) -> Turbule
         cluster.meddling = list(command.meddling)
         COMMANDS[command.name](cluster, command.which)
         meddled = meddled or bool(command.meddling)
-        check(cluster)
+        check(cluster, meddled)
         if not meddled:
             check_without_meddling(cluster)
     cluster.mend()
-    check(cluster)
+    check(cluster, meddled)
     return cluster
 
 

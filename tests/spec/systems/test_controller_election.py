@@ -183,7 +183,15 @@ def test_the_requests_are_those_of_the_design(epoch_update: str, only_here: set[
     assert found & some == only_here
 
 
-@pytest.mark.parametrize("faults", [{"crashes": False}, {"operator": False}, {"brokers": 1}, {"elections": 1}])
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"crashes": False},
+        pytest.param({"operator": False}, marks=pytest.mark.long),
+        {"brokers": 1},
+        pytest.param({"elections": 1}, marks=pytest.mark.long),
+    ],
+)
 def test_what_cannot_happen_is_absent_not_missing(faults: dict[str, Any]) -> None:
     """An action or witness whose fault is off, or whose bound is too low, is not asked for."""
     result = check(ControllerElection.of(**{"elections": 1, **faults}))
