@@ -31,7 +31,7 @@ from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
 LENGTH = 20
 CHOICES = 512
 """How many choices a sequence takes at most, or nearly so."""
-LONG = int(os.environ.get("CONTROL_SEQUENCES", 2_000))
+LONG = int(os.environ.get("EVENT_SEQUENCES", 2_000))
 """How many sequences the long test has."""
 Seen = Mapping[str, Any]
 """What is to be seen of Kafka after a command."""
