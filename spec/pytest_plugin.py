@@ -24,8 +24,6 @@ if TYPE_CHECKING:  # most of what pytest is asked to collect is no file of ours
 
 __all__ = ["pytest_collect_file"]
 
-OURS = '"kafkaspec": {"system": '
-"""What an ITF file of ours has near its beginning."""
 INSTANCES = "instances.toml"
 
 
@@ -39,9 +37,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether it was written here; then whatever is wrong with it now is to be told."""
+    """Whether it was written here, be it laid out anew by another tool; then what is wrong with it is to be told."""
+    from spec.checking.itf import OURS
+
     try:
-        return OURS in path.read_text(encoding="utf-8", errors="replace")
+        return f'"{OURS}"' in path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return True
 

@@ -36,6 +36,7 @@ from spec.kafka.control_values import (
     decoded_failure,
     decoded_requests,
     decoded_results,
+    of_context,
     parsed,
 )
 from spec.kafka.pure import SHARED, PureCalls
@@ -174,18 +175,7 @@ class ControlPlane(World):
     def _seen(self) -> dict[str, Any]:
         state, batch = self.context.state, self.batch.state
         return {
-            "epoch": (state.epoch, state.epoch_zk_version),
-            "partition_assignments": state.partition_assignments,
-            "partition_leadership_info": state.partition_leadership_info,
-            "partition_states": state.partition_states,
-            "replica_states": state.replica_states,
-            "live_broker_epochs": state.live_broker_epochs,
-            "shutting_down_broker_ids": state.shutting_down_broker_ids,
-            "replicas_on_offline_dirs": state.replicas_on_offline_dirs,
-            "all_topics": state.all_topics,
-            "topics_to_be_deleted": state.topics_to_be_deleted,
-            "topics_with_deletion_started": state.topics_with_deletion_started,
-            "topics_ineligible_for_deletion": state.topics_ineligible_for_deletion,
+            **of_context(state),
             "znodes": {
                 path: (node.version, node.data)
                 for path, node in self.zookeeper.state.nodes.items()

@@ -21,6 +21,7 @@ from statemachines.control_requests import (
     UpdateMetadataRequest,
 )
 from statemachines.controller import CONTROLLER
+from statemachines.controller_context import ContextState
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderRecoveryState
 from statemachines.partition import NewPartition, OnlinePartition, PartitionState
 from statemachines.replica import NewReplica, ReplicaState
@@ -212,6 +213,24 @@ def decoded_failure(told: Mapping[str, Any]) -> FailedStateChange:
 def decoded_event(told: Sequence[Any]) -> tuple[Any, ...]:
     """An event of the controller's queue, by its name of 3.9, with what it says of topics, partitions, brokers."""
     return ("AlterPartitionReceived",) if told[0] == "AlterIsrReceived" else tuple(told)
+
+
+def of_context(state: ContextState) -> dict[str, Any]:
+    """What a controller of ours knows, by the names by which Kafka's is seen, see `DECODED`."""
+    return {
+        "epoch": (state.epoch, state.epoch_zk_version),
+        "partition_assignments": state.partition_assignments,
+        "partition_leadership_info": state.partition_leadership_info,
+        "partition_states": state.partition_states,
+        "replica_states": state.replica_states,
+        "live_broker_epochs": state.live_broker_epochs,
+        "shutting_down_broker_ids": state.shutting_down_broker_ids,
+        "replicas_on_offline_dirs": state.replicas_on_offline_dirs,
+        "all_topics": state.all_topics,
+        "topics_to_be_deleted": state.topics_to_be_deleted,
+        "topics_with_deletion_started": state.topics_with_deletion_started,
+        "topics_ineligible_for_deletion": state.topics_ineligible_for_deletion,
+    }
 
 
 DECODED: Final[Mapping[str, Callable[[Any], Any]]] = {

@@ -28,7 +28,7 @@ from typing import Any, Final
 from election.ids import BrokerId
 from spec.kafka.control_plane import CONTROLLER as BROKER
 from spec.kafka.control_plane import by_partition
-from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests, parsed
+from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests, of_context, parsed
 from spec.kafka.world import SESSION, ControlCommand, Disagreement, OtherRequests, World, different, in_order, path_of
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.control_design import control_design_of
@@ -232,19 +232,8 @@ class EventPlane(World):
     def _seen(self) -> dict[str, Any]:
         state = self.context.state
         return {
-            "epoch": (state.epoch, state.epoch_zk_version),
+            **of_context(state),
             "active": (self.is_active, self.active_controller),
-            "partition_assignments": state.partition_assignments,
-            "partition_leadership_info": state.partition_leadership_info,
-            "partition_states": state.partition_states,
-            "replica_states": state.replica_states,
-            "live_broker_epochs": state.live_broker_epochs,
-            "shutting_down_broker_ids": state.shutting_down_broker_ids,
-            "replicas_on_offline_dirs": state.replicas_on_offline_dirs,
-            "all_topics": state.all_topics,
-            "topics_to_be_deleted": state.topics_to_be_deleted,
-            "topics_with_deletion_started": state.topics_with_deletion_started,
-            "topics_ineligible_for_deletion": state.topics_ineligible_for_deletion,
             "being_reassigned": state.partitions_being_reassigned,
             "znodes": {
                 path: (node.version, node_data(path, node.data))

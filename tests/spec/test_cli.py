@@ -808,6 +808,13 @@ def test_head_of_the_list() -> None:
 # Traces that are kept.
 
 
+@pytest.fixture
+def kept(ask: Ask) -> Path:
+    """A counterexample of five states."""
+    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
+    return Path("kept.itf.json")
+
+
 @pytest.mark.parametrize(
     "command", ["check own.py:Counter --engine reference", "simulate own.py:Counter --seed 1 --runs 1000"]
 )
@@ -825,10 +832,8 @@ def test_a_counterexample_is_kept_and_followed(ask: Ask, command: str) -> None:
     assert (told["verdict"], told["system"], told["length"]) == ("follows", "own.py:Counter", 5)
 
 
-def test_a_trace_that_the_specification_does_not_have_any_more(ask: Ask) -> None:
+def test_a_trace_that_the_specification_does_not_have_any_more(ask: Ask, kept: Path) -> None:
     """The step, the guard that refuses it and its values are told, and it exits 12."""
-    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
-    kept = Path("kept.itf.json")
     kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
     answer = ask("replay", "kept.itf.json")
     assert (answer.code, answer.err) == (12, "")
@@ -842,9 +847,9 @@ def test_a_trace_that_the_specification_does_not_have_any_more(ask: Ask) -> None
     assert (told.json()["state"], told.json()["looked_at"]) == (5, {"count[here]": 3})
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
     """What can be done there, what that would change, and which guards refuse the rest."""
-    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
     answer = ask("explain", "kept.itf.json", "--step", "1")
     assert (answer.code, answer.err) == (0, "")
     assert re.sub(r"line \d+", "line N", answer.out).splitlines() == [
@@ -862,6 +867,7 @@ def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
     assert (told["enabled"], told["action"], told["looked_at"]) == (False, "press", {"count[here]": 4})
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -876,14 +882,11 @@ def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
 )
 def test_what_cannot_be_explained_is_refused(ask: Ask, options: list[str], said: str) -> None:
     """In one line, with what there is."""
-    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
     assert ask("explain", "kept.itf.json", *options) == (2, "", f"Error: {said}\n")
 
 
-def test_what_the_specification_does_not_have_is_not_explained(ask: Ask) -> None:
+def test_what_the_specification_does_not_have_is_not_explained(ask: Ask, kept: Path) -> None:
     """It says where the trace leaves it."""
-    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
-    kept = Path("kept.itf.json")
     kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
     answer = ask("explain", "kept.itf.json")
     assert (answer.code, answer.out) == (2, "")
@@ -909,10 +912,8 @@ def test_a_trace_that_cannot_be_written_is_told_after_the_result(ask: Ask) -> No
     assert answer.out.startswith("stuck: deadlock, in 4 states")
 
 
-def test_a_trace_of_what_raises_is_a_mistake_of_the_specification(ask: Ask) -> None:
+def test_a_trace_of_what_raises_is_a_mistake_of_the_specification(ask: Ask, kept: Path) -> None:
     """As in a check."""
-    ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops", "--trace", "kept.itf.json")
-    kept = Path("kept.itf.json")
     kept.write_text(kept.read_text().replace("own.py:Counter", "own.py:Failing"))
     answer = ask("replay", "kept.itf.json")
     assert (answer.code, answer.out) == (75, "")
