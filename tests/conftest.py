@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,10 @@ settings.register_profile(
 settings.register_profile(
     "nightly", max_examples=10_000, stateful_step_count=150, deadline=None, phases=PHASES, print_blob=True
 )
+
+# A shell starts what runs in its background deaf to Ctrl-C, and each process hands that down to those it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 spark_classes.share()
 settings.load_profile(
