@@ -95,6 +95,11 @@ class ControlDesign(NamedTuple):
     retry_alone: Annotated[
         bool, "A conflict repeats the election of that partition; before, of all that are elected for with it (2.4)."
     ] = True
+    config_once: Annotated[
+        bool,
+        "What is configured for a topic is read once for all its partitions that need it; before, for each of them "
+        "(2.4).",
+    ] = True
     metadata_of_leaderless: Annotated[
         bool, "Brokers are told of a replica that goes offline also where there never was a leader (2.3)."
     ] = True
@@ -173,6 +178,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "rebalance_while_reassigning": False,
         "restore_assignment": False,
         "retry_alone": False,
+        "config_once": False,
         "metadata_of_leaderless": False,
         "group_stop": False,
         "leaderless_offline": False,
@@ -188,7 +194,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "2.1": {"tell_leaving": True, "fence_zk": True, "trunc_every_epoch": True},
     "2.2": {"broker_epoch": True, "metadata_of_given": True},
     "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
-    "2.4": {"retry_alone": True, "kip_455": True, "remember_epoch": True},
+    "2.4": {"retry_alone": True, "config_once": True, "kip_455": True, "remember_epoch": True},
     "2.5": {"leave_reassignment": True, "hear_metadata_errors": True},
     "2.6": {"fence_stop": True},
     "2.7": {"pass_over_unread": True, "alter_partition": True},

@@ -97,7 +97,7 @@ class ZkStateMachine:
             case ZkBatch.GetTopicPartitionStates:
                 return get_topic_partition_states(change.asking)
             case ZkBatch.GetTopicConfigs:
-                return get_topic_configs(topics_of(change.asking))
+                return get_topic_configs(self._configured(change))
             case ZkBatch.CreateTopicPartitions:
                 writes = create_topic_partitions(topics_of(change.asking))
             case ZkBatch.CreateTopicPartition:
@@ -116,8 +116,13 @@ class ZkStateMachine:
             RequestFailed: a fence had no answer.
             ValueError: these are not as many as the requests.
         """
-        by_topic = change.due in (ZkBatch.GetTopicConfigs, ZkBatch.CreateTopicPartitions)
-        wanted = len(topics_of(change.asking)) if by_topic else len(change.asking)
+        match change.due:
+            case ZkBatch.GetTopicConfigs:
+                wanted = len(self._configured(change))
+            case ZkBatch.CreateTopicPartitions:
+                wanted = len(topics_of(change.asking))
+            case _:
+                wanted = len(change.asking)
         if len(responses) != wanted:
             raise ValueError(f"{change.due}: {wanted} requests have {len(responses)} answers")
         return unwrapped(responses) if self.design.fence_zk and change.due not in UNFENCED else tuple(responses)
@@ -134,8 +139,23 @@ class ZkStateMachine:
         return state.decode(response.version).leader_and_isr
 
     def unclean_of(self, change: StateChange, responses: Sequence[ZkResponse]) -> Mapping[TopicName, bool | Code]:
-        """Which of the topics permit unclean elections, or why that could not be read [getLogConfigs]."""
-        return dict(zip(topics_of(change.asking), map(self._unclean, responses), strict=True))
+        """Which of the topics permit unclean elections, or why that could not be read [getLogConfigs].
+
+        Where a topic was read more than once, the latest answer counts, and a failure more than any answer.
+        """
+        answers = list(zip(self._configured(change), map(self._unclean, responses), strict=True))
+        failed = {topic: answer for topic, answer in answers if isinstance(answer, Code)}
+        return {**dict(answers), **failed}
+
+    def _configured(self, change: StateChange) -> tuple[TopicName, ...]:
+        """The topics whose configurations are read, in the order of the requests.
+
+        Until 2.3 they are a Seq, with a topic for each partition; since then a Set.
+        [PartitionStateMachine.scala 412, 2.2.2; 474, 2.4.1]
+        """
+        if self.design.config_once:
+            return topics_of(change.asking)
+        return tuple(partition.topic for partition in change.asking)
 
     def _unclean(self, response: ZkResponse) -> bool | Code:
         if response.code not in (Code.OK, Code.NONODE):

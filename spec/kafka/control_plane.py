@@ -233,7 +233,7 @@ class ControlPlane(World):
             if not machine.requests(change):  # and Kafka makes none
                 change = machine.answered(change, ())
                 continue
-            asked = list(dict.fromkeys(self._asked[number])) if number < len(self._asked) else []
+            asked = self._asked[number] if number < len(self._asked) else []
             change = in_order(machine, change, asked)
             change = machine.answered(change, self.answers(machine.requests(change), command, number))
             number += 1

@@ -14,7 +14,6 @@ from spec.kafka.control_values import parsed
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, registration
 from statemachines.kafka_zk_client import (
     UNFENCED,
-    ZkBatch,
     ZkRequest,
     ZkResponse,
     retry_requests_until_connected,
@@ -38,6 +37,7 @@ from statemachines.zk_data import (
     topic_partition_state_path,
     topic_path,
 )
+from statemachines.zk_state_machine import topics_of
 from statemachines.znode import ZkPath
 from statemachines.zookeeper import Multi, ZooKeeper
 
@@ -296,10 +296,12 @@ def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
         return change
     if sorted(paths) != sorted(asked):
         raise OtherRequests(sorted(paths), sorted(asked))
-    rank = {path: place for place, path in enumerate(asked)}
-    by_topic = change.due in (ZkBatch.GetTopicConfigs, ZkBatch.CreateTopicPartitions)
-    subjects = list(dict.fromkeys(each.topic for each in change.asking)) if by_topic else list(change.asking)
-    place = {subject: rank[path] for subject, path in zip(subjects, paths, strict=True)}
+    ranks: dict[ZkPath, list[int]] = {}
+    for rank, path in enumerate(asked):
+        ranks.setdefault(path, []).append(rank)
+    by_topic = len(paths) < len(change.asking)
+    subjects = topics_of(change.asking) if by_topic else change.asking
+    place = {subject: ranks[path].pop(0) for subject, path in zip(subjects, paths, strict=True)}
 
     def placed(partition: TopicPartition) -> int:
         return place[partition.topic if by_topic else partition]

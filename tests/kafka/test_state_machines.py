@@ -262,6 +262,42 @@ def test_a_create_whose_reply_is_lost(control_plane: KafkaControlPlane) -> None:
     assert ours.context.state.partition_states
 
 
+# What releases do differently.
+
+DIE_TOGETHER: list[ControlCommand] = [
+    {"do": "brokers_up", "brokers": [[1, 101]]},
+    *(
+        {"do": "assign", "partition": partition, "replicas": [1], "adding": [], "removing": []}
+        for partition in ("t-0", "t-1", "u-0", "v-0")
+    ),
+    partitions_to("NewPartition", "t-0", "t-1", "u-0", "v-0"),
+    partitions_to("OnlinePartition", "t-0", "t-1", "u-0", "v-0"),
+    {"do": "brokers_down", "brokers": [1]},
+]
+BETWEEN_READS: list[tuple[tuple[str, ...], list[Any]]] = [
+    # elected for; before which request another does what
+    (("t-0", "t-1"), [1, 1, {"do": "delete_state", "partition": "t-0"}]),
+    (("t-1", "t-0"), [1, 1, {"do": "delete_state", "partition": "u-0"}]),
+    (("t-0", "t-1", "u-0", "v-0"), [1, 3, {"do": "configure", "topic": "t", "unclean": True}]),
+    (("t-0", "t-1"), [1, 1, {"do": "configure", "topic": "t", "unclean": True}]),
+    (("t-0", "t-1"), [1, 1, MOVES]),
+    (("t-0", "t-1"), [1, 1, EXPIRES]),
+]
+
+
+@pytest.mark.parametrize(("release", "reads_of_t"), [("1.1.1", 2), ("2.2.2", 2), ("2.4.1", 1), (RELEASE, 1)])
+def test_a_topic_is_read_for_each_partition_until_2_3(release: str, reads_of_t: int) -> None:
+    """Without anyone in sync two partitions ask twice what their topic permits; others can write in between."""
+    sequences: list[list[ControlCommand]] = [
+        [*DIE_TOGETHER, partitions_to("OnlinePartition", *partitions, meanwhile=[row])]
+        for partitions, row in BETWEEN_READS
+    ]
+    with controlling(release) as kafka:
+        for sequence, seen in kafka.of("StateMachines", sequences):
+            compare(sequence, seen, release)
+            assert seen[-1]["asked"][1].count("/config/topics/t") == reads_of_t
+
+
 # What is different, and is to be.
 
 

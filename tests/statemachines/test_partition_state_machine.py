@@ -314,6 +314,37 @@ def test_who_permits_an_unclean_election(
         assert cluster.causes() == [StateChangeFailure.NoLeaderElected]
 
 
+@pytest.mark.parametrize(
+    ("release", "answered", "elected"),
+    [
+        ("2.4", [None], True),
+        ("2.3", [None, None], True),
+        ("2.3", [None, Code.NONODE], False),
+        ("2.3", [Code.NONODE, None], True),
+        ("2.3", [None, Code.SESSIONEXPIRED], False),
+        ("2.3", [Code.SESSIONEXPIRED, None], False),
+    ],
+)
+def test_until_2_3_a_topic_is_read_for_each_partition(
+    release: str, answered: list[Code | None], elected: bool
+) -> None:
+    """The latest answer counts for all of them, and a failure more than any answer; None: unclean is permitted."""
+    cluster = Cluster(design=control_design_of(release))
+    for partition in (T0, T1):
+        cluster.lead(partition, 4, (4,), replicas=(4, 2))
+    cluster.configure("t", True)
+    change = cluster.partitions.handle_state_changes([T0, T1], OnlinePartition, OFFLINE)
+    assert isinstance(change, PartitionStateChange)
+    states = retry_requests_until_connected(cluster.zookeeper, None, cluster.partitions.requests(change))
+    change = cluster.partitions.answered(change, states)
+    assert isinstance(change, PartitionStateChange)
+    read = retry_requests_until_connected(cluster.zookeeper, None, cluster.partitions.requests(change))
+    configs = [config if code is None else ZkResponse(code) for config, code in zip(read, answered, strict=True)]
+    cluster.drive(cluster.partitions, cluster.partitions.answered(change, configs))
+    state = OnlinePartition if elected else OfflinePartition
+    assert [cluster.context.partition_state(partition) for partition in (T0, T1)] == [state] * 2
+
+
 def test_until_3_1_nobody_recovers() -> None:
     """The state says nothing of it."""
     cluster = Cluster(design=ControlDesign(leader_recovery=False))
