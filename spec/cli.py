@@ -22,7 +22,7 @@ from spec.ending import Ending
 from spec.streams import Unwritable, printing_to_stderr, take_over, tell
 
 if TYPE_CHECKING:
-    from spec.checking import Engine, Result, Statistics
+    from spec.checking import Engine, Result, Statistics, Trace
     from spec.checking.simulation import Simulation
     from spec.failures import Failure
     from spec.language import Specification
@@ -109,7 +109,12 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result
 PROPERTIES = click.option(
     "--property", "properties", type=TEXT, multiple=True, metavar="NAME", help="Check only this one; may be repeated."
 )
-TRACE = one("--trace", type=PLACE, metavar="FILE", help="Write the counterexample here, as ITF: FILE.itf.json.")
+TRACE = one(
+    "--trace",
+    type=PLACE,
+    metavar="FILE",
+    help="Write the counterexample here, as ITF: FILE.itf.json; into a directory each, as PROPERTY.itf.json.",
+)
 DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 
 
@@ -172,7 +177,7 @@ def list_systems() -> None:
 @WORKERS
 @click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers, which may exchange names.")
 @PROPERTIES
-@click.option("--continue", "keep_going", is_flag=True, help="Explore everything, whatever is found.")
+@click.option("--continue", "keep_going", is_flag=True, help="Explore everything; show how each property breaks.")
 @DEADLOCK
 @MAX_STATES
 @MAX_DEPTH
@@ -201,7 +206,7 @@ def check(
     trace: Path | None,
     as_json: bool,
 ) -> None:
-    """Explore SYSTEM and say what holds, or show the shortest way to what does not.
+    """Explore SYSTEM and say what holds, or show the shortest way to what does not; with --continue, to each of them.
 
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     """
@@ -222,29 +227,41 @@ def check(
     tell(json.dumps(result.to_json()) if as_json else str(result))
     if as_json:
         _say_if_interrupted(result)
-    _write_trace(trace, result, subject, system)
+    _write_traces(trace, result, subject, system)
     sys.exit(result.exit_code)
 
 
 def _can_be_written(trace: Path | None) -> None:
     """A file for a trace is refused before hours are spent on what is to stand in it."""
-    if trace is not None and (trace.is_dir() or not trace.parent.is_dir()):
-        wrong = "it is a directory" if trace.is_dir() else f"there is no directory {trace.parent}"
-        raise click.UsageError(f"--trace {trace}: {wrong}")
+    if trace is not None and not (trace.is_dir() or trace.parent.is_dir()):
+        raise click.UsageError(f"--trace {trace}: there is no directory {trace.parent}")
 
 
-def _write_trace(path: Path | None, result: Result | Simulation, subject: Specification, system: str) -> None:
-    """The counterexample as a file; without one, the file that may be there stays, and that is said."""
+def _write_traces(place: Path | None, result: Result | Simulation, subject: Specification, system: str) -> None:
+    """The counterexample as a file, or all of them as files of a directory, each under the name of its property.
+
+    Without one, what may be there stays, and that is said.
+    """
+    if place is None:
+        return
+    if not result.counterexamples:
+        click.echo(f"There is no counterexample, so {place} was not written", err=True)
+    elif place.is_dir():
+        for each in result.counterexamples:
+            _write_trace(place / f"{each.broken}.itf.json", each, subject, system)
+    else:
+        _write_trace(place, result.counterexamples[0], subject, system)
+        if more := len(result.counterexamples) - 1:
+            named = f"{place} has the first counterexample, not {'the other' if more == 1 else f'{more} others'}"
+            click.echo(f"{named}: --trace with a directory keeps each", err=True)
+
+
+def _write_trace(path: Path, trace: Trace, subject: Specification, system: str) -> None:
     from spec.checking.itf import RecordedTrace
     from spec.failures import ENVIRONMENT, Failure
 
-    if path is None:
-        return
-    if result.counterexample is None:
-        click.echo(f"There is no counterexample, so {path} was not written", err=True)
-        return
     try:
-        RecordedTrace.of(subject, result.counterexample, system).write(path)
+        RecordedTrace.of(subject, trace, system).write(path)
     except OSError as failure:
         raise Failure(f"{path} cannot be written: {failure.strerror}", ENVIRONMENT) from None
 
@@ -536,7 +553,7 @@ def simulate(
     tell(json.dumps(found.to_json()) if as_json else str(found))
     if as_json:
         _say_if_interrupted(found)
-    _write_trace(trace, found, subject, system)
+    _write_traces(trace, found, subject, system)
     sys.exit(found.exit_code)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, SupportsIndex
 
 from spec.checking import arguments
@@ -45,7 +45,7 @@ def check(
             those of the release.
         engine: an engine, or the name of one: `local`, `spark`, `reference`, or `auto` to have it chosen.
         properties: names of the only ones to look at, or one name; witnesses and vacuity are then left out.
-        keep_going: explore everything, and report each property's first violation.
+        keep_going: explore everything, with a counterexample for each property that breaks.
         deadlock: look for states without an enabled action; a state closed by a bound is none.
         max_states: stop after the level with which this many states are reached.
         max_depth: do not go beyond this depth.
@@ -105,9 +105,12 @@ def _result(
         ActionResult(action.name, each.enabled, each.taken, each.new_states)
         for action, each in zip(model.actions, found.coverage, strict=True)
     )
-    violations = [number for number in found.discoveries if is_violation(model, number)]
-    shortest = min(violations, key=lambda number: (found.discoveries[number].length, number), default=None)
-    verdict, why = _verdict(model, found, shortest, properties, actions, named)
+    broken = sorted(
+        (number for number in found.discoveries if is_violation(model, number)),
+        key=lambda number: (found.discoveries[number].length, number),
+    )
+    told = broken if options.keep_going else broken[:1]
+    verdict, why = _verdict(model, found, broken, properties, actions, named)
     specification = model.specification
     return Result(
         system=specification.name,
@@ -124,7 +127,7 @@ def _result(
         bytes_per_state=found.bytes_per_state,
         properties=properties,
         actions=actions,
-        counterexample=None if shortest is None else trace(model, shortest, found.discoveries[shortest].path),
+        counterexamples=tuple(trace(model, number, found.discoveries[number].path) for number in told),
         leaves_out=specification.leaves_out,
         why=why,
     )
@@ -145,15 +148,15 @@ def _property(model: Model, number: int, found: Exploration) -> PropertyResult:
 def _verdict(
     model: Model,
     found: Exploration,
-    shortest: int | None,
+    broken: Sequence[int],
     properties: tuple[PropertyResult, ...],
     actions: tuple[ActionResult, ...],
     named: bool,
 ) -> tuple[str, str]:
     if found.ended == "interrupted":
         return "interrupted", found.kept or "nothing was kept: there is no run directory"
-    if shortest is not None:
-        return ("deadlock" if model.properties[shortest].name == DEADLOCK else "violated"), ""
+    if broken:
+        return ("deadlock" if model.properties[broken[0]].name == DEADLOCK else "violated"), ""
     if found.ended != "complete":
         elsewhere = WHERE_TO_GO_ON.get(found.ended, "")
         going_on = f"; {found.kept}" if found.kept else elsewhere

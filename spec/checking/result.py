@@ -63,12 +63,19 @@ class BaseResult(Shown, ABC):
     seconds: float
     properties: tuple[PropertyResult, ...]
     actions: tuple[ActionResult, ...]
-    counterexample: Trace | None
+    counterexamples: tuple[Trace, ...]
+    """How properties break, the shortest first; among equals as they are declared. Of one property, unless everything
+    was explored whatever was found."""
     compile_seconds: float = 0.0
     """Seconds spent waiting for a compilation, which is done once on a machine and is no part of `seconds`."""
     leaves_out: str = ""
     why: str = ""
     """Why it is no more than that, if no discovery is the reason: which bound was reached, what never happened."""
+
+    @property
+    def counterexample(self) -> Trace | None:
+        """The first of the counterexamples, on which the verdict rests; None where nothing is found to break."""
+        return next(iter(self.counterexamples), None)
 
     @property
     def exit_code(self) -> int:
@@ -91,8 +98,8 @@ class BaseResult(Shown, ABC):
     def __str__(self) -> str:
         lines = [f"{self.system}: {self.headline}", *self._figures(), *self._compiled()]
         lines += [*self._held_for(), *self._judged()]
-        if self.counterexample is not None:
-            lines += ["", str(self.counterexample)]
+        for each in self.counterexamples:
+            lines += ["", str(each)]
         return "\n".join(lines)
 
     @abstractmethod
@@ -174,4 +181,5 @@ class Result(BaseResult):
             "properties": [vars(each) for each in self.properties],
             "actions": [vars(each) for each in self.actions],
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
+            "counterexamples": [each.to_json() for each in self.counterexamples],
         }

@@ -138,6 +138,7 @@ class Simulation(BaseResult):
             "properties": [vars(each) for each in self.properties],
             "actions": [vars(each) for each in self.actions],
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
+            "counterexamples": [each.to_json() for each in self.counterexamples],
             "simulation": {
                 "seed": self.seed,
                 "runs": tally.runs,
@@ -259,7 +260,7 @@ def simulate(
             ActionResult(action.name, enabled, taken, None)
             for action, enabled, taken in zip(model.actions, tally.enabled, tally.taken, strict=True)
         ),
-        counterexample=counterexample,
+        counterexamples=() if counterexample is None else (counterexample,),
         example=example,
         leaves_out=specification.leaves_out,
         why=_why(ended, tally.runs, last - first, steps),

@@ -238,7 +238,7 @@ def test_after_an_interruption_nothing_is_begun(last: str) -> None:
     def ask(specification: Any, **options: Any) -> Result:
         asked.append(SIDES[len(asked)])
         result = check(specification, **options)
-        return replace(result, verdict="interrupted", counterexample=None) if asked[-1] == last else result
+        return replace(result, verdict="interrupted", counterexamples=()) if asked[-1] == last else result
 
     outcome = OPEN.explore(ask)
     assert list(outcome.results) == asked

@@ -247,8 +247,9 @@ def test_json_is_as_promised(ask: Ask) -> None:
         *("system", "constants", "switches", "release", "engine", "verdict"),
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
-        *("properties", "actions", "counterexample"),
+        *("properties", "actions", "counterexample", "counterexamples"),
     ]
+    assert found.pop("counterexamples") == [found["counterexample"]]
     figures = ("seconds", "states_per_second")
     assert all(isinstance(found.pop(name), int | float) for name in figures)
     assert found == {
@@ -299,9 +300,16 @@ def test_text_says_what_it_holds_for(ask: Ask) -> None:
 
 
 def test_continue_tells_of_every_property(ask: Ask) -> None:
-    """Everything is decided."""
+    """Everything is decided, and what breaks is shown, each by its counterexample."""
     found = ask("check", "own.py:Counter", "--without", "stops", "--continue", "--json").json()
     assert [each["verdict"] for each in found["properties"]] == ["holds", "violated", "witnessed"]
+    both = ["check", "own.py:Stuck", "--without", "stops", "--deadlock", "--continue"]
+    found = ask(*both, "--json").json()
+    assert [each["length"] for each in found["counterexamples"]] == [5, 5]
+    assert found["counterexample"] == found["counterexamples"][0]
+    text = ask(*both).out
+    assert "\n\nnever_beyond: It never goes beyond the top.\n\n  1  initially\n" in text
+    assert "\n\ndeadlock: In every state some action is enabled.\n\n  1  initially\n" in text
 
 
 def test_a_bound_that_is_reached_is_named(ask: Ask) -> None:
@@ -561,7 +569,6 @@ TEXT_ERRORS = {
     ),
     "check own.py:Counter --engine reference --symmetry": "--symmetry: counter has no interchangeable values",
     # Traces.
-    "check own.py:Counter --trace .": "--trace .: it is a directory",
     "check own.py:Counter --trace nowhere/trace.itf.json": (
         "--trace nowhere/trace.itf.json: there is no directory nowhere"
     ),
@@ -894,6 +901,26 @@ def test_what_the_specification_does_not_have_is_not_explained(ask: Ask, kept: P
         "Error: the specification does not have this trace: state 5: press(by=1) cannot be done"
     )
     assert ask("explain", "kept.itf.json", "--step", "4").code == 0
+
+
+BOTH = "check own.py:Stuck --engine reference --without stops --deadlock --continue"
+
+
+def test_a_directory_gets_a_trace_for_each_property_that_breaks(ask: Ask) -> None:
+    """Under its name; each of them can be followed."""
+    Path("kept").mkdir()
+    assert ask(*BOTH.split(), "--trace", "kept").err == ""
+    assert sorted(each.name for each in Path("kept").iterdir()) == ["deadlock.itf.json", "never_beyond.itf.json"]
+    for each in Path("kept").iterdir():
+        assert ask("replay", str(each)).code == 0
+
+
+def test_a_file_gets_the_first_of_several_traces(ask: Ask) -> None:
+    """And it is said that there are more."""
+    assert ask(*BOTH.split(), "--trace", "kept.itf.json").err == (
+        "kept.itf.json has the first counterexample, not the other: --trace with a directory keeps each\n"
+    )
+    assert "never_beyond breaks in the last" in ask("replay", "kept.itf.json").out
 
 
 def test_without_a_counterexample_nothing_is_written(ask: Ask) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spec.checking import Result, check
-from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
+from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics
+from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
+from spec.checking.spark import SparkEngine
 from spec.language import (
     Specification,
     State,
@@ -25,7 +29,9 @@ from spec.language import (
     transition_invariant,
     variable,
 )
+from tests.spec.checking.test_symmetry import Rule, Society
 from tests.spec.checking.toys import Clock, Counters, Row, Table
+from tests.spec.toys import TOYS, Walkers
 
 
 class StairsState(State):
@@ -198,6 +204,7 @@ def test_going_on_reports_the_first_violation_of_each() -> None:
     }
     assert result.counterexample is not None
     assert (result.counterexample.broken, result.counterexample.length) == ("no_hop", 4)
+    assert [each.broken for each in result.counterexamples] == ["no_hop", "below_the_lower", "below_the_limit"]
     assert (result.verdict, result.distinct_states, result.depth) == ("violated", 9, 9)
 
 
@@ -209,6 +216,62 @@ def test_stopping_reports_all_that_the_level_decides() -> None:
     )
     assert result.counterexample is not None
     assert result.counterexample.broken == "below_the_limit"
+    assert result.counterexamples == (result.counterexample,)
+
+
+ENGINES: dict[str, Callable[[], Engine]] = {
+    "reference": ReferenceEngine,
+    "local": lambda: LocalEngine(2),
+    "spark": SparkEngine,
+}
+
+
+SOCIETY = Society(
+    brokers=2,
+    rules=(Rule(1, False, 1, "take"), Rule(1, True, 1, "drop"), Rule(1, False, 2, ""), Rule(0, False, 1, "")),
+    bad=((2, -1),),
+    bad_steps=((0, 1),),
+)
+"""Its brokers are interchangeable, and break everything."""
+
+
+def told(result: Result) -> list[Any]:
+    """All counterexamples, step by step."""
+    return [each.to_json() for each in result.counterexamples]
+
+
+@pytest.mark.parametrize("symmetry", [False, True], ids=["all states", "orbits"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_property_that_breaks_has_its_counterexample(engine: str, symmetry: bool) -> None:
+    """The shortest first, each one that a run has which looks for nothing else, and the same on every engine."""
+    toy = SOCIETY if symmetry else TOYS["several broken"]
+    options: dict[str, Any] = {"deadlock": True, "symmetry": symmetry}
+    result = check(toy, engine=ENGINES[engine](), keep_going=True, **options)
+    broken = {each.name: each.length for each in result.properties if each.verdict == "violated"}
+    assert len(broken) > 1
+    assert {each.broken: each.length for each in result.counterexamples} == broken
+    lengths = [each.length for each in result.counterexamples]
+    assert lengths == sorted(lengths)
+    assert result.counterexample == result.counterexamples[0]
+    assert told(result) == told(check(toy, engine="reference", keep_going=True, **options))
+    for each in result.counterexamples:
+        alone = check(toy, engine="reference", properties=[each.broken], symmetry=symmetry)
+        assert [each.to_json()] == told(alone)
+        assert str(each) in str(result)
+
+
+@pytest.mark.parametrize("engine", [LocalEngine, SparkEngine])
+def test_counterexamples_of_a_run_that_was_resumed(
+    engine: type[LocalEngine] | type[SparkEngine], tmp_path: Path
+) -> None:
+    """Those that were found before and those that were found since."""
+    toy = Walkers(far=7, apart=3)
+    lengths = [each.length for each in check(toy, keep_going=True).counterexamples]
+    assert lengths[0] < lengths[-1]
+    begun = check(toy, engine=engine(run_dir=tmp_path), keep_going=True, max_depth=lengths[0])
+    assert [each.length for each in begun.counterexamples] == lengths[:1]
+    resumed = check(toy, engine=engine(run_dir=tmp_path, resume=True), keep_going=True)
+    assert told(resumed) == told(check(toy, engine="reference", keep_going=True))
 
 
 def test_an_unknown_property_is_a_usage_error() -> None:

@@ -37,6 +37,7 @@ KINDS: dict[str, Any] = {
     "properties": list,
     "actions": list,
     "counterexample": (dict, type(None)),
+    "counterexamples": list,
 }
 
 
@@ -70,6 +71,7 @@ def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None
         assert (each["length"] is None) == (each["verdict"] in {"holds", "unwitnessed", "undecided"})
     for each in read["actions"]:
         assert list(each) == ["name", "enabled", "taken", "new_states"]
+    assert read["counterexample"] == next(iter(read["counterexamples"]), None)
     if read["counterexample"] is not None:
         assert list(read["counterexample"]) == ["property", "length", "initial", "steps"]
         assert len(read["counterexample"]["steps"]) == read["counterexample"]["length"] - 1
@@ -88,6 +90,7 @@ class Released(Counters):
 def test_a_result_by_hand() -> None:
     """A counter that may not reach two, to the last figure."""
     read = through_json(check(Released(counters=2, top=2, at_most=1), engine="reference", release="1.0"))
+    assert read.pop("counterexamples") == [read["counterexample"]]
     assert read.pop("seconds") >= 0
     assert read.pop("states_per_second") >= 0
     assert read == {
