@@ -249,7 +249,7 @@ def test_a_run_in_which_nothing_breaks_has_no_mark() -> None:
 
 def test_numbers_of_steps_stand_in_line() -> None:
     """From ten steps on, the numbers take two columns."""
-    text = told(check(TOYS["several broken"], keep_going=True))
+    text = told(check(TOYS["several broken"]))
     numbers = re.findall(r"^  ( ?\d+)  ", text, re.MULTILINE)
     assert len(set(map(len, numbers))) == 1
     assert [int(number) for number in numbers] == list(range(1, len(numbers) + 1))
