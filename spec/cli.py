@@ -209,6 +209,7 @@ def check(
     """Explore SYSTEM and say what holds, or show the shortest way to what does not; with --continue, to each of them.
 
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
+    A file with one specification needs no :Class.
     """
     subject, release = _asked_for(system, release, settings, switched_on, switched_off)
     _can_be_written(trace)

@@ -23,6 +23,8 @@ from spec.systems import SYSTEMS
 def system_named(name: str) -> type[Specification]:
     """The specification that a name means: a system's, `path/to/file.py:Class` or `package.module:Class`.
 
+    A file that has a single specification needs no class behind it.
+
     Raises:
         UsageError: there is none.
         SpecificationError: there is one, and it is not well made.
@@ -39,10 +41,13 @@ def system_named(name: str) -> type[Specification]:
             f"no system is called {name}; there are {', '.join(SYSTEMS)}, or a specification of your own as "
             "path/to/file.py:Class or package.module:Class"
         )
+    own = _specifications(module)
+    if not cls and len(own) == 1:
+        cls = own[0]
     found = getattr(module, cls, None)
     if not (isinstance(found, type) and issubclass(found, Specification) and found is not Specification):
         wrong = f"{place} has no specification {cls}" if cls else f"{place} is a file: write {place}:Class"
-        raise UsageError(f"{wrong}; it has {', '.join(_specifications(module)) or 'none'}")
+        raise UsageError(f"{wrong}; it has {', '.join(own) or 'none'}")
     return found
 
 

@@ -131,7 +131,7 @@ def _system(name: str, item: pytest.Item) -> type[Specification]:
     """The system that a file names; a path is looked for where pytest was begun, at its root, and beside the file."""
     from spec.loading import system_named
 
-    place, colon, cls = name.rpartition(":")
+    place, colon, cls = (name, "", "") if name.endswith(".py") else name.rpartition(":")
     if place.endswith(".py") and not Path(place).is_file():
         for folder in (item.config.rootpath, item.path.parent):
             if (folder / place).is_file():

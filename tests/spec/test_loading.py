@@ -56,6 +56,15 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
     assert system_named("lock.py:Lock") is system_named(f"{tmp_path}/lock.py:Lock")
 
 
+def test_a_file_with_one_specification_names_it(tmp_path: Path) -> None:
+    """Its class need not be said; where there are two it must be."""
+    (tmp_path / "lock.py").write_text(LOCK)
+    (tmp_path / "locks.py").write_text(f"{LOCK}\nclass Other(Lock):\n    pass\n")
+    assert system_named("lock.py") is system_named("lock.py:Lock")
+    with pytest.raises(UsageError, match=r"^locks\.py is a file: write locks\.py:Class; it has Lock, Other$"):
+        system_named("locks.py")
+
+
 def test_a_file_may_be_called_like_a_module(tmp_path: Path) -> None:
     """A file `json.py` is that file, and `json` stays what it was."""
     import json
