@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tutorial import PARTS, TRACES, TUTORIAL, Reader
+from tests.tutorial import PAGES, Reader
 
 README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
@@ -35,7 +35,7 @@ def test_what_is_shown_has_types(tmp_path: Path) -> None:
     """As a strict type checker sees it: README's calls with plain integers, and the pages of the tutorial."""
     for number, block in enumerate(PYTHON):
         (tmp_path / f"readme_{number}.py").write_text(block)
-    for page in (TUTORIAL, PARTS, TRACES):
+    for page in PAGES:
         reader = Reader(tmp_path, Path(sys.executable).parent)
         for before, body in BEFORE.findall(page.read_text()):
             reader.write(before, body)

@@ -12,12 +12,12 @@ import pytest
 
 import spec.language
 from tests import tutorial
-from tests.tutorial import PARTS, TRACES, TUTORIAL, Reader, lines_of, without_times
+from tests.tutorial import PAGES, Reader, lines_of, without_times
 
 PROGRAMS = Path(sys.executable).parent
 
 
-@pytest.mark.parametrize("page", [TUTORIAL, PARTS, TRACES], ids=["tutorial", "parts", "traces"])
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_prints_what_it_says(tmp_path: Path, page: Path) -> None:
     """A person who types what stands there sees what stands there."""
     tried = list(Reader(tmp_path, PROGRAMS).follow(page.read_text()))

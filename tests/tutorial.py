@@ -1,6 +1,7 @@
 """A reader of a tutorial who does what it says: types the code, runs the commands, and looks whether it is so.
 
-A block of Python goes where the sentence before it says; a block of commands is run, in an empty directory.
+A block of Python goes where the sentence before it says; a block of commands is run, in a directory with nothing but
+our `examples`.
 `python -m tests.tutorial` writes into these pages what is printed today: read the difference before you keep it.
 """
 
@@ -16,8 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-DOCS = Path(__file__).parents[1] / "docs"
-TUTORIAL, PARTS, TRACES = DOCS / "tutorial.md", DOCS / "parts.md", DOCS / "traces.md"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+TUTORIAL = DOCS / "tutorial.md"
+PAGES = (TUTORIAL, DOCS / "parts.md", DOCS / "traces.md", DOCS / "gallery.md")
 
 _BLOCK = re.compile(r"(?:^(?P<before>[^\n]+)\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -44,6 +47,9 @@ class Reader:
         self.directory, self.programs = directory, programs
         self.file = directory / "not_begun_yet"
         self.last_exit_code = 0
+        examples = directory / "examples"
+        if not examples.exists():
+            examples.symlink_to(ROOT / "examples")
 
     def follow(self, text: str) -> Iterator[Tried]:
         """Do what the text says; every command that it has."""
@@ -113,7 +119,7 @@ def without_times(text: str) -> str:
 
 def main() -> None:
     """Write into each page what is printed today."""
-    for page in (TUTORIAL, PARTS, TRACES):
+    for page in PAGES:
         text = page.read_text()
         with tempfile.TemporaryDirectory() as directory:
             tried = list(Reader(Path(directory), Path(sys.executable).parent).follow(text))

@@ -1,0 +1,102 @@
+"""`examples/bounded_queue.py` is BlockingQueue, of which it is published when it deadlocks, and how soon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from spec.checking import check
+from tests.gallery.exploring import Explored, Figures, checked, explored, figures, system
+
+ENGINES = ["reference", "local"]
+State = tuple[tuple[str, ...], frozenset[str]]
+"""The elements, and the threads that wait."""
+SMALL = [
+    (producers, consumers, places)
+    for producers in (1, 2, 3)
+    for consumers in (1, 2, 3)
+    for places in (1, 2)
+    if producers + consumers <= 5
+]
+
+
+def plain(producers: int, consumers: int, places: int, notify: str) -> Explored:
+    """All states, without the language."""
+    producing = frozenset(f"p{number}" for number in range(producers))
+    consuming = frozenset(f"c{number}" for number in range(consumers))
+
+    def woken(waiting: frozenset[str], others: frozenset[str]) -> Iterator[frozenset[str]]:
+        """Who still waits after a notification."""
+        asleep = waiting & others if notify == "other" else waiting
+        if notify == "all" or not asleep:
+            yield waiting - asleep
+        else:
+            yield from (waiting - {thread} for thread in asleep)
+
+    def following(state: State) -> Iterator[State]:
+        elements, waiting = state
+        for thread in (producing | consuming) - waiting:
+            if thread in producing and len(elements) < places:
+                yield from (((*elements, thread), rest) for rest in woken(waiting, consuming))
+            elif thread in consuming and elements:
+                yield from ((elements[1:], rest) for rest in woken(waiting, producing))
+            else:
+                yield elements, waiting | {thread}
+
+    first: State = ((), frozenset())
+    return explored(first, following, is_wrong=lambda state: state[1] == producing | consuming)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("producers", "consumers", "places", "states"), [(1, 2, 1, 8), (2, 1, 1, 9), (2, 2, 1, 9), (4, 3, 3, 47)]
+)
+def test_the_lost_wakeup_is_as_far_as_published(
+    engine: str, producers: int, consumers: int, places: int, states: int
+) -> None:
+    """The traces of the tutorial's steps v05 and v10, one of which is an animation of 46 steps."""
+    result = checked("bounded_queue", engine, producers=producers, consumers=consumers, places=places, notify="one")
+    assert (result.verdict, result.counterexample and result.counterexample.length) == ("violated", states)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("producers", "consumers", "states"), [(1, 1, 4), (1, 2, 14)])
+def test_the_state_graphs_are_as_large_as_published(engine: str, producers: int, consumers: int, states: int) -> None:
+    """Those that are drawn in the steps v02 and v03, deadlocks included."""
+    queue = system("bounded_queue")(producers=producers, consumers=consumers, notify="one")
+    assert check(queue, engine=engine, keep_going=True).distinct_states == states
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_with_two_conditions_it_has_the_states_that_are_published(engine: str) -> None:
+    """TLC's figures in the step v28."""
+    result = checked("bounded_queue", engine, producers=4, consumers=3, places=3)
+    assert (result.verdict, *figures(result)[:2]) == ("holds", 1_600, 12_313)
+
+
+@pytest.mark.parametrize("notify", ["one", "all", "other"])
+@pytest.mark.parametrize(("producers", "consumers", "places"), SMALL)
+def test_it_has_the_states_of_plain_python(producers: int, consumers: int, places: int, notify: str) -> None:
+    """And with one notified there is a deadlock where threads are more than twice the places, as published in v08."""
+    expected = plain(producers, consumers, places, notify)
+    assert expected.broken == (notify == "one" and producers + consumers > 2 * places)
+    for engine in ENGINES:
+        result = checked(
+            "bounded_queue", engine, producers=producers, consumers=consumers, places=places, notify=notify
+        )
+        assert (result.verdict, figures(result)) == ("violated" if expected.broken else "holds", expected.figures)
+
+
+def test_no_thread_can_do_anything_where_all_wait() -> None:
+    """The invariant is about what is a deadlock."""
+    queue = system("bounded_queue")(notify="one")
+    found = check(queue, properties=["type_ok"], deadlock=True)
+    assert (found.verdict, figures(found)) == ("deadlock", Figures(22, 40, 9))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_producers_are_alike_and_so_are_consumers(engine: str) -> None:
+    """There are two sorts."""
+    result = checked("bounded_queue", engine, symmetry=True, producers=2, consumers=2, notify="one")
+    assert (result.verdict, result.depth) == ("violated", 9)

@@ -1,0 +1,51 @@
+"""What the systems of the gallery have in common."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from tests.gallery.exploring import EXAMPLES, system
+
+GALLERY = ["transaction_commit", "two_phase_commit", "bounded_queue", "raft_election"]
+LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+def lines_of_code(text: str) -> int:
+    """How many lines a program has, without blank lines, comments and docstrings."""
+    documented = set[int]()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            docstring = node.body[0]
+            documented.update(range(docstring.lineno, (docstring.end_lineno or 0) + 1))
+    written = set[int]()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in LAYOUT:
+            written.update(range(token.start[0], token.end[0] + 1))
+    return len(written - documented)
+
+
+def test_lines_are_counted_as_a_person_would() -> None:
+    """A statement over two lines is two."""
+    head = '"""What\n\nit is."""\n\nx = 1  # one\n# two\ny = (\n    2)\n\n'
+    function = 'def f():\n    """It."""\n    return """a\n\nb"""\n'
+    assert (lines_of_code(head), lines_of_code(function)) == (1 + 2, 1 + 3)
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_a_system_is_short_and_complete(name: str) -> None:
+    """Under 80 lines of code, with something that must hold, something that must happen, and what it leaves out."""
+    assert lines_of_code((EXAMPLES / f"{name}.py").read_text(encoding="utf-8")) < 80
+    marked = system(name)().properties
+    assert {each.kind for each in marked} >= {"invariant", "sometimes"}
+    assert system(name).leaves_out
+
+
+def test_every_specification_among_the_examples_is_shown() -> None:
+    """None is there that no page and no test knows."""
+    found = [path.stem for path in sorted(Path(EXAMPLES).glob("*.py")) if "(Specification[" in path.read_text()]
+    assert found == sorted(GALLERY)
