@@ -448,7 +448,7 @@ def _listed(brokers: tuple[int, ...] | None) -> str:
     return ",".join(map(str, brokers or ())) or "nobody"
 
 
-@kafkaspec.command(short_help="Draw WHAT: partition, replica or controller.")
+@kafkaspec.command(short_help="Draw WHAT: partition, replica, controller, or how an anomaly happens.")
 @click.argument("what", type=TEXT)
 @one("--release", type=TEXT, metavar="R", help="Of Kafka, such as 2.0.")
 @one(
@@ -461,10 +461,11 @@ def _listed(brokers: tuple[int, ...] | None) -> str:
 )
 @one("-o", "--output", type=_Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
 def diagram(what: str, release: str | None, form: str, output: Path | None) -> None:
-    """Draw WHAT: the transition table of a partition or a replica, or the life of a controller.
+    """Draw WHAT: the transition table of a partition or a replica, the life of a controller, or, by its ID, how an
+    anomaly happens, as a sequence diagram (mermaid or svg).
 
     A table without --release shows the rows of all releases, and says which of them had each; a life is that of the
-    newest release.
+    newest release, an anomaly's that of its row.
     """
     from spec.diagrams import drawn
     from spec.progress import Progress
@@ -476,6 +477,11 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
                 progress(statistics)
 
         picture = drawn(what, form, release, compiling)
+    _give(picture, output)
+
+
+def _give(picture: str, output: Path | None) -> None:
+    """Write a picture to a file, or else to stdout."""
     if output is None:
         click.echo(picture, nl=not picture.endswith("\n"))
         return
@@ -692,6 +698,33 @@ def explain(file: Path, state: int | None, action: str | None, parameters: tuple
         raise click.UsageError(f"--set {wrong}: write NAME=VALUE")
     found = _of_a_trace(file, explanation, state=state, action=action, parameters=given)
     tell(json.dumps(found.to_json()) if as_json else str(found))
+
+
+@kafkaspec.command(short_help="Draw a kept trace as a sequence diagram.")
+@click.argument("file", type=PLACE)
+@one(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid", "svg"]),
+    default="mermaid",
+    show_default=True,
+    help="What to draw it as.",
+)
+@one("-o", "--output", type=_Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+def sequence(file: Path, form: str, output: Path | None) -> None:
+    """Draw the trace in FILE, which `check --trace FILE.itf.json` wrote.
+
+    Each who acts has a lane, each step an arrow, and what it means stands beside it. Exits 12 if the specification
+    no longer has that trace, as `replay` does, and draws nothing then.
+    """
+    from spec.checking.followed import follow
+    from spec.sequence_diagram import FORMATS
+
+    followed = _of_a_trace(file, follow)
+    if followed.trace is None:
+        tell(str(followed))
+        sys.exit(followed.exit_code)
+    _give(FORMATS[form](followed.trace), output)
 
 
 def main() -> NoReturn:

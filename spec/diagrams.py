@@ -1,4 +1,4 @@
-"""All pictures there are: of the tables, and of a controller's life in the releases.
+"""All pictures there are: of the tables, of a controller's life in the releases, and of how anomalies happen.
 
 `python -m spec.diagrams DIRECTORY` writes a Mermaid and an SVG file for each of them.
 """
@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from spec.checking.check import silent
+from spec import sequence_diagram
+from spec.anomalies import anomalies, anomaly_named
+from spec.checking.check import check, silent
 from spec.checking.exploration import OnProgress
 from spec.language.errors import UsageError
 from spec.life import moves
@@ -28,6 +30,7 @@ ENDINGS: Final = {"mermaid": "mmd", "svg": "svg"}
 _PICTURES: Final = (
     *(("controller", release) for release in GENERATIONS),
     *((each, None) for each in diagrams.DIAGRAMS),
+    ("K1", None),
 )
 FILES: Final[Mapping[str, tuple[str, str, str | None]]] = {
     f"{what}-{release}.{ending}" if release else f"{what}.{ending}": (what, form, release)
@@ -40,17 +43,33 @@ FILES: Final[Mapping[str, tuple[str, str, str | None]]] = {
 def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgress = silent) -> str:
     """A picture of a release; without one a table shows the rows of all releases, and a life is the newest's.
 
+    An anomaly is the sequence diagram of its counterexample, in the release that its row names.
+
     Raises:
-        UsageError: there is no such picture, or no such release.
+        UsageError: there is no such picture, or no such release, or not in this format.
     """
+    if what in {each.id for each in anomalies()}:
+        return _anomaly(what, form, release, on_progress)
     if what not in NAMES:
-        raise UsageError(f"no diagram is called {what}; there are {', '.join(NAMES)}")
+        raise UsageError(f"no diagram is called {what}; there are {', '.join(NAMES)}, and the anomalies: B1, K1, ...")
     named = release and release_named(release, dict.fromkeys(RELEASES))
     if what == "controller":
         named = named or RELEASES[-1]
         return controller_diagram.FORMATS[form](controller_diagram.picture(named, moves(named, on_progress)))
     table = diagrams.DIAGRAMS[what]
     return diagrams.FORMATS[form](table.at(named) if named else table)
+
+
+def _anomaly(what: str, form: str, release: str | None, on_progress: OnProgress) -> str:
+    """How an anomaly happens."""
+    if release is not None:
+        raise UsageError(f"{what} is drawn in the release that its row names; --release is for tables and lives")
+    if form not in sequence_diagram.FORMATS:
+        raise UsageError(f"{what} --format {form}: a sequence diagram is {' or '.join(sequence_diagram.FORMATS)}")
+    row = anomaly_named(what)
+    found = check(row.specification("off"), properties=[row.property], on_progress=on_progress).counterexample
+    assert found is not None, "each row of the atlas breaks without its switch"
+    return sequence_diagram.FORMATS[form](found)
 
 
 def files() -> dict[str, str]:

@@ -38,7 +38,7 @@ class Followed(Shown):
     refusal: Refusal | None = None
     """The guard that refuses the next step, if that is how it leaves."""
     trace: Trace | None = None
-    """What was followed, if it ends with the property that it names."""
+    """What was followed, if it is a run of the specification and ends as recorded."""
     replay: Replay | None = field(default=None, compare=False)
     """The run, in its last state; None if the trace leaves the specification."""
 
@@ -106,8 +106,7 @@ def follow(recorded: RecordedTrace, specification: Given) -> Followed:
     wrong = _ends_otherwise(replay, recorded.property)
     if wrong:
         return Followed(recorded, replay.number, wrong)
-    decided = recorded.property not in ("", DEADLOCK)
-    shown = replay.trace(recorded.property) if decided else None
+    shown = replay.trace(recorded.property) if recorded.property else replay.run
     return Followed(recorded, replay.number, "", trace=shown, replay=replay)
 
 

@@ -68,7 +68,8 @@ def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
         for cell, old, new in zip(model.layout.cells, state, after, strict=True):
             changes.update(differences(cell.name, old, new))
     views = () if after is None else news(sentences(model, state), sentences(model, after))
-    return StepDone(TraceStep(action.step(instance_number), tuple(said), changes, views), after, wrong, values)
+    told = TraceStep(action.step(instance_number), tuple(said), changes, views, action.lanes(instance_number))
+    return StepDone(told, after, wrong, values)
 
 
 def trace(model: Model, number: int, path: Path) -> Trace:

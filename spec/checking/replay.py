@@ -20,7 +20,7 @@ from typing import Any
 from spec.checking.arguments import Given
 from spec.checking.exploration import is_violation, split
 from spec.checking.model import DEADLOCK, TYPE_OK, Expansion, Model
-from spec.checking.paths import as_variables, do, trace
+from spec.checking.paths import as_variables, do, trace, trace_along
 from spec.checking.refusal import Refusal, refusal
 from spec.checking.trace import Trace, TraceStep
 from spec.language.errors import OutOfDomain, UsageError
@@ -149,16 +149,24 @@ class Replay:
         return value
 
     def trace(self, name: str) -> Trace:
-        """The trace of a property that was broken or witnessed, up to where it first was.
+        """The trace of a property that was broken or witnessed, up to where it first was; or of a deadlock here.
 
         Raises:
             UsageError: it was not.
         """
+        if name == DEADLOCK and not self.enabled:
+            return trace(self.model, self._number_of(name), (self._first, tuple(self._path)))
         if name not in self._decided:
             raise UsageError(f"{name} was not broken and not witnessed; {', '.join(self._decided) or 'nothing'} was")
         with without_bounds():
             path = self._path[: self._decided[name] - 1]
             return trace(self.model, self._number_of(name), (self._first, path))
+
+    @property
+    def run(self) -> Trace:
+        """The trace of all that was done so far, whatever it decides."""
+        with without_bounds():
+            return trace_along(self.model, (self._first, tuple(self._path)))
 
     def _arrive(self, state: Values, found: tuple[int, ...]) -> None:
         self._state = state

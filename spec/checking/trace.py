@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from spec.checking.model import DEADLOCK
 from spec.checking.notebook import Shown
 from spec.checking.values import jsonable, show
 from spec.language.domains import LEFT_OUT
+from spec.language.part import Lanes
 from spec.language.words import Step
 
 
@@ -26,6 +27,8 @@ class TraceStep:
     views: tuple[str, ...] = ()
     """What the views say of its successor, and did not say of the state before; nothing where the successor lies
     outside the domains."""
+    lanes: Lanes = field(default_factory=Lanes)
+    """Who takes it, in a sequence diagram."""
 
     def to_json(self) -> dict[str, Any]:
         """A step of the JSON contract; `views` is there if they say something."""
@@ -88,7 +91,7 @@ class Trace(Shown):
 
     def _told(self) -> Iterator[str]:
         """The initial state and the steps, each with what was said, what the views say now, and only what changed."""
-        width, mark = len(str(self.length)), self._mark()
+        width, mark = len(str(self.length)), self.ending
         yield f"  {1:{width}}  initially"
         yield from _remarks(width, self.initial_views, "" if self.steps else mark)
         for line in _variables(self.initial):
@@ -96,8 +99,9 @@ class Trace(Shown):
         for number, step in enumerate(self.steps, start=2):
             yield from _step(number, width, step, mark if number == self.length else "")
 
-    def _mark(self) -> str:
-        """What is printed at the last step."""
+    @property
+    def ending(self) -> str:
+        """What is said of the last step: what breaks there, is witnessed or fails; empty of a deadlock or a run."""
         if not self.broken:
             return f"{self.failing} fails here" if self.failing else ""
         if self.broken == DEADLOCK:

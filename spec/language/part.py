@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from itertools import product
 from types import SimpleNamespace
-from typing import Any, ClassVar, Final, Generic, NoReturn, Self, get_args, get_origin, overload
+from typing import Any, ClassVar, Final, Generic, NamedTuple, NoReturn, Self, get_args, get_origin, overload
 
 from typing_extensions import TypeVar
 
@@ -69,6 +69,17 @@ class Instance:
         return replace(self, part=(part, *self.part))
 
 
+class Lanes(NamedTuple):
+    """Who takes a step, in a sequence diagram."""
+
+    actor: str = ""
+    """The lane that does it; empty: the system itself."""
+    receiver: str = ""
+    """The lane that it is done to; empty: no other."""
+    parameters: tuple[str, ...] = ()
+    """The parameters that these lanes stand for."""
+
+
 @dataclass(frozen=True)
 class Action:
     """An action with all its instances, in the order of its parameters' domains."""
@@ -79,10 +90,23 @@ class Action:
     instances: tuple[Instance, ...]
     rule: str
     """The name of the method that describes it, which may describe several."""
+    actor: str = ""
+    """The lane of a sequence diagram that does it: a parameter, or in words; empty: the system itself."""
+    receiver: str = ""
+    """The lane that it is done to; empty: nobody else's."""
 
     def step(self, number: int) -> Step:
         """The step that its instance of this number takes."""
         return Step(self.name, self.instances[number].parameters)
+
+    def lanes(self, number: int) -> Lanes:
+        """Who takes the step of its instance of this number."""
+        values = self.instances[number].parameters
+        actor, receiver = (
+            lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane
+            for lane in (self.actor, self.receiver)
+        )
+        return Lanes(actor, receiver, tuple(lane for lane in (self.actor, self.receiver) if lane in values))
 
 
 @dataclass(frozen=True)
@@ -146,6 +170,8 @@ class Part(Generic[S], metaclass=Body):
 
     states: ClassVar[type[State]] = State
     """The class of its states: what is given to actions and properties as `s`."""
+    lane: ClassVar[str] = ""
+    """How it is called in a sequence diagram; else by the name that its system gives it."""
 
     _is_whole: ClassVar[bool] = False
 
@@ -428,11 +454,16 @@ class Part(Generic[S], metaclass=Body):
             domains = self._domains(name, mark)
             instances = self._instances(name, mark, domains)
             if mark.family is None:
-                found.append(Action(name, sentence_of(function), domains, instances, name))
+                lanes = _actor_of(mark, domains), mark.receiver
+                found.append(Action(name, sentence_of(function), domains, instances, name, *lanes))
             else:
                 found += self._family(name, mark, domains, instances)
         for name, one in self.parts.items():
-            found += [replace(each, **_named(name, each), rule=f"{name}.{each.rule}") for each in one.actions]
+            lane = one.lane or name
+            found += [
+                replace(each, **_named(name, each), rule=f"{name}.{each.rule}", actor=each.actor or lane)
+                for each in one.actions
+            ]
         names = [each.name for each in found]
         for name in names:
             if names.count(name) > 1:
@@ -450,7 +481,9 @@ class Part(Generic[S], metaclass=Body):
         for value in members.values(self):
             like = members.like(value)
             its = tuple(Instance(each.parameters, partial(each.run, **{parameter: value})) for each in instances)
-            yield Action(like.__name__, sentence_of(like), domains, its, rule)
+            yield Action(
+                like.__name__, sentence_of(like), domains, its, rule, _actor_of(mark, domains), mark.receiver
+            )
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:
@@ -480,6 +513,25 @@ class Part(Generic[S], metaclass=Body):
         for name, one in self.parts.items():
             found += [replace(each, **_named(name, each)) for each in one.views]
         return tuple(found)
+
+
+# Who does it, in a sequence diagram.
+
+
+def _actor_of(mark: Mark, domains: Mapping[str, Domain[Any]]) -> str:
+    """As an action says; else the first parameter whose values are interchangeable."""
+    return mark.actor or next((name for name, domain in domains.items() if sort_of(domain)), "")
+
+
+def sort_of(domain: Domain[Any]) -> str:
+    """What one of these values is called, if the domain is one of interchangeable values; else empty."""
+    sorts = domain.moving.sorts if domain.moving is not None else {}
+    return next((sort for sort, values in sorts.items() if values == tuple(domain)), "")
+
+
+def lane_of(parameter: str, domain: Domain[Any], value: Any) -> str:
+    """How the lane of a value is called: broker 2."""
+    return f"{sort_of(domain) or parameter} {value}"
 
 
 # What is of a part, in the whole.

@@ -116,6 +116,10 @@ class Mark:
     """Of a property of steps: the actions whose steps it is about; none: of every step."""
     where: Callable[[Any, Any], object] | None = None
     """Of a property of states: which of them it is about."""
+    actor: str = ""
+    """Of an action: the lane of a sequence diagram that does it, or a parameter whose values have lanes."""
+    receiver: str = ""
+    """The lane that it is done to."""
 
     @property
     def family(self) -> str | None:
@@ -224,6 +228,43 @@ class _RuleWord(_Word):
         **parameters: Range,
     ) -> Any:
         return self._put(self._mark(when, parameters), function)
+
+
+class _ActionWord(_Word):
+    """The word that stands before an action, which may name who does it, and to whom."""
+
+    @overload
+    def __call__(self, function: F, /) -> F: ...
+
+    @overload
+    def __call__(
+        self,
+        /,
+        *,
+        when: Callable[[Any], object] | None = None,
+        actor: str | Range = "",
+        receiver: str | Range = "",
+        **parameters: Range,
+    ) -> Callable[[F], F]: ...
+
+    def __call__(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        when: Callable[[Any], object] | None = None,
+        actor: str | Range = "",
+        receiver: str | Range = "",
+        **parameters: Range,
+    ) -> Any:
+        lanes = {"actor": actor, "receiver": receiver}
+        ranges = {name: given for name, given in lanes.items() if not isinstance(given, str)}  # parameters named so
+        mark = replace(
+            self._mark(when, {**parameters, **ranges}),
+            actor=actor if isinstance(actor, str) else "",
+            receiver=receiver if isinstance(receiver, str) else "",
+        )
+        return self._put(mark, function)
 
 
 class _PropertyWord(_Word):
@@ -337,13 +378,16 @@ initial = _RuleWord(
     """The initial state, `(self, s)`: it assigns the variables that do not start with the first value of their
     domain. With parameters there is one initial state for each of their values.""",
 )
-action = _RuleWord(
+action = _ActionWord(
     "action",
     """What may happen, `(self, s, **parameters)`: guard, then effect. For given parameters it must do the same
     in the same state; all choice is in the parameters, each of which takes every value of its type, or of a range,
     `@action(broker=BROKERS)`, or of what there is in the state, `@action(m=lambda self, s: s.messages)`. With `when=`
-    a function of the specification says whether it exists under these constants at all. Where the system may
-    end, and that is no deadlock, is said by an action that has a guard and no effect (TLA+'s `Terminating`).""",
+    a function of the specification says whether it exists under these constants at all. `actor=` and `receiver=` are
+    for sequence diagrams: who does it, and to whom, each a parameter (`actor="follower"`) or a lane in words
+    (`receiver="ZooKeeper"`); else it is done by the first parameter whose values are interchangeable, or by its part.
+    Where the system may end, and that is no deadlock, is said by an action that has a guard and no effect (TLA+'s
+    `Terminating`).""",
 )
 invariant = _PropertyWord(
     "invariant",

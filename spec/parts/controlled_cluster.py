@@ -499,7 +499,7 @@ class ClusterUnderControl(Specification[C]):
 
     # Controllers.
 
-    @action
+    @action(actor="controller", receiver="ZooKeeper")
     def become_controller(self, s: C) -> None:
         """The controller is elected, reads what there is, and starts its state machines. [onControllerFailover]"""
         require(not s.active)
@@ -509,14 +509,14 @@ class ClusterUnderControl(Specification[C]):
         s.context.epoch, s.context.epoch_zk_version = s.epoch, stat.version
         self.begin(s, ControllerOfCluster.on_controller_failover)
 
-    @action(when=lambda self: self.moves > 0)
+    @action(when=lambda self: self.moves > 0, actor="another controller", receiver="ZooKeeper")
     def elect_another_controller(self, s: C) -> None:
         """Another controller is elected, which the one here does not know yet."""
         require(s.active and s.context.epoch == s.epoch)
         bound(s.epoch < 2 * self.moves)
         self.zk.servers(s.zk).set(None, CONTROLLER_EPOCH, s.epoch + 1)
 
-    @action(when=lambda self: self.moves > 0)
+    @action(when=lambda self: self.moves > 0, actor="controller")
     def hear_of_another_controller(self, s: C) -> None:
         """The controller hears that another has been elected, when it has nothing to do. [ControllerChange]"""
         require(s.active and s.idle and s.context.epoch < s.epoch)
@@ -524,7 +524,7 @@ class ClusterUnderControl(Specification[C]):
 
     # Brokers.
 
-    @action(when=lambda self: self.max_deaths > 0)
+    @action(when=lambda self: self.max_deaths > 0, actor="broker")
     def die(self, s: C, broker: BrokerId) -> None:
         """A broker dies, and its registration goes."""
         require(broker in s.registered)
@@ -533,7 +533,7 @@ class ClusterUnderControl(Specification[C]):
         s.registered -= {broker}
         self.forget_roles(s, broker)
 
-    @action(when=lambda self: self.max_deaths > 0)
+    @action(when=lambda self: self.max_deaths > 0, actor="broker")
     def come_back(self, s: C, broker: BrokerId) -> None:
         """A broker is started again, when the controller knows that it was gone."""
         require(broker not in s.registered and broker not in s.context.live_broker_epochs)
@@ -545,7 +545,7 @@ class ClusterUnderControl(Specification[C]):
         for partition in self.assignments:
             s.roles[PartitionAndReplica(partition, broker)] = None
 
-    @action(when=lambda self: self.max_deaths > 0)
+    @action(when=lambda self: self.max_deaths > 0, actor="controller", receiver="ZooKeeper")
     def broker_change(self, s: C) -> None:
         """The controller reads which brokers are registered. [BrokerChange, onBrokerStartup]"""
         require(s.active and s.idle)
@@ -573,7 +573,7 @@ class ClusterUnderControl(Specification[C]):
         self.zk.servers(s.zk).set(None, topic_partition_state_path(partition), data, node.version)
         s.isr_change_notification |= {partition}
 
-    @action(when=isr_may_change)
+    @action(when=isr_may_change, actor="leader", receiver="ZooKeeper")
     def shrink_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr, 2.6]"""
         role, state = self.role_of_leader(s, partition), s.state(partition)
@@ -581,7 +581,7 @@ class ClusterUnderControl(Specification[C]):
         require(broker != role.leader and broker in state.isr)
         self.change_isr(s, partition, tuple(member for member in state.isr if member != broker))
 
-    @action(when=isr_may_change)
+    @action(when=isr_may_change, actor="leader", receiver="ZooKeeper")
     def expand_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr, 2.6]"""
         role, state = self.role_of_leader(s, partition), s.state(partition)
@@ -590,7 +590,7 @@ class ClusterUnderControl(Specification[C]):
         require(s.roles[PartitionAndReplica(partition, broker)] == role)
         self.change_isr(s, partition, (*state.isr, broker))
 
-    @action(when=leaders_write)
+    @action(when=leaders_write, actor="controller", receiver="ZooKeeper")
     def hear_of_isr_changes(self, s: C) -> None:
         """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
         require(s.active and s.idle and s.isr_change_notification)
@@ -611,7 +611,7 @@ class ClusterUnderControl(Specification[C]):
             self.within_bounds(step)
             self.thread.wait(s.thread, step)
 
-    @action
+    @action(actor="controller", receiver="ZooKeeper")
     def answer_partitions(self, s: C) -> None:
         """ZooKeeper answers the requests of the partition state machine."""
         change = s.thread.electing
@@ -619,7 +619,7 @@ class ClusterUnderControl(Specification[C]):
         assert change is not None
         self.answer(s, change)
 
-    @action
+    @action(actor="controller", receiver="ZooKeeper")
     def answer_replicas(self, s: C) -> None:
         """ZooKeeper answers the requests of the replica state machine."""
         change = s.thread.removing
@@ -627,7 +627,7 @@ class ClusterUnderControl(Specification[C]):
         assert change is not None
         self.answer(s, change)
 
-    @action
+    @action(actor="controller")
     def next_change(self, s: C) -> None:
         """A change is over: the controller goes on with the next one of the event."""
         require(s.thread.over is not None)

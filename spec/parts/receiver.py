@@ -52,7 +52,7 @@ class ReceiverPart(Part[Receiver]):
         """Whether the broker takes a request of this epoch."""
         return accepts(s.known_epoch, epoch)
 
-    @action(when=lambda self: self.exists)
+    @action(when=lambda self: self.exists, actor="a broker")
     def deliver_request(self, s: Receiver, epoch: ControllerEpoch) -> None:
         """A broker gets a controller's request, and refuses it if it knows of a newer controller."""
         require(epoch in s.requests)

@@ -140,6 +140,8 @@ class ZooKeeperPart(Part[Ensemble]):
         implementation: the servers.
     """
 
+    lane = "ZooKeeper"
+
     sessions: Domain[SessionId]
     znodes: Collection[Znodes]
     inbox: int

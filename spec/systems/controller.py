@@ -190,7 +190,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         require(me.doing == IDLE and me.session in s.zk.sessions and self.connected(s, broker))
         s.controllers[broker] = self.controller(s, broker).begin_anew(me)
 
-    @action(when=lambda self: self.design.threads is not Threads.barrier)
+    @action(when=lambda self: self.design.threads is not Threads.barrier, actor="ZooKeeper", receiver="broker")
     def deliver_event(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """What its watches have to tell reaches a broker; it then stays, even if its session ends."""
         me = s.controllers[broker]
@@ -211,7 +211,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         require(me.session in s.zk.sessions and self.connected(s, broker))
         self.acts_on(s, broker, self.controller(s, broker).listen(me))
 
-    @action(when=lambda self: self.isr_changes)
+    @action(when=lambda self: self.isr_changes, actor="ZooKeeper", receiver="broker")
     def announce_isr(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """The leader of a partition has changed its ISR, and a broker that listens is told."""
         me = s.controllers[broker]
@@ -229,7 +229,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             self.becomes(s, broker, self.controller(s, broker).deliver(me))
         self.zk.loses_connection(s.zk, me.session)
 
-    @action(when=lambda self: self.disconnections)
+    @action(when=lambda self: self.disconnections, receiver="ZooKeeper")
     def reconnect(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A client that was away is back, and is told what it has missed."""
         self.zk.comes_back(s.zk, s.controllers[broker].session)
@@ -283,7 +283,10 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         self.zk.loses_connection(s.zk, me.session)
 
     @action(
-        do=each(lambda self: [do for do in self.steps if do not in {*LOSABLE, Do.ReadStates}], like=STEPS.__getitem__)
+        do=each(
+            lambda self: [do for do in self.steps if do not in {*LOSABLE, Do.ReadStates}], like=STEPS.__getitem__
+        ),
+        receiver="ZooKeeper",
     )
     def request(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> None:
         """The broker makes a request that only reads, or whose answer is not lost."""
@@ -292,12 +295,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     @action(
         do=each(lambda self: [do for do in self.steps if do in LOSABLE], like=STEPS.__getitem__),
         reply=lambda self: ("answered", "lost") if self.lost_replies else ("answered",),
+        receiver="ZooKeeper",
     )
     def write(self, s: ClusterAtWork, broker: BrokerId, do: Do, reply: Literal["answered", "lost"]) -> None:
         """The broker makes a request whose answer may be lost after it had its effect."""
         (self.ask if reply == "answered" else self.ask_in_vain)(s, broker, do)
 
-    @action
+    @action(receiver="ZooKeeper")
     def read_states(self, s: ClusterAtWork, broker: BrokerId, leader: Literal["alive", "dead"]) -> None:
         """The controller reads every state into its cache, and sees whether a leader has to be elected."""
         self.ask(s, broker, Do.ReadStates)
@@ -306,13 +310,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             require(me.about_to(Do.ReadPartitionState) and me.live)
             s.controllers[broker] = self.controller(s, broker).let_be(me)
 
-    @action(when=lambda self: self.failures)
+    @action(when=lambda self: self.failures, receiver="ZooKeeper")
     def fail(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A request of a failover fails for a reason of its own, this one or one that is fused with it."""
         require(self.can_fail(s, broker) and not s.controllers[broker].about_to(Do.UpdateLeaderAndIsr))
         self.acts_on(s, broker, self.controller(s, broker).fail(s.controllers[broker]))
 
-    @action(when=lambda self: self.failed_elections)
+    @action(when=lambda self: self.failed_elections, receiver="ZooKeeper")
     def fail_to_elect(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A request of a failover's election of leaders fails for a reason of its own."""
         require(self.can_fail(s, broker) and s.controllers[broker].doing[0] in LEADER_AND_ISR)

@@ -203,7 +203,7 @@ class ControllerElection(Specification[C]):
         require(s.controllers[broker].about_to(Do.Start))
         s.controllers[broker] = self.controller(s, broker).start()
 
-    @action
+    @action(receiver="ZooKeeper")
     def connect(self, s: C, broker: BrokerId) -> None:
         """A broker opens a ZooKeeper session."""
         me = s.controllers[broker]
@@ -270,14 +270,14 @@ class ControllerElection(Specification[C]):
             s.failovers += (answer.failover,)
         return answer
 
-    @action(do=each(lambda self: self.steps, like=STEPS.__getitem__))
+    @action(do=each(lambda self: self.steps, like=STEPS.__getitem__), receiver="ZooKeeper")
     def request(self, s: C, broker: BrokerId, do: Do) -> None:
         """The broker makes a request, which is answered."""
         self.ask(s, broker, do)
 
     # An operator.
 
-    @action(when=lambda self: self.operator)
+    @action(when=lambda self: self.operator, actor="operator", receiver="ZooKeeper")
     def operator_deletes_controller(self, s: C) -> None:
         """An operator deletes /controller."""
         require(CONTROLLER in s.zk.nodes)

@@ -161,26 +161,28 @@ class Partitions(ClusterUnderControl):
 
     # Topics.
 
-    @action(when=lambda self: self.creation)
+    @action(when=lambda self: self.creation, actor="administrator", receiver="ZooKeeper")
     def create_topic(self, s: ControlledCluster) -> None:
         """An administrator creates the topic."""
         require(TOPIC_PATH not in s.zk.nodes)
         self.zk.servers(s.zk).create(None, TOPIC_PATH)
 
-    @action(when=lambda self: self.creation)
+    @action(when=lambda self: self.creation, actor="controller", receiver="ZooKeeper")
     def topic_change(self, s: ControlledCluster) -> None:
         """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
         require(s.active and s.idle and TOPIC_PATH in s.zk.nodes and not s.context.all_topics)
         self.begin(s, ControllerOfCluster.process_topic_change)
 
-    @action(when=lambda self: self.shutdowns and self.brokers > 1)
+    @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="controller")
     def shut_down(self, s: ControlledCluster, broker: BrokerId) -> None:
         """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
         context = self.context.of(s.context)
         require(s.active and s.idle and broker in s.registered and context.is_live_broker(broker))
         self.begin(s, ControllerOfCluster.process_controlled_shutdown, broker)
 
-    @action(when=lambda self: self.preferred_elections and self.brokers > 1)
+    @action(
+        when=lambda self: self.preferred_elections and self.brokers > 1, actor="administrator", receiver="controller"
+    )
     def elect_preferred(self, s: ControlledCluster, partition: TopicPartition) -> None:
         """An administrator asks for the preferred leader, where another leads. [ReplicaLeaderElection]"""
         require(s.active and s.idle)

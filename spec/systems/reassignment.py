@@ -567,7 +567,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         bound(s.requests < self.requests)
         s.requests += 1
 
-    @action(when=lambda self: by_api(self) and self.requests > 1)
+    @action(when=lambda self: by_api(self) and self.requests > 1, actor="administrator", receiver="controller")
     def cancel(self, s: ReassignedCluster) -> None:
         """An administrator has the partition stay where it was. [AlterPartitionReassignments]"""
         require(s.active and s.idle and s.context.epoch == s.epoch)
@@ -575,7 +575,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         self.asks(s)
         self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, None),))
 
-    @action(when=by_api)
+    @action(when=by_api, actor="administrator", receiver="controller")
     def reassign(self, s: ReassignedCluster, target: Brokers) -> None:
         """An administrator has the partition move to these brokers. [AlterPartitionReassignments]"""
         require(s.active and s.idle and s.context.epoch == s.epoch)
@@ -584,21 +584,25 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         self.asks(s)
         self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, target),))
 
-    @action(when=by_node)
+    @action(when=by_node, actor="administrator", receiver="ZooKeeper")
     def write_reassignment(self, s: ReassignedCluster, target: Brokers) -> None:
         """An administrator asks for it by /admin/reassign_partitions, if that is not there."""
         require(REASSIGN_PARTITIONS not in s.zk.nodes and frozenset(target) != frozenset(s.assignment.replicas))
         self.asks(s)
         self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
 
-    @action(when=by_node)
+    @action(when=by_node, actor="controller", receiver="ZooKeeper")
     def hear_of_reassignment(self, s: ReassignedCluster) -> None:
         """The controller reads what is asked for. [PartitionReassignment]"""
         require(s.active and s.idle and s.asked_for is not None)
         require(s.asked_for != s.reassignment_targets.get(PARTITION))
         self.begin(s, ReassigningController.process_zk_partition_reassignment)
 
-    @action(when=lambda self: by_node(self) and self.requests > 1 and self.moves > 0)
+    @action(
+        when=lambda self: by_node(self) and self.requests > 1 and self.moves > 0,
+        actor="administrator",
+        receiver="ZooKeeper",
+    )
     def give_up(self, s: ReassignedCluster) -> None:
         """An administrator deletes the node, and has another controller elected, as was done until 2.3."""
         require(REASSIGN_PARTITIONS in s.zk.nodes and s.active and s.context.epoch == s.epoch)
@@ -610,7 +614,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
 
     # Leaders.
 
-    @action(when=may_expand)
+    @action(when=may_expand, actor="leader")
     def acknowledge(self, s: ReassignedCluster) -> None:
         """The leader acknowledges records, which its whole ISR has; other logs are behind from now on."""
         role, state = self.role_of_leader(s, PARTITION), s.state(PARTITION)
@@ -621,12 +625,12 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         require(role.leader in s.complete and behind)
         s.complete -= behind
 
-    @action(when=may_expand)
+    @action(when=may_expand, actor="leader", receiver="ZooKeeper")
     def expand_isr(self, s: ReassignedCluster, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
         super().expand_isr(s, partition, broker)
 
-    @action(when=may_shrink)
+    @action(when=may_shrink, actor="leader", receiver="ZooKeeper")
     def shrink_isr(self, s: ReassignedCluster, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
         super().shrink_isr(s, partition, broker)

@@ -29,6 +29,8 @@ from spec.language import (
     switch,
     transition_invariant,
     variable,
+    view,
+    where,
 )
 from spec.releases import since
 from statemachines import truncation
@@ -163,7 +165,7 @@ class Replication(Specification[Replicas]):
         bound(epoch <= self.max_leader_epoch)
         s.partition_state = s.leader_and_isr[epoch] = Leadership(epoch, leader, isr)
 
-    @action
+    @action(actor="controller", receiver="ZooKeeper")
     def controller_shrink_isr(self, s: Replicas, broker: BrokerId) -> None:
         """The controller takes a broker out of the ISR, but for the last one, and its leadership from a leader.
 
@@ -176,7 +178,7 @@ class Replication(Specification[Replicas]):
         else:
             self.send(s, None, state.isr - {broker} or state.isr)
 
-    @action
+    @action(actor="controller", receiver="ZooKeeper")
     def controller_elect_leader(self, s: Replicas, broker: BrokerId) -> None:
         """The controller elects a member of the ISR.
 
@@ -243,7 +245,7 @@ class Replication(Specification[Replicas]):
         s.log[leader] = log.with_high_watermark(offset)
         self.remember_committed(s, leader)
 
-    @action(when=several_brokers)
+    @action(when=several_brokers, receiver="ZooKeeper")
     def leader_shrink_isr(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> None:
         """The true leader takes a replica that is behind out of the ISR. [Partition.maybeShrinkIsr, 3.9]"""
         require(self.is_true_leader(s, leader))
@@ -252,7 +254,7 @@ class Replication(Specification[Replicas]):
         require(not self.is_caught_up(s, replica, leader))
         self.write_isr(s, leader, mine.isr - {replica})
 
-    @action(when=several_brokers)
+    @action(when=several_brokers, receiver="ZooKeeper")
     def leader_expand_isr(self, s: Replicas, leader: BrokerId, replica: BrokerId) -> None:
         """The true leader takes a replica that has caught up into the ISR. [Partition.maybeExpandIsr, 3.9]"""
         require(self.is_true_leader(s, leader))
@@ -303,7 +305,7 @@ class Replication(Specification[Replicas]):
         """A broker accepts a request of a later epoch that names no leader."""
         s.replica[broker] = self.later_request(s, broker, epoch, {None})
 
-    @action(when=several_brokers)
+    @action(when=several_brokers, receiver="leader")
     def follower_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
         """A follower fetches the next record, and the high watermark with it. [ReplicaFetcherThread, 3.9]"""
         require(follower != leader and self.presumes_leadership(s, leader))
@@ -419,6 +421,57 @@ class Replication(Specification[Replicas]):
             after.log[broker].end_offset < before.log[broker].end_offset for broker in self.domain_of(BrokerId)
         )
 
+    # What a state means, to the reader of a trace.
+
+    @view
+    def leadership(self, s: Replicas) -> str:
+        """Which broker leads, and which are in sync, as ZooKeeper has it."""
+        state = s.partition_state
+        leads = "no broker leads" if state.leader is None else f"broker {state.leader} leads"
+        under = f" under epoch {state.leader_epoch}" if state.leader_epoch >= 0 else ""
+        return f"in ZooKeeper {leads}{under}, and the ISR is {listed(state.isr)}"
+
+    @view
+    def role(self, s: Replicas, broker: BrokerId) -> str:
+        """What a broker takes itself for, and whether that is so."""
+        mine = s.replica[broker]
+        where(mine.leader_epoch >= 0)
+        now = mine.leader_epoch == s.partition_state.leader_epoch
+        under = f"under epoch {mine.leader_epoch}{'' if now else ', which is over'}"
+        if mine.leader == broker:
+            return f"broker {broker} {'leads' if now else 'still takes itself for leader'} {under}"
+        return f"broker {broker} follows {'none' if mine.leader is None else f'broker {mine.leader}'} {under}"
+
+    @view
+    def counted(self, s: Replicas, leader: BrokerId) -> str:
+        """A leader counts brokers as in sync that do not follow it, or not under its epoch."""
+        mine = s.replica[leader]
+        where(mine.leader == leader)
+        others = [each for each in sorted(mine.isr - {leader}) if s.replica[each][:2] != mine[:2]]
+        where(others)
+        none = "which does not follow it" if len(others) == 1 else "none of which follows it"
+        return f"broker {leader} counts {listed(others)} as in sync, {none} under its epoch"
+
+    @view(when=lambda self: self.history)
+    def held(self, s: Replicas, offset: Offset, record: RecordId) -> str:
+        """Which logs have a record that was committed."""
+        there = [each.record for each in s.committed if (each.offset, each.record.id) == (offset, record)]
+        where(there)
+        holders = [broker for broker, log in sorted(s.log.items()) if log.at(offset) in there]
+        only = f"in the log of {listed(holders)} only" if holders else "in no log"
+        is_in = "in every log" if len(holders) == self.brokers else only
+        return f"record {record}, committed at offset {offset}, is {is_in}"
+
+
+def listed(brokers: Collection[BrokerId]) -> str:
+    """Brokers in words: 0 and 2.
+
+    >>> listed({2, 0}), listed([1]), listed([0, 1, 2])
+    ('0 and 2', '1', '0, 1 and 2')
+    """
+    *most, last = [str(each) for each in sorted(brokers)] or ["empty"]
+    return f"{', '.join(most)} and {last}" if most else last
+
 
 class TruncateToHighWatermark(Replication, truncation="truncate-to-high-watermark"):
     """Up to 0.10: a follower truncates to its own high watermark. [ReplicaManager.makeFollowers, 0.10.2]
@@ -506,7 +559,7 @@ class Kip320FirstTry(Kip279, truncation="kip-320-first-try"):
     def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
         """Not yet."""
 
-    @action(when=several_epochs)
+    @action(when=several_epochs, receiver="leader")
     def follower_truncate(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> None:
         """A follower whose last record has another epoch than the leader's there truncates its log."""
         require(self.follows(s, follower, leader) and self.presumes_leadership(s, leader))

@@ -576,6 +576,7 @@ TEXT_ERRORS = {
         "--trace nowhere/trace.itf.json: there is no directory nowhere"
     ),
     "replay trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
+    "sequence trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
     "replay trace.itf.json --on 3.9": "--on and --afterwards are for an anomaly, not for a trace in a file",
     # Replays.
     "replay K1": "K1: say --on which release; or name the file of a trace, which ends with .json",
@@ -937,6 +938,31 @@ def test_a_trace_that_cannot_be_written_is_told_after_the_result(ask: Ask) -> No
     answer = ask("check", "own.py:Stuck", "--engine", "reference", "--deadlock", "--trace", "full.itf.json")
     assert (answer.code, answer.err) == (74, "Error: full.itf.json cannot be written: No space left on device\n")
     assert answer.out.startswith("stuck: deadlock, in 4 states")
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_kept_trace_is_drawn(ask: Ask) -> None:
+    """As Mermaid, or as an SVG in a file."""
+    answer = ask("sequence", "kept.itf.json")
+    assert (answer.code, answer.err, answer.out.splitlines()[0]) == (0, "", "sequenceDiagram")
+    assert answer.out.count("press by=1") == 4
+    assert ask("sequence", "kept.itf.json", "--format", "svg", "-o", "kept.svg") == (0, "", "")
+    assert Path("kept.svg").read_text().startswith("<svg ")
+
+
+def test_a_deadlock_is_drawn(ask: Ask) -> None:
+    """Though no property is decided at its end."""
+    ask("check", "own.py:Stuck", "--engine", "reference", "--deadlock", "--trace", "stuck.itf.json")
+    answer = ask("sequence", "stuck.itf.json")
+    assert (answer.code, answer.err, answer.out.splitlines()[0]) == (0, "", "sequenceDiagram")
+
+
+def test_a_trace_that_there_is_no_more_is_not_drawn(ask: Ask, kept: Path) -> None:
+    """It says where the trace leaves the specification, as a replay does."""
+    kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
+    answer = ask("sequence", "kept.itf.json", "-o", "kept.mmd")
+    assert (answer.code, answer.out[:47]) == (12, "own.py:Counter: state 5: press(by=1) cannot be ")
+    assert not Path("kept.mmd").exists()
 
 
 def test_a_trace_of_what_raises_is_a_mistake_of_the_specification(ask: Ask, kept: Path) -> None:

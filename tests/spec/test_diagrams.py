@@ -15,12 +15,15 @@ from spec import diagrams
 from spec.diagrams import FILES, GENERATIONS, drawn
 from spec.language import UsageError
 from statemachines.drawing import graphviz_version
+from tests.rows import rows
 
 COMMITTED = Path(__file__).parents[2] / "diagrams"
 KINDS = ("mmd", "svg")
 OLDER = [f"controller-{release}.{kind}" for release in GENERATIONS[:-1] for kind in KINDS]
 NEWEST = [
-    f"{picture}.{kind}" for picture in (f"controller-{GENERATIONS[-1]}", "partition", "replica") for kind in KINDS
+    f"{picture}.{kind}"
+    for picture in (f"controller-{GENERATIONS[-1]}", "partition", "replica", "K1")
+    for kind in KINDS
 ]
 
 
@@ -50,6 +53,13 @@ def test_every_table_and_every_generation_has_a_mermaid_and_an_svg_file() -> Non
     """And nothing else stands there."""
     assert sorted(FILES) == sorted([*OLDER, *NEWEST])
     assert {path.name for path in COMMITTED.iterdir()} == set(FILES)
+
+
+@rows("form, release", [("dot", None), ("svg", "2.0")])
+def test_an_anomaly_is_a_sequence_diagram_in_the_release_of_its_row(form: str, release: str | None) -> None:
+    """So there is no other format, and no other release."""
+    with pytest.raises(UsageError, match=r"^K1 "):
+        drawn("K1", form, release)
 
 
 def test_a_release_is_of_a_line() -> None:
@@ -87,7 +97,10 @@ def test_a_picture_is_the_same_everywhere(tmp_path: Path) -> None:
 
 def test_what_there_is_no_picture_of() -> None:
     """It is refused with what there is."""
-    with pytest.raises(UsageError, match=r"^no diagram is called log; there are partition, replica, controller$"):
+    with pytest.raises(
+        UsageError,
+        match=r"^no diagram is called log; there are partition, replica, controller, and the anomalies: B1, K1, ...$",
+    ):
         drawn("log", "svg")
     with pytest.raises(UsageError, match=r"^no release is called 9\.9; there are 0\.10\.1, "):
         drawn("controller", "svg", "9.9")

@@ -1,0 +1,245 @@
+"""A trace as a sequence diagram: lanes for those who act, an arrow for each step, and what it means beside it.
+
+Lanes are those that actions name (`@action(actor=..., receiver=...)`). Steps stand below each other, as they happen
+one after the other. A step that is done to no other lane is a dot in its own.
+
+`svg` is one file without a script or a font of its own, `mermaid` what many places render where it is pasted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
+from textwrap import wrap
+from typing import Any, Final, NamedTuple
+
+from spec.checking.trace import Trace, TraceStep
+from spec.checking.values import show
+from statemachines.drawing import FONTS, INITIAL, LETTER, LINE, TIP, Point
+
+__all__ = ["FORMATS", "Message", "lanes_of", "mermaid", "messages_of", "svg"]
+
+SYSTEM: Final = "system"
+"""The lane of steps that no one is said to do."""
+
+
+class Message(NamedTuple):
+    """A step as it is drawn."""
+
+    number: int
+    """The state that it leads to, as the text of the trace has it."""
+    actor: str
+    receiver: str
+    """The same as the actor if it is done to no other lane."""
+    label: str
+    """The action, with the parameters that are no lanes."""
+    said: str
+    """What the action said."""
+    notes: tuple[str, ...]
+    """What the views say from here on."""
+    mark: str
+    """What breaks, or is witnessed, or fails here; only in the last."""
+
+
+def messages_of(trace: Trace) -> tuple[Message, ...]:
+    """Its steps, as they are drawn."""
+    return tuple(_message(trace, number, step) for number, step in enumerate(trace.steps, start=2))
+
+
+def lanes_of(trace: Trace) -> tuple[str, ...]:
+    """The lanes, from left to right: those with a number behind their name in its order, any others before them."""
+    found = dict.fromkeys(lane for each in messages_of(trace) for lane in (each.receiver, each.actor))
+    return tuple(sorted(found, key=_turn)) or (SYSTEM,)
+
+
+def _turn(lane: str) -> tuple[str, int, str]:
+    name, _, number = lane.rpartition(" ")
+    return (name, int(number), "") if number.isdecimal() else ("", 0, "" if name else lane)
+
+
+def _message(trace: Trace, number: int, step: TraceStep) -> Message:
+    actor = step.lanes.actor or SYSTEM
+    given = (f"{name}={show(it)}" for name, it in step.step.parameters.items() if name not in step.lanes.parameters)
+    label = " ".join([step.step.action, *given])
+    mark = trace.ending if number == trace.length else ""
+    return Message(number, actor, step.lanes.receiver or actor, label, "; ".join(step.said), step.views, mark)
+
+
+# Mermaid.
+
+
+def mermaid(trace: Trace) -> str:
+    """A `sequenceDiagram`; notes stand below the step after which they hold."""
+    return "\n".join(["sequenceDiagram", *(f"    {line}" for line in _mermaid(trace))]) + "\n"
+
+
+def _mermaid(trace: Trace) -> Iterator[str]:
+    names = {lane: f"lane{place}" for place, lane in enumerate(lanes_of(trace))}
+    first, last = names[lanes_of(trace)[0]], names[lanes_of(trace)[-1]]
+    everywhere = first if first == last else f"{first},{last}"
+    for lane, name in names.items():
+        yield f"participant {name} as {_plain(lane)}"
+    if trace.initial_views:
+        yield f"Note over {everywhere}: {_lines(trace.initial_views)}"
+    for each in messages_of(trace):
+        words = _plain(f"{each.number}  {each.label}") + (f"<br/>{_plain(each.said)}" if each.said else "")
+        yield f"{names[each.actor]}->>{names[each.receiver]}: {words}"
+        notes = (*each.notes, f"! {each.mark}") if each.mark else each.notes
+        if notes:
+            yield f"Note over {everywhere}: {_lines(notes)}"
+
+
+def _lines(sentences: tuple[str, ...]) -> str:
+    return "<br/>".join(map(_plain, sentences))
+
+
+def _plain(words: str) -> str:
+    """Words in which Mermaid sees no markup of its own: it has codes for what would end a statement or a tag."""
+    return "".join(f"#{ord(each)};" if each in "#;<>&%" else each for each in words)
+
+
+# SVG.
+
+SIZE: Final = 13
+LETTER_WIDTH: Final = SIZE * LETTER * 0.88
+"""Of words, which have more narrow letters than names have."""
+LINE_HEIGHT: Final = 17
+NARROWEST, WIDEST = 130, 240
+"""Between two lanes, in points."""
+NOTES: Final = 58
+"""How many letters a line of a note has."""
+MARGIN: Final = 16
+HEAD: Final = 30
+"""How high the name of a lane is."""
+GAP: Final = 16
+"""Between two steps."""
+QUIET, NOTE, BROKEN = "#777777", "#35506b", "#b3261e"
+_WHOLE: Final[Mapping[str, Any]] = {"break_long_words": False}
+_DOTTED: Final[Mapping[str, Any]] = {"initial_indent": "\u00b7\u00a0", "subsequent_indent": "\u00a0\u00a0"}
+
+
+def svg(trace: Trace) -> str:
+    """A picture in one file: numbers at the left, lanes, and what holds from a step on at the right."""
+    lanes, messages = lanes_of(trace), messages_of(trace)
+    distance, half = _distance(lanes, messages), max(NARROWEST, *map(_room_for, lanes)) // 2
+    left = 2 * MARGIN + _width(str(trace.length)) + half
+    at = {lane: left + distance * place for place, lane in enumerate(lanes)}
+    alone = [each for each in messages if each.actor == each.receiver == lanes[-1]]
+    beside = [max(_room_for(each.label), min(WIDEST, _room_for(each.said))) for each in alone]
+    notes_at = at[lanes[-1]] + max([half + MARGIN, *beside])
+    width = notes_at + _width("m" * NOTES) + MARGIN
+    title = wrap(_title(trace), (width - 2 * MARGIN) // 7)
+    drawn = [_text(MARGIN, MARGIN + n * LINE_HEIGHT, line) for n, line in enumerate(title, start=1)]
+    top = 2 * MARGIN + len(title) * LINE_HEIGHT
+    y = top + HEAD + 2 * GAP
+    initially = _notes(trace.initial_views, "", notes_at, y)
+    drawn += [_text(MARGIN, y, "1", QUIET), *initially]
+    y += max(1, len(initially)) * LINE_HEIGHT + GAP
+    for each in messages:
+        rows, height = _row(each, at, notes_at, y)
+        drawn += rows
+        y += height + GAP
+    heads = [_head(lane, Point(x, top), half - MARGIN // 2, y) for lane, x in at.items()]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" viewBox="0 0 {width} {y}"'
+            f' font-family="{FONTS}" font-size="{SIZE}">',
+            f"<title>{escape(_title(trace))}</title>",
+            f"<defs>{TIP}</defs>",
+            f'<rect width="{width}" height="{y}" fill="white"/>',
+            *heads,
+            *drawn,
+            "</svg>\n",
+        ]
+    )
+
+
+def _title(trace: Trace) -> str:
+    return f"{trace.broken}: {trace.sentence}" if trace.broken else f"a run of {trace.length} states"
+
+
+def _distance(lanes: tuple[str, ...], messages: tuple[Message, ...]) -> int:
+    """Between two lanes: what the longest words on an arrow need, within bounds."""
+    place = {lane: number for number, lane in enumerate(lanes)}
+    needed = [
+        _room_for(each.label) // abs(place[each.actor] - place[each.receiver])
+        for each in messages
+        if each.actor != each.receiver
+    ]
+    return min(WIDEST, max([NARROWEST, *needed, *map(_room_for, lanes)]))
+
+
+def _width(words: str) -> int:
+    return round(len(words) * LETTER_WIDTH)
+
+
+def _room_for(words: str) -> int:
+    return _width(words) + 2 * MARGIN
+
+
+def _head(lane: str, top: Point, half: int, bottom: int) -> str:
+    x, y = top
+    return (
+        f'<line x1="{x}" y1="{y + HEAD}" x2="{x}" y2="{bottom}" stroke="#bbbbbb" stroke-dasharray="4 3"/>'
+        f'<rect x="{x - half}" y="{y}" width="{2 * half}" height="{HEAD}" rx="7" fill="{INITIAL}" stroke="black"/>'
+        + _text(x, y + HEAD // 2 + 5, lane, anchor="middle", ground=INITIAL)
+    )
+
+
+def _row(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> tuple[list[str], int]:
+    """What is drawn of a step, and how high that is."""
+    drawn = _dot if message.actor == message.receiver else _arrow
+    words = drawn(message, at, notes_at, top)
+    notes = _notes(message.notes, message.mark, notes_at, top)
+    lines = max(sum(each.startswith("<text") for each in words), len(notes), 1)
+    return [_text(MARGIN, top, str(message.number), QUIET), *words, *notes], lines * LINE_HEIGHT
+
+
+def _dot(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> list[str]:
+    """A step in its actor's lane, with the words beside it."""
+    here = at[message.actor]
+    until = min((x for x in at.values() if x > here), default=notes_at)
+    room = _letters(until - here)
+    lines = [(each, "black") for each in wrap(message.label, room, **_WHOLE)] + [
+        (each, QUIET) for each in wrap(message.said, room, **_WHOLE)
+    ]
+    words = [_text(here + 10, top + n * LINE_HEIGHT, line, colour) for n, (line, colour) in enumerate(lines)]
+    return [f'<circle cx="{here}" cy="{top - 4}" r="4" fill="{LINE}"/>', *words]
+
+
+def _arrow(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> list[str]:
+    """A step from lane to lane: the action above it, what it said below."""
+    here, there = at[message.actor], at[message.receiver]
+    middle, room = (here + there) // 2, _letters(abs(there - here))
+    above, below = wrap(message.label, room, **_WHOLE), wrap(message.said, room, **_WHOLE)
+    y = top + len(above) * LINE_HEIGHT - 10
+    return [
+        f'<path d="M{here},{y} L{there},{y}" fill="none" stroke="{LINE}" marker-end="url(#tip)"/>',
+        f'<circle cx="{here}" cy="{y}" r="3" fill="{LINE}"/>',
+        *(_text(middle, top + n * LINE_HEIGHT, line, anchor="middle") for n, line in enumerate(above)),
+        *(_text(middle, y + 15 + n * LINE_HEIGHT, line, QUIET, "middle") for n, line in enumerate(below)),
+    ]
+
+
+def _letters(width: int) -> int:
+    """How many stand in a line of this width, and no fewer than a name has."""
+    return max(18, int((width - 2 * MARGIN) / LETTER_WIDTH))
+
+
+def _notes(sentences: tuple[str, ...], mark: str, x: int, top: int) -> list[str]:
+    """Sentences below each other, each with a dot before it; last what breaks here."""
+    lines = [(line, NOTE) for each in sentences for line in wrap(each, NOTES, **_DOTTED)]
+    lines += [(line, BROKEN) for line in wrap(mark, NOTES, **_DOTTED)]
+    return [_text(x, top + n * LINE_HEIGHT, line, colour) for n, (line, colour) in enumerate(lines)]
+
+
+def _text(x: int, y: int, words: str, colour: str = "black", anchor: str = "start", ground: str = "white") -> str:
+    """Words on a ground of their own, so that no line runs through them."""
+    return (
+        f'<text x="{x}" y="{y}" fill="{colour}" text-anchor="{anchor}" paint-order="stroke" stroke="{ground}"'
+        f' stroke-width="4">{escape(words)}</text>'
+    )
+
+
+FORMATS: Final[Mapping[str, Callable[[Trace], str]]] = {"mermaid": mermaid, "svg": svg}
+"""What a trace can be drawn as."""

@@ -1,0 +1,227 @@
+"""Traces as sequence diagrams: which lanes there are, who does what to whom, and what is written beside it."""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+from xml.etree import ElementTree
+
+from spec.checking import Trace, check
+from spec.checking.replay import Replay
+from spec.language import (
+    Part,
+    Size,
+    Specification,
+    State,
+    Step,
+    action,
+    interchangeable,
+    invariant,
+    part,
+    require,
+    say,
+    variable,
+    view,
+)
+from spec.loading import system_named
+from spec.sequence_diagram import lanes_of, mermaid, messages_of, svg
+from spec.systems import SYSTEMS
+from tests.rows import rows
+
+
+class Bell(State):
+    """A bell at the door."""
+
+    rung: bool = variable("Whether it rings.")
+
+
+class Bells(Part[Bell]):
+    """It stops by itself."""
+
+    lane = "the bell"
+
+    @action
+    def fade(self, s: Bell) -> None:
+        """It stops."""
+        require(s.rung)
+        s.rung = False
+
+
+class House(State):
+    """A house, a guest and those who live there."""
+
+    bell: Bell
+    heard: frozenset[int] = variable("Who has heard it.")
+    shut: bool = variable("Whether it is shut up.")
+
+
+class Visit(Specification[House]):
+    """A guest rings at a house."""
+
+    def sizes(self) -> dict[object, Size]:
+        """Two live there; the second is called 10."""
+        return {int: interchangeable("tenant", [2, 10])}
+
+    @part
+    def bell(self) -> Bells:
+        """At the door."""
+        return Bells()
+
+    @action(actor="a guest", receiver="the bell")
+    def ring(self, s: House) -> None:
+        """A guest rings."""
+        require(not s.bell.rung and not s.shut)
+        say("ding; dong")
+        s.bell.rung = True
+
+    @action
+    def hear(self, s: House, loud: bool, who: int) -> None:
+        """A tenant hears it."""
+        require(s.bell.rung and loud and who not in s.heard)
+        s.heard |= {who}
+
+    @action(actor="who", receiver="receiver")
+    def tell(self, s: House, who: int, receiver: int) -> None:
+        """A tenant tells another."""
+        require(who in s.heard and receiver not in s.heard)
+        s.heard |= {receiver}
+
+    @action
+    def shut_up(self, s: House) -> None:
+        """All is over."""
+        require(len(s.heard) > 1 and not s.bell.rung)
+        s.shut = True
+
+    @invariant
+    def stays_open(self, s: House) -> bool:
+        """It is < never > shut."""
+        return not s.shut
+
+    @view
+    def knowing(self, s: House, who: int) -> str:
+        """Who knows."""
+        return f"tenant {who} knows" if who in s.heard else ""
+
+
+def trace_of_a_visit() -> Trace:
+    """The shortest way to a house that is shut up."""
+    found = check(Visit, engine="reference").counterexample
+    assert found is not None
+    return found
+
+
+def test_a_step_has_an_actor_and_a_receiver() -> None:
+    """A parameter or words, as the action has it; else whose values are interchangeable, the part, or the system."""
+    told = {each.label: (each.actor, each.receiver, each.said) for each in messages_of(trace_of_a_visit())}
+    assert told == {
+        "ring": ("a guest", "the bell", "ding; dong"),
+        "hear loud=true": ("tenant 2", "tenant 2", ""),
+        "tell": ("tenant 2", "tenant 10", ""),
+        "bell.fade": ("the bell", "the bell", ""),
+        "shut_up": ("system", "system", ""),
+    }
+
+
+def test_lanes_with_numbers_stand_in_their_order_behind_the_others() -> None:
+    """10 behind 2."""
+    assert lanes_of(trace_of_a_visit()) == ("the bell", "a guest", "system", "tenant 2", "tenant 10")
+
+
+def test_mermaid_sees_no_markup_in_the_words() -> None:
+    """What would end a statement, and what breaks, are there."""
+    lines = mermaid(trace_of_a_visit()).splitlines()
+    assert lines[:8] == dedent(
+        """\
+        sequenceDiagram
+            participant lane0 as the bell
+            participant lane1 as a guest
+            participant lane2 as system
+            participant lane3 as tenant 2
+            participant lane4 as tenant 10
+            lane1->>lane0: 2  ring<br/>ding#59; dong
+            lane3->>lane3: 3  hear loud=true"""
+    ).split("\n")
+    assert "    Note over lane0,lane4: tenant 2 knows" in lines
+    assert lines[-1] == "    Note over lane0,lane4: ! stays_open breaks here"
+
+
+def words_of(picture: str) -> dict[str, tuple[int, int]]:
+    """What is written in an SVG, and where."""
+    tree = ElementTree.fromstring(picture)
+    texts = tree.findall("{http://www.w3.org/2000/svg}text")
+    return {
+        (each.text or "").replace("\N{NO-BREAK SPACE}", " "): (int(each.attrib["x"]), int(each.attrib["y"]))
+        for each in texts
+    }
+
+
+def test_an_svg_has_every_word_and_nothing_lies_on_anything_else() -> None:
+    """Steps stand below each other, their notes right of all lanes."""
+    trace = trace_of_a_visit()
+    words = words_of(svg(trace))
+    assert "stays_open: It is < never > shut." in words
+    rows_of_steps = [words[each.label][1] for each in messages_of(trace)]
+    assert rows_of_steps == sorted(set(rows_of_steps))
+    assert words["ding; dong"][1] > words["ring"][1]
+    note, last = words["\N{MIDDLE DOT} tenant 2 knows"], words["tenant 10"]
+    assert note[0] > last[0]
+    assert note[1] == words["hear loud=true"][1]
+    assert words["\N{MIDDLE DOT} stays_open breaks here"][1] == words["shut_up"][1]
+
+
+def test_long_words_are_wrapped_within_the_picture() -> None:
+    """Whatever a view has to say."""
+
+    class Talkative(Visit):
+        @view
+        def much(self, s: House) -> str:
+            """A long sentence."""
+            return "what there is to say of a house that is shut up takes more than a line " * 3
+
+    found = check(Talkative, engine="reference").counterexample
+    assert found is not None
+    picture = svg(found)
+    width = int(re.findall(r'width="(\d+)"', picture)[0])
+    assert all(x + 6 * len(text) < width for text, (x, _) in words_of(picture).items())
+
+
+def test_a_run_that_decides_nothing_is_drawn_as_well() -> None:
+    """With a title of its own."""
+    replay = Replay(Visit)
+    replay.do(Step("ring", {}))
+    picture = svg(replay.run)
+    assert {"a run of 2 states", "ring"} <= words_of(picture).keys()
+
+
+def test_a_parameter_may_be_called_receiver() -> None:
+    """Then what is given is what it ranges over."""
+
+    class Post(Specification[House]):
+        """One letter."""
+
+        def sizes(self) -> dict[object, Size]:
+            """Two of them."""
+            return {int: range(2)}
+
+        @part
+        def bell(self) -> Bells:
+            """At the door."""
+            return Bells()
+
+        @action(actor=[0, 1], receiver=[1])
+        def send(self, s: House, actor: int, receiver: int) -> None:
+            """A letter."""
+            s.heard |= {actor, receiver}
+
+    sent = next(each for each in Post().actions if each.name == "send")
+    assert [sent.step(number).parameters for number in range(2)] == [
+        {"actor": 0, "receiver": 1},
+        {"actor": 1, "receiver": 1},
+    ]
+    assert sent.lanes(0) == ("", "", ())
+
+
+@rows("system", {name: name for name in SYSTEMS})
+def test_each_action_of_our_systems_has_an_actor(system: str) -> None:
+    """So that no trace of theirs has a lane without a name."""
+    assert [each.name for each in system_named(system).of().actions if not each.actor] == []
