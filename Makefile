@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick test lint long long-events kafka bench diagrams clean $(PARTS)
+.PHONY: help check quick test lint long long-sequences kafka bench diagrams clean $(PARTS)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -66,10 +66,10 @@ long-systems: PART = tests/spec/systems tests/test_benchmarks.py tests/test_pack
 
 long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to, and long sequences of commands
 long-kafka: PART = tests/kafka
-long long-kafka: export CONTROL_SEQUENCES = 100000
+long long-kafka: export CONTROL_SEQUENCES = 40000
 
-long-events: $(COMPILED)  ## of that only more: 100,000 sequences of events beside a whole KafkaController; an hour and a half
-	EVENT_SEQUENCES=100000 $(LONG) tests/kafka/test_whole_controller.py
+long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands and of events beside Kafka; two hours and more
+	CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 $(LONG) tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py
 
 long-zookeeper:  ## of that, a million operations beside a real ZooKeeper
 long-zookeeper: PART = tests/zookeeper tests/spec/testing
