@@ -11,7 +11,7 @@ from spec.checking.followed import follow
 from spec.checking.itf import RecordedTrace
 from spec.checking.model import Model
 from spec.checking.notebook import Shown
-from spec.checking.refusal import Refusal
+from spec.checking.refusal import Refusal, RefusedValue
 from spec.checking.trace import TraceStep
 from spec.checking.values import jsonable, show
 from spec.language.errors import UsageError
@@ -28,7 +28,8 @@ class Explanation(Shown):
     state: int
     """Its number; the initial one is 1."""
     outcomes: tuple[tuple[Step, TraceStep | Refusal], ...]
-    """The steps that were asked about: what each would change, or what refuses it."""
+    """The steps that were asked about: what each would change, or what refuses it. Steps with values that the state
+    does not have are among them only if there are no others."""
     brief: bool = False
     """Whether what the refused actions had read is left out of the text: where all actions were asked about."""
 
@@ -89,7 +90,9 @@ def explain(
         raise UsageError(f"the specification does not have this trace: state {followed.at}: {followed.left}")
     replay = followed.replay
     steps = _asked(replay.model, action, parameters or {})
-    return Explanation(recorded.system, at, tuple((step, replay.would(step)) for step in steps), brief=action is None)
+    outcomes = tuple((step, replay.would(step)) for step in steps)
+    there = tuple(each for each in outcomes if not isinstance(each[1], RefusedValue))
+    return Explanation(recorded.system, at, there or outcomes, brief=action is None)
 
 
 def _asked(model: Model, action: str | None, parameters: Mapping[str, str]) -> list[Step]:

@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 from spec import language
 from spec.checking.model import Model
 from spec.checking.values import show
-from spec.language.errors import Disabled
+from spec.language.errors import Disabled, NotThere
 from spec.language.state import Values
 
-__all__ = ["Refusal", "refusal"]
+__all__ = ["Refusal", "RefusedValue", "refusal"]
 
 NOT_THE_AUTHORS: Final = {Path(language.__file__).parent, Path(__file__).parent}
 """Whose code calls an author's, and is called by it."""
@@ -36,6 +36,10 @@ class Refusal(NamedTuple):
         return f"{told} does not hold" + (f", where {read}" if read else "")
 
 
+class RefusedValue(Refusal):
+    """A parameter ranges over what there is in the state, and has another value; `place` is that of the range."""
+
+
 def refusal(model: Model, state: Values, choice: tuple[int, int]) -> Refusal:
     """What refuses the action and instance with these numbers in a state in which they are not enabled."""
     action_number, instance_number = choice
@@ -44,13 +48,17 @@ def refusal(model: Model, state: Values, choice: tuple[int, int]) -> Refusal:
     s = window.load(state)
     window.writable(action.name)
     read = window.watch()
-    guard = place = ""
+    kind, guard, place = Refusal, "", ""
     try:
         action.instances[instance_number](s)
+    except NotThere as disabled:
+        kind, guard = RefusedValue, f"{disabled.parameter} in its range"
+        code = getattr(disabled.ranges_over, "__code__", None)
+        place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}" if code else ""
     except Disabled as disabled:
         guard, place = _last_call_of_the_author(disabled)
     looked_at = {cell.name: state[at] for at, cell in enumerate(model.layout.cells) if at in read}
-    return Refusal(guard, place, looked_at)
+    return kind(guard, place, looked_at)
 
 
 def _last_call_of_the_author(disabled: Disabled) -> tuple[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 LONGEST: Final = 300
 """Characters of a value, or of what an exception says, in a message; what is longer is cut."""
@@ -102,6 +103,14 @@ class Disabled(BaseException):
 
 class Bounded(Disabled):
     """The action could happen, but a bound that keeps the search finite forbids it."""
+
+
+class NotThere(Disabled):
+    """A parameter ranges over what there is in the state, and that has not this value."""
+
+    def __init__(self, parameter: str, ranges_over: Callable[..., Any]):
+        super().__init__(parameter, ranges_over)
+        self.parameter, self.ranges_over = parameter, ranges_over
 
 
 class NothingToSay(BaseException):

@@ -37,10 +37,10 @@ from spec.language.domains import (
     as_domain,
     choices_of,
 )
-from spec.language.errors import SpecificationError, shown
+from spec.language.errors import NotThere, SpecificationError, shown
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_in
 from spec.language.state import State, no_variable
-from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of, require
+from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of
 
 S = TypeVar("S", bound=State, covariant=True, default=State)
 P = TypeVar("P")
@@ -311,10 +311,12 @@ class Part(Generic[S], metaclass=Body):
 
         @wraps(method)
         def of_those(s: State, **parameters: Any) -> Any:
-            if all(_is_in(parameters[each], given(self, s), each) for each, given in there.items()):
-                return method(s, **parameters)
-            require(kind != "action")
-            return SILENT[kind]
+            for each, given in there.items():
+                if not _is_in(parameters[each], given(self, s), each):
+                    if kind == "action":
+                        raise NotThere(each, given)
+                    return SILENT[kind]
+            return method(s, **parameters)
 
         return of_those
 
