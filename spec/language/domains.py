@@ -219,10 +219,22 @@ class EnumerationDomain(Domain[T]):
                 f"an enumeration of {shown(self.values)}: its values must be immutable"
             ) from None
         if len(self._codes) < len(self.values):
-            raise SpecificationError(f"an enumeration of {shown(self.values)}: a value stands in it twice")
+            twice = f"an enumeration of {shown(self.values)}: a value stands in it twice"
+            raise SpecificationError(f"{twice}{self._in_disguise()}")
         if any(isinstance(value, float) and value != value for value in self.values):
             raise SpecificationError(f"an enumeration of {shown(self.values)}: nan is not equal to itself")
         self.size = len(self.values)
+
+    def _in_disguise(self) -> str:
+        """How two values that look different are one, if there are such."""
+        first: dict[Any, Any] = {}
+        for value in self.values:
+            other = first.setdefault(value, value)
+            if type(other) is not type(value):
+                records = hasattr(other, "_fields") and hasattr(value, "_fields")
+                hint = "; a field that says which it is, kind: Literal[...], tells them apart" if records else ""
+                return f", for {shown(other)} equals {shown(value)} in Python{hint}"
+        return ""
 
     def rank(self, value: Any) -> int:
         try:

@@ -330,7 +330,13 @@ class NotARecord:
 BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
     ("integers the wrong way round", lambda: integers(1, 0), "integers(1, 0): it holds nothing"),
     ("a value twice", lambda: one_of(1, 2, 1), "a value stands in it twice"),
-    ("a value twice, in disguise", lambda: one_of(1, True), "a value stands in it twice"),
+    ("a value twice, in disguise", lambda: one_of(1, True), "it twice, for 1 equals True in Python"),
+    (
+        "records of two classes that are equal",
+        lambda: one_of(Pair(0, 1), Twin(0, 1)),
+        "a value stands in it twice, for Pair(left=0, right=1) equals Twin(left=0, right=1) in Python; "
+        "a field that says which it is, kind: Literal[...], tells them apart",
+    ),
     ("a list in an enumeration", lambda: one_of([1], [2]), "its values must be immutable"),
     ("None twice", lambda: optional((None, 1)), "it holds None already"),
     ("None twice, nested", lambda: optional(optional(range(2))), "it holds None already"),
