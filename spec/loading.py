@@ -42,7 +42,7 @@ def system_named(name: str) -> type[Specification]:
             "path/to/file.py:Class or package.module:Class"
         )
     own = _specifications(module)
-    if not cls and len(own) == 1:
+    if name.endswith(".py") and len(own) == 1:
         cls = own[0]
     found = getattr(module, cls, None)
     if not (isinstance(found, type) and issubclass(found, Specification) and found is not Specification):
