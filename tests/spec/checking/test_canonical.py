@@ -35,6 +35,7 @@ from spec.language import (
 )
 from spec.language.permutations import Permutation
 from spec.language.state import Values
+from tests.gallery.exploring import system
 from tests.spec.checking.graphs import HARD, Graph, graph, rook, shrikhande
 from tests.spec.checking.test_symmetry import (
     REFUSED,
@@ -49,7 +50,9 @@ from tests.spec.checking.test_symmetry import (
     states_of,
     symmetric_states,
 )
-from tests.spec.checking.two_phase_commit import TwoPhaseCommit
+
+TwoPhaseCommit = system("two_phase_commit")
+"""Of the gallery."""
 
 
 @cache
