@@ -14,6 +14,7 @@ from spec.checking.notebook import Shown
 from spec.checking.values import jsonable, show
 from spec.language.domains import LEFT_OUT
 from spec.language.part import Lanes
+from spec.language.state import key_in_brackets
 from spec.language.words import Step
 
 
@@ -137,7 +138,7 @@ def _variables(variables: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, Mapping):
             plain = {key: each for key, each in value.items() if each not in ((), frozenset())}
             for key, each in plain.items():
-                yield f"{name}[{key}]: {show(each)}"
+                yield f"{name}[{key_in_brackets(key)}]: {show(each)}"
         elif value is not LEFT_OUT and value not in ((), frozenset()):
             yield f"{name}: {show(value)}"
 

@@ -207,8 +207,8 @@ def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[SlotPlace]:
 
 
 def key_in_brackets(key: object) -> str:
-    """A key as it stands in the name of a cell: `broker[0]`, `nodes[/controller]`."""
-    return str(key)
+    """A key as it stands in the name of a cell: `broker[0]`, `nodes[/controller]`, `votes[1, 0]`."""
+    return ", ".join(map(str, key)) if type(key) is tuple and key else str(key)
 
 
 class CellRow:

@@ -238,6 +238,39 @@ def test_an_initial_state_can_be_what_hurts() -> None:
     assert "\n  1  initially\n     * there is no post\n     ! no_post breaks here\n\n" in text
 
 
+class BoardState(State):
+    """Of `Board`."""
+
+    stones: Total[tuple[int, int], int] = variable(
+        "How many lie on each field.", of=lambda self: mapping(((0, 1), (1, 0)), integers(1, 2))
+    )
+
+
+class Board(Specification[BoardState]):
+    """Stones are laid on fields."""
+
+    @action
+    def lay(self, s: BoardState) -> None:
+        """Lay a second one."""
+        require(s.stones[0, 1] == 1)
+        s.stones[0, 1] = 2
+
+    @invariant
+    def one_each(self, s: BoardState) -> bool:
+        """There is one everywhere."""
+        return max(s.stones.values()) == 1
+
+
+def test_a_key_that_is_a_pair_stands_as_it_is_written() -> None:
+    """In the initial state, in a step and in what was looked at."""
+    text = told(check(Board(), properties=["one_each"]))
+    assert re.findall(r"stones\[.*", text) == [
+        *("stones[0, 1]: 1", "stones[1, 0]: 1"),
+        "stones[0, 1]: 1 -> 2",
+        *("stones[0, 1]: 2", "stones[1, 0]: 1"),
+    ]
+
+
 def test_a_run_in_which_nothing_breaks_has_no_mark() -> None:
     """What happened in it is told with its views."""
     found = simulate(Viewed(), runs=1, steps=3, seed=1, run=1, properties=["type_ok"])

@@ -546,6 +546,9 @@ def test_cells_are_named_as_they_are_written() -> None:
         *(f"price[{key}]" for key in ("pear", "fig", "apple")),
         *(f"stock[{key}]" for key in ("pear", "fig", "apple")),
     ]
+    keys = [("a", 1), ("b",), (), Pair("c", 1)]
+    named = layout(x=mapping(keys, booleans()))
+    assert [cell.name for cell in named.cells] == ["x[a, 1]", "x[b]", "x[()]", "x[Pair(left='c', right=1)]"]
 
 
 def test_values_that_are_equal_but_of_other_types_are_told_apart() -> None:
