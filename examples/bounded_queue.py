@@ -102,10 +102,10 @@ class BoundedQueue(Specification[Queue]):
 
     @sometimes
     def no_producer_runs(self, s: Queue) -> bool:
-        """All producers wait, as the queue is full."""
+        """All producers wait."""
         return s.waiting >= {*self.domain_of(Producer)}
 
     @sometimes
     def no_consumer_runs(self, s: Queue) -> bool:
-        """All consumers wait, as the queue is empty."""
+        """All consumers wait."""
         return s.waiting >= {*self.domain_of(Consumer)}
