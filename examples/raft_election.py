@@ -80,7 +80,7 @@ class RaftElection(Specification[Servers]):
         s.role[server] = "candidate"
         s.requests[s.term[server]] |= {server}
 
-    @action
+    @action(actor="server", receiver="candidate")
     def grant(self, s: Servers, server: Server, term: Term, candidate: Server) -> None:
         """A server is asked for its vote in its own term or a later one, and gives it if it has not voted."""
         require(candidate in s.requests[term])

@@ -70,13 +70,13 @@ class TwoPhaseCommit(Specification[Transaction]):
         require(s.stage[manager] == "working")
         s.stage[manager] = "aborted"
 
-    @action
+    @action(actor="transaction manager")
     def receive_prepared(self, s: Transaction, manager: ResourceManager) -> None:
         """The transaction manager, still undecided, hears that a resource manager is prepared."""
         require(s.decision is None and Prepared(manager) in s.messages)
         s.prepared |= {manager}
 
-    @action
+    @action(actor="transaction manager")
     def decide(self, s: Transaction, decision: Decision) -> None:
         """The transaction manager says commit, if it knows that all are prepared, or abort, for any reason."""
         require(s.decision is None)
