@@ -23,6 +23,8 @@ from spec.streams import Unwritable, printing_to_stderr, take_over, tell
 
 if TYPE_CHECKING:
     from spec.checking import Engine, Result, Statistics, Trace
+    from spec.checking.followed import Followed
+    from spec.checking.replay import Replay
     from spec.checking.simulation import Simulation
     from spec.failures import Failure
     from spec.language import Specification
@@ -663,17 +665,25 @@ def _follow(path: Path, as_json: bool) -> NoReturn:
 
 def _of_a_trace(path: Path, ask: Callable[..., T], **options: Any) -> T:
     """What comes of the trace in a file, on the specification that it names."""
-    from spec.checking import EvaluationFailed
     from spec.checking.itf import RecordedTrace
-    from spec.failures import failure_in
-    from spec.loading import answering_for
 
     recorded = RecordedTrace.read(path)
     settings = tuple(f"{name}={value}" for name, value in recorded.settings.items())
     subject, _ = _asked_for(recorded.system, None, settings, (), ())
+    with _evaluating(subject):
+        return ask(recorded, subject, **options)
+
+
+@contextmanager
+def _evaluating(subject: Specification) -> Iterator[None]:
+    """While a specification is evaluated: what it prints goes to stderr, and what it raises is its author's."""
+    from spec.checking import EvaluationFailed
+    from spec.failures import failure_in
+    from spec.loading import answering_for
+
     try:
         with printing_to_stderr(), answering_for(type(subject)):
-            return ask(recorded, subject, **options)
+            yield
     except EvaluationFailed as failure:
         raise failure_in(type(subject), failure) from failure
 
@@ -717,14 +727,55 @@ def sequence(file: Path, form: str, output: Path | None) -> None:
     Each who acts has a lane, each step an arrow, and what it means stands beside it. Exits 12 if the specification
     no longer has that trace, as `replay` does, and draws nothing then.
     """
-    from spec.checking.followed import follow
     from spec.sequence_diagram import FORMATS
 
-    followed = _of_a_trace(file, follow)
-    if followed.trace is None:
+    _, _, trace = _of_a_run(file)
+    _give(FORMATS[form](trace), output)
+
+
+@kafkaspec.command(short_help="Write a page in which one steps through SYSTEM, or through a kept trace.")
+@of_a_system
+@one("--states", type=COUNT, metavar="N", help="How many the page has: those nearest to where it begins; else 1,000.")
+@one("-o", "--output", type=_Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+def explore(
+    system: str,
+    settings: tuple[str, ...],
+    release: str | None,
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+    states: int | None,
+    output: Path | None,
+) -> None:
+    """Write one HTML file, which needs no network: what each state is, what can be done there, and where that leads.
+
+    SYSTEM is that of `check`, or a trace that `check --trace FILE.itf.json` wrote: then the page begins with that
+    trace, and from each of its states one can go another way. Exits 12 if the specification no longer has the trace.
+    """
+    from spec.explorer import MOST, of_system, of_trace
+
+    most = MOST if states is None else states
+    if system.endswith(".json"):
+        if settings or switched_on or switched_off or release is not None:
+            raise click.UsageError(f"{system}: a trace says itself under which constants it is; leave them out")
+        followed, replay, _ = _of_a_run(Path(system))
+        with _evaluating(replay.model.specification):
+            page = of_trace(followed, most)
+    else:
+        subject, _ = _asked_for(system, release, settings, switched_on, switched_off)
+        with _evaluating(subject):
+            page = of_system(subject, most)
+    _give(page.to_html(), output)
+
+
+def _of_a_run(path: Path) -> tuple[Followed, Replay, Trace]:
+    """The trace in a file, followed; if the specification no longer has it, that is told, and the command ends."""
+    from spec.checking.followed import follow
+
+    followed = _of_a_trace(path, follow)
+    if followed.replay is None or followed.trace is None:
         tell(str(followed))
         sys.exit(followed.exit_code)
-    _give(FORMATS[form](followed.trace), output)
+    return followed, followed.replay, followed.trace
 
 
 def main() -> NoReturn:

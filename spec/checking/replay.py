@@ -102,6 +102,16 @@ class Replay:
         """The states so far as their variables; the last with values outside their domains, if it left them."""
         return tuple(as_variables(self.model, values) for values in self._values)
 
+    @property
+    def choices(self) -> tuple[tuple[int, int], ...]:
+        """The steps so far by the numbers of action and instance."""
+        return tuple(self._path)
+
+    @property
+    def reached(self) -> tuple[Values, ...]:
+        """The states so far as engines have them, but one that lies outside the domains."""
+        return tuple(self._values[:-1] if self._wrong else self._values)
+
     def do(self, step: Step) -> TraceStep:
         """Do this step, whatever it breaks, and tell what it changed.
 

@@ -38,16 +38,26 @@ def _is_record(value: object) -> bool:
 
 
 def _record(value: Any) -> str:
-    cls: Any = type(value)
-    if cls.__str__ is not tuple.__str__ and cls.__str__ is not object.__str__:
+    fields = fields_of(value)
+    if fields is None:
         return str(value)
+    return f"{type(value).__name__}({', '.join(f'{name}={show(part)}' for name, part in fields)})"
+
+
+def fields_of(value: Any) -> list[tuple[str, Any]] | None:
+    """The fields of a record without what is left out or as it always begins; None if it says itself how it prints.
+
+    Of anything but a record there are none, either.
+    """
+    cls: Any = type(value)
+    if not _is_record(value) or cls.__str__ not in (tuple.__str__, object.__str__):
+        return None
     usual = getattr(cls, "_field_defaults", {})
-    told = [
-        f"{name}={show(part)}"
+    return [
+        (name, part)
         for name, part in zip(cls._fields, value, strict=True)
         if part is not LEFT_OUT and not (name in usual and usual[name] == part)
     ]
-    return f"{cls.__name__}({', '.join(told)})"
 
 
 def jsonable(value: Any) -> Any:

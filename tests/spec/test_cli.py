@@ -576,6 +576,10 @@ TEXT_ERRORS = {
         "--trace nowhere/trace.itf.json: there is no directory nowhere"
     ),
     "replay trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
+    "explore trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
+    "explore trace.itf.json --set top=2": (
+        "trace.itf.json: a trace says itself under which constants it is; leave them out"
+    ),
     "sequence trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
     "replay trace.itf.json --on 3.9": "--on and --afterwards are for an anomaly, not for a trace in a file",
     # Replays.
@@ -963,6 +967,22 @@ def test_a_trace_that_there_is_no_more_is_not_drawn(ask: Ask, kept: Path) -> Non
     answer = ask("sequence", "kept.itf.json", "-o", "kept.mmd")
     assert (answer.code, answer.out[:47]) == (12, "own.py:Counter: state 5: press(by=1) cannot be ")
     assert not Path("kept.mmd").exists()
+
+
+def test_a_page_is_written_of_a_system_and_of_a_trace(ask: Ask, kept: Path) -> None:
+    """One that begins where the system does, and one that has the trace."""
+    assert ask("explore", "own.py:Counter", "--set", "top=5", "-o", "system.html") == (0, "", "")
+    assert ask("explore", str(kept), "-o", "trace.html") == (0, "", "")
+    pages = {name: Path(f"{name}.html").read_text() for name in ("system", "trace")}
+    assert {name: '"trace":[]' in page for name, page in pages.items()} == {"system": True, "trace": False}
+    assert '"top":"5"' in pages["system"]
+
+
+def test_a_page_of_what_raises_is_a_mistake_of_the_specification(ask: Ask) -> None:
+    """As in a check."""
+    answer = ask("explore", "own.py:Failing", "-o", "page.html")
+    assert (answer.code, answer.out) == (75, "")
+    assert not Path("page.html").exists()
 
 
 def test_a_trace_of_what_raises_is_a_mistake_of_the_specification(ask: Ask, kept: Path) -> None:
