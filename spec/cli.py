@@ -151,13 +151,13 @@ def kafkaspec() -> None:
 
     \b
     Exit codes of `check`:
-        0  it holds
+        0  it holds, or what was to be shown is shown
         2  a mistake in what was asked
        10  constants that violate an assumption
        11  deadlock
        12  a property is violated
        20  a bound was reached and nothing found
-       21  vacuous: what must be possible never happens
+       21  vacuous: what must be possible, or was to be shown, never happens
        74  a disk is full, Java died, stdout takes no more: what was kept can be gone on with
        75  an action or property raised
       130  interrupted
@@ -181,6 +181,7 @@ def list_systems() -> None:
 @PROPERTIES
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything; show how each property breaks.")
 @DEADLOCK
+@one("--show", type=TEXT, metavar="NAME", help="Show the way to a witness, an action, or 's.count > 2'.")
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
@@ -200,6 +201,7 @@ def check(
     properties: tuple[str, ...],
     keep_going: bool,
     deadlock: bool,
+    show: str | None,
     max_states: int | None,
     max_depth: int | None,
     memory: int | None,
@@ -210,9 +212,16 @@ def check(
 ) -> None:
     """Explore SYSTEM and say what holds, or show the shortest way to what does not; with --continue, to each of them.
 
+    With --show it shows the shortest way to a witness, to a step of an action, or to a state in which a predicate
+    holds, a Python expression on the state s as the system's own properties have it; self has the constants. It looks
+    for nothing else, and exits 0 if that is reached, 21 if it never is.
+
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     A file with one specification needs no :Class.
     """
+    for option, given in (("--property", properties), ("--continue", keep_going), ("--deadlock", deadlock)):
+        if show is not None and given:
+            raise click.UsageError(f"--show and {option}: what is to be shown is looked for alone")
     subject, release = _asked_for(system, release, settings, switched_on, switched_off)
     _can_be_written(trace)
     with _keeping(resume or run_dir):
@@ -225,12 +234,13 @@ def check(
             max_states=max_states,
             max_depth=max_depth,
             symmetry=symmetry,
+            show=show,
             release=release,
         )
     tell(json.dumps(result.to_json()) if as_json else str(result))
     if as_json:
         _say_if_interrupted(result)
-    _write_traces(trace, result, subject, system)
+    _write_traces(trace, result, subject, system, "counterexample" if show is None else f"way to {show}")
     sys.exit(result.exit_code)
 
 
@@ -240,22 +250,29 @@ def _can_be_written(trace: Path | None) -> None:
         raise click.UsageError(f"--trace {trace}: there is no directory {trace.parent}")
 
 
-def _write_traces(place: Path | None, result: Result | Simulation, subject: Specification, system: str) -> None:
-    """The counterexample as a file, or all of them as files of a directory, each under the name of its property.
+def _write_traces(
+    place: Path | None,
+    result: Result | Simulation,
+    subject: Specification,
+    system: str,
+    what: str = "counterexample",
+) -> None:
+    """The trace as a file, or all of them as files of a directory, each under the name of its property.
 
     Without one, what may be there stays, and that is said.
     """
     if place is None:
         return
-    if not result.counterexamples:
-        click.echo(f"There is no counterexample, so {place} was not written", err=True)
+    if not result.traces:
+        click.echo(f"There is no {what}, so {place} was not written", err=True)
     elif place.is_dir():
-        for each in result.counterexamples:
-            _write_trace(place / f"{each.broken}.itf.json", each, subject, system)
+        for each in result.traces:
+            name = each.broken if re.fullmatch(r"[\w.]+", each.broken) else "shown"  # a predicate is no file's name
+            _write_trace(place / f"{name}.itf.json", each, subject, system)
     else:
-        _write_trace(place, result.counterexamples[0], subject, system)
-        if more := len(result.counterexamples) - 1:
-            named = f"{place} has the first counterexample, not {'the other' if more == 1 else f'{more} others'}"
+        _write_trace(place, result.traces[0], subject, system)
+        if more := len(result.traces) - 1:
+            named = f"{place} has the first trace, not {'the other' if more == 1 else f'{more} others'}"
             click.echo(f"{named}: --trace with a directory keeps each", err=True)
 
 

@@ -9,9 +9,11 @@ from spec.checking import arguments
 from spec.checking.arguments import Given
 from spec.checking.engines import ENGINES, engine_named
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
-from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.goal import Goal
+from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.paths import trace, traced_failures
 from spec.checking.result import ActionResult, PropertyResult, Result
+from spec.checking.trace import Trace
 from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError
 
@@ -35,6 +37,7 @@ def check(
     max_states: SupportsIndex | None = None,
     max_depth: SupportsIndex | None = None,
     symmetry: bool = False,
+    show: str | None = None,
     on_progress: OnProgress = silent,
     release: str | None = None,
 ) -> Result:
@@ -50,18 +53,24 @@ def check(
         max_states: stop after the level with which this many states are reached.
         max_depth: do not go beyond this depth.
         symmetry: go through one state of each orbit of the interchangeable values.
+        show: look for the shortest way there, and for nothing else: the name of a witness or an action, or a
+            predicate in Python on the state `s`, as `s.count > 2`.
         on_progress: told statistics now and then, and at the end unless the engine was interrupted.
         release: one of the system's `releases`, from which its constants were taken; it stands in the result.
 
     Raises:
         UsageError: an unknown property, an engine that cannot be had, an action or property without the symmetry, an
-            argument that is out of range or means nothing.
+            argument that is out of range or means nothing, something that cannot be shown.
         EvaluationFailed: an action or property raised, or did what it must not; with the shortest trace there.
         EnvironmentFailed: a disk is full, a Java has died, or the like.
         SpecificationError: the specification is not well made.
     """
-    model = Model(arguments.specification(specification, release))
+    subject = arguments.specification(specification, release)
     named = arguments.names("properties", properties)
+    if show is not None and (named or keep_going or deadlock):
+        raise UsageError("show: nothing else is looked for then; no properties, keep_going or deadlock")
+    model = Model(subject, None if show is None else Goal.of(subject, show))
+    _judge_the_first_state(model)
     bounds = arguments.bound("max_states", max_states), arguments.bound("max_depth", max_depth)
     options = Options(asked(model, named, deadlock), keep_going, *bounds, symmetry)
     chosen = _engine(engine)
@@ -70,6 +79,23 @@ def check(
     if found.ended != "interrupted":
         on_progress(found.statistics)
     return _result(model, options, found, chosen.name, bool(named), release)
+
+
+def _judge_the_first_state(model: Model) -> None:
+    """A predicate that means nothing in the state that comes first is a mistake of the person who wrote it.
+
+    Raises:
+        UsageError: it raises there, or answers neither True nor False.
+    """
+    if model.goal is None or model.goal.predicate is None or model.sought is None:
+        return
+    first = next((state for state, _ in model.initial_states() if state is not None), None)
+    if first is None:
+        return
+    try:
+        model.found_in(first, [model.sought])
+    except EvaluationFailed as failure:
+        raise UsageError(f"{model.goal.written} cannot be shown: {failure.cause}") from None
 
 
 def _engine(given: Engine | type[Engine] | str) -> Engine:
@@ -82,11 +108,13 @@ def _engine(given: Engine | type[Engine] | str) -> Engine:
 
 
 def asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
-    """The numbers of the properties to look at: those named, or all of them.
+    """The numbers of the properties to look at: those named, or all of them; or what is to be shown.
 
     Raises:
         UsageError: there is none of a name.
     """
+    if model.goal is not None:
+        return model.numbers([TYPE_OK, model.goal.written])
     known = [each.name for each in model.properties]
     for name in named:
         if name not in known:
@@ -128,9 +156,17 @@ def _result(
         properties=properties,
         actions=actions,
         counterexamples=tuple(trace(model, number, found.discoveries[number].path) for number in told),
+        shown=_shown(model, found),
         leaves_out=specification.leaves_out,
         why=why,
     )
+
+
+def _shown(model: Model, found: Exploration) -> Trace | None:
+    """The way to what was to be shown, if it was found."""
+    if model.sought is None or model.sought not in found.discoveries:
+        return None
+    return trace(model, model.sought, found.discoveries[model.sought].path)
 
 
 def _property(model: Model, number: int, found: Exploration) -> PropertyResult:
@@ -157,11 +193,13 @@ def _verdict(
         return "interrupted", found.kept or "nothing was kept: there is no run directory"
     if broken:
         return ("deadlock" if model.properties[broken[0]].name == DEADLOCK else "violated"), ""
+    if model.sought in found.discoveries:
+        return "witnessed", ""
     if found.ended != "complete":
         elsewhere = WHERE_TO_GO_ON.get(found.ended, "")
         going_on = f"; {found.kept}" if found.kept else elsewhere
         return "bounded", f"the bound on {found.ended} was reached{going_on}"
     never = [f"{each.name} is never witnessed" for each in properties if each.verdict == "unwitnessed"]
-    if not named:
+    if not named and model.goal is None:
         never = [f"action {each.name} is never taken" for each in actions if not each.taken] + never
     return ("vacuous", "; ".join(never)) if never else ("holds", "")

@@ -119,9 +119,14 @@ def is_violation(model: Model, number: int) -> bool:
     return model.properties[number].kind != "sometimes"
 
 
+def ends_it(model: Model, options: Options, number: int) -> bool:
+    """Whether an exploration ends with the level in which it has a discovery of this property."""
+    return number == model.sought or (is_violation(model, number) and not options.keep_going)
+
+
 def ended(model: Model, options: Options, found: Iterable[int], statistics: Statistics) -> str:
     """Why an exploration ends with a level that is complete and judged, see `Exploration`; empty if it goes on."""
-    if not options.keep_going and any(is_violation(model, number) for number in found):
+    if any(ends_it(model, options, number) for number in found):
         return "found"
     if not statistics.queue:
         return "complete"

@@ -89,6 +89,8 @@ class RecordedTrace:
             )
             for variables, step in zip(replay.states, steps, strict=True)
         )
+        if decided not in {each.name for each in replay.model.properties}:
+            decided = ""  # what is not the specification's own, an action or a predicate, stands in no other trace
         settings = {name: show(value) for name, value in given.valuation.items() if isinstance(value, int | str)}
         return cls(system or given.name, settings, decided, states)
 

@@ -21,6 +21,7 @@ from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
 
 if TYPE_CHECKING:
+    from spec.checking.goal import Goal
     from spec.checking.paths import Path
     from spec.checking.trace import Trace
 
@@ -92,9 +93,9 @@ class CurrentEvaluation:
 
 
 class Model:
-    """A specification under its constants, ready to be explored."""
+    """A specification under its constants, ready to be explored; with a goal, if something is to be shown."""
 
-    def __init__(self, specification: Given):
+    def __init__(self, specification: Given, goal: Goal | None = None):
         self.specification = specification = arguments.specification(specification)
         self.layout = Layout(specification.variables, specification.states)
         self.actions = specification.actions
@@ -102,8 +103,14 @@ class Model:
             raise SpecificationError(f"{specification.name}: it has no action")
         type_ok = Property(TYPE_OK, "invariant", "Every variable holds a value of its domain.", False, ())
         deadlock = Property(DEADLOCK, "invariant", "In every state some action is enabled.", False, ())
-        self.properties: tuple[Property, ...] = (type_ok, *specification.properties, deadlock)
+        self.goal = goal
+        """What is to be shown, if anything is. A property stands for it."""
+        shows = () if goal is None else (goal.property_of(specification),)
+        more = tuple(each for each in shows if each not in specification.properties)
+        self.properties: tuple[Property, ...] = (type_ok, *specification.properties, *more, deadlock)
         """Every property, `type_ok` first and `deadlock` last; these two have no instances of their own."""
+        self.sought = self.properties.index(shows[0]) if shows else None
+        """The number of the property that stands for the goal."""
         self.views = specification.views
         """Sentences for traces; no engine evaluates them."""
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))

@@ -18,7 +18,7 @@ from spec.checking.exploration import (
     OnProgress,
     Options,
     Statistics,
-    is_violation,
+    ends_it,
     split,
 )
 from spec.checking.memory import MB, Budget, OutOfMemory, room_to_grow
@@ -117,8 +117,7 @@ class _Search:
         return ""
 
     def stops_here(self) -> bool:
-        bad = any(is_violation(self.model, number) for number in self.discoveries)
-        return bad and not self.options.keep_going
+        return any(ends_it(self.model, self.options, number) for number in self.discoveries)
 
     def judge_states(self, level: list[Values]) -> None:
         """The level is in order, so the first discovery of a property is the lowest."""

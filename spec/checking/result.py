@@ -16,6 +16,7 @@ from spec.checking.values import jsonable, show
 
 EXIT_CODES: Final[Mapping[str, int]] = {
     "holds": 0,
+    "witnessed": 0,
     "deadlock": 11,
     "violated": 12,
     "bounded": 20,
@@ -66,6 +67,8 @@ class BaseResult(Shown, ABC):
     counterexamples: tuple[Trace, ...]
     """How properties break, the shortest first; among equals as they are declared. Of one property, unless everything
     was explored whatever was found."""
+    shown: Trace | None = None
+    """The shortest way to what was to be shown; None if it was not found, or nothing was."""
     compile_seconds: float = 0.0
     """Seconds spent waiting for a compilation, which is done once on a machine and is no part of `seconds`."""
     leaves_out: str = ""
@@ -78,6 +81,11 @@ class BaseResult(Shown, ABC):
         return next(iter(self.counterexamples), None)
 
     @property
+    def traces(self) -> tuple[Trace, ...]:
+        """What is to be read or kept: what was to be shown, and the counterexamples."""
+        return (*((self.shown,) if self.shown else ()), *self.counterexamples)
+
+    @property
     def exit_code(self) -> int:
         """The exit code of the command line."""
         return EXIT_CODES[self.verdict]
@@ -87,9 +95,11 @@ class BaseResult(Shown, ABC):
         """The verdict in a few words."""
         trace = self.counterexample
         if trace is not None and self.verdict == "deadlock":
-            return f"deadlock, in {trace.length} states"
+            return f"deadlock, in {_states(trace.length)}"
         if trace is not None:
             return violated(trace.broken, trace.length)
+        if self.shown is not None:
+            return f"{self.shown.broken} is witnessed, in {_states(self.shown.length)}"
         return f"{self.verdict}: {self.why}" if self.why else self.verdict
 
     def __repr__(self) -> str:
@@ -98,7 +108,7 @@ class BaseResult(Shown, ABC):
     def __str__(self) -> str:
         lines = [f"{self.system}: {self.headline}", *self._figures(), *self._compiled()]
         lines += [*self._held_for(), *self._judged()]
-        for each in self.counterexamples:
+        for each in self.traces:
             lines += ["", str(each)]
         return "\n".join(lines)
 
@@ -133,7 +143,11 @@ class BaseResult(Shown, ABC):
 
 def violated(name: str, length: int) -> str:
     """That a property breaks, and in how many states."""
-    return f"{name} is violated, in {length} states"
+    return f"{name} is violated, in {_states(length)}"
+
+
+def _states(length: int) -> str:
+    return f"{length} state{'' if length == 1 else 's'}"
 
 
 def _valuation(values: Mapping[str, Any]) -> str:
@@ -182,4 +196,5 @@ class Result(BaseResult):
             "actions": [vars(each) for each in self.actions],
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
             "counterexamples": [each.to_json() for each in self.counterexamples],
+            "shown": None if self.shown is None else self.shown.to_json(),
         }

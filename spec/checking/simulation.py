@@ -139,6 +139,7 @@ class Simulation(BaseResult):
             "actions": [vars(each) for each in self.actions],
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
             "counterexamples": [each.to_json() for each in self.counterexamples],
+            "shown": None,
             "simulation": {
                 "seed": self.seed,
                 "runs": tally.runs,

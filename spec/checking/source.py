@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, Generic
 
 import spec
+from spec.checking.goal import Goal
 from spec.language.errors import UsageError
 from spec.language.part import Part
 from spec.language.specification import Specification
@@ -79,8 +80,9 @@ def digests(specification: Specification) -> dict[str, str]:
     return {name: " ".join(sorted(digests)) for name, digests in sorted(found.items())}
 
 
-def pickled(specification: Specification) -> bytes:
-    """A specification as bytes for another process: what that process would not find by name goes along.
+def pickled(specification: Specification, goal: Goal | None = None) -> bytes:
+    """A specification, and what is to be shown of it, as bytes for another process: what that process would not find
+    by name goes along.
 
     A class that goes along comes out with its names sorted, and the order in which they were declared has a meaning:
     actions are numbered by it, and states are laid out by it. So that goes along too.
@@ -96,24 +98,25 @@ def pickled(specification: Specification) -> bytes:
     for module in along:
         cloudpickle.register_pickle_by_value(module)
     try:
-        content: bytes = cloudpickle.dumps((specification, declared))
+        content: bytes = cloudpickle.dumps((specification, goal, declared))
         return content
     finally:
         for module in along:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def unpickled(content: bytes) -> Specification:
-    """The specification that was pickled."""
+def unpickled(content: bytes) -> tuple[Specification, Goal | None]:
+    """The specification that was pickled, and what is to be shown of it."""
     specification: Specification
-    specification, declared = pickle.loads(content)
+    goal: Goal | None
+    specification, goal, declared = pickle.loads(content)
     for cls, names in declared:
         for name in names:
             if name in vars(cls) and not name.startswith("__"):
                 value = vars(cls)[name]
                 delattr(cls, name)
                 setattr(cls, name, value)
-    return specification
+    return specification, goal
 
 
 def _imported(module: ModuleType) -> Iterator[ModuleType]:

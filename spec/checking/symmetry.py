@@ -295,13 +295,15 @@ class Symmetry:
     def anonymous(self) -> Model:
         """The same model with anonymous values for interchangeable ones; to be made and used under `anonymity`."""
         specification = self.model.specification
-        return Model(type(specification)(**specification.valuation))
+        return Model(type(specification)(**specification.valuation), self.model.goal)
 
     @property
     def _names(self) -> str:
         return " or ".join(self.sorts)
 
     def _kind_of(self, what: str) -> str:
+        if any(each.name == what for each in self.model.properties):
+            return f"property {what}"
         name = what.split("(")[0].split(" ")[0]
         kind = "action" if any(action.name == name for action in self.model.actions) else "property"
         return f"{kind} {name}"

@@ -247,9 +247,9 @@ def test_json_is_as_promised(ask: Ask) -> None:
         *("system", "constants", "switches", "release", "engine", "verdict"),
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
-        *("properties", "actions", "counterexample", "counterexamples"),
+        *("properties", "actions", "counterexample", "counterexamples", "shown"),
     ]
-    assert found.pop("counterexamples") == [found["counterexample"]]
+    assert (found.pop("counterexamples"), found.pop("shown")) == ([found["counterexample"]], None)
     figures = ("seconds", "states_per_second")
     assert all(isinstance(found.pop(name), int | float) for name in figures)
     assert found == {
@@ -310,6 +310,45 @@ def test_continue_tells_of_every_property(ask: Ask) -> None:
     text = ask(*both).out
     assert "\n\nnever_beyond: It never goes beyond the top.\n\n  1  initially\n" in text
     assert "\n\ndeadlock: In every state some action is enabled.\n\n  1  initially\n" in text
+
+
+def test_what_is_to_be_shown_is_shown(ask: Ask) -> None:
+    """The shortest way there, with exit 0, whatever else the system may do wrong."""
+    full = ["check", "own.py:Counter", "--without", "stops", "--show"]
+    answer = ask(*full, "full")
+    assert (answer.code, answer.out.splitlines()[0]) == (0, "counter: full is witnessed, in 4 states")
+    assert "\n\nfull: The top is reached.\n\n  1  initially\n" in answer.out
+    assert "\n     ! full is witnessed here\n" in answer.out
+    found = ask(*full, "s.count['here'] > self.top", "--json").json()
+    assert (found["verdict"], found["counterexample"], found["counterexamples"]) == ("witnessed", None, [])
+    assert (found["shown"]["property"], found["shown"]["length"]) == ("s.count['here'] > self.top", 5)
+    assert found["properties"] == [
+        {"name": "type_ok", "kind": "invariant", "verdict": "undecided", "length": None},
+        {"name": "s.count['here'] > self.top", "kind": "sometimes", "verdict": "witnessed", "length": 5},
+    ]
+    assert ask(*full, "s.count['here'] == 0").out.startswith(
+        "counter: s.count['here'] == 0 is witnessed, in 1 state\n"
+    )
+
+
+def test_what_cannot_be_reached(ask: Ask) -> None:
+    """Exits 21 if it is nowhere, and 20 if a bound was reached before."""
+    never = ["check", "own.py:Counter", "--show", "s.count['here'] > 3"]
+    answer = ask(*never)
+    assert (answer.code, answer.out.splitlines()[0]) == (
+        21,
+        "counter: vacuous: s.count['here'] > 3 is never witnessed",
+    )
+    assert ask(*never, "--max-depth", "2").code == 20
+    assert ask(*never, "--json").json()["shown"] is None
+
+
+def test_a_predicate_that_raises_on_the_way(ask: Ask) -> None:
+    """It is told as a property that raises, with the way there."""
+    answer = ask("check", "own.py:Counter", "--show", "1 // (2 - s.count['here']) > 9")
+    assert (answer.code, answer.out) == (75, "")
+    assert answer.err.startswith("Error: 1 // (2 - s.count['here']) > 9: ZeroDivisionError: ")
+    assert "The way there, in 3 states:" in answer.err
 
 
 def test_a_bound_that_is_reached_is_named(ask: Ask) -> None:
@@ -568,6 +607,16 @@ TEXT_ERRORS = {
         "--run-dir and --resume name two directories; a run that goes on stays where it is"
     ),
     "check own.py:Counter --engine reference --symmetry": "--symmetry: counter has no interchangeable values",
+    # What is to be shown.
+    "check own.py:Counter --show nothing": (
+        "nothing cannot be shown: counter has the witnesses full, and the actions press, reset; or write "
+    ),
+    "check own.py:Counter --show s.time": "s.time cannot be shown: there is no variable time; there are count",
+    "check own.py:Counter --show s.count": "s.count cannot be shown: it answers ",
+    "check own.py:Counter --show s.count=={}=": "s.count=={}= cannot be shown: it is no expression of Python: ",
+    "check own.py:Counter --show full --continue": "--show and --continue: what is to be shown is looked for alone",
+    "check own.py:Counter --show full --property full": "--show and --property: what is to be shown is looked for ",
+    "check own.py:Counter --show full --deadlock": "--show and --deadlock: what is to be shown is looked for alone",
     # Traces.
     "check own.py:Counter --trace nowhere/trace.itf.json": (
         "--trace nowhere/trace.itf.json: there is no directory nowhere"
@@ -923,9 +972,35 @@ def test_a_directory_gets_a_trace_for_each_property_that_breaks(ask: Ask) -> Non
 def test_a_file_gets_the_first_of_several_traces(ask: Ask) -> None:
     """And it is said that there are more."""
     assert ask(*BOTH.split(), "--trace", "kept.itf.json").err == (
-        "kept.itf.json has the first counterexample, not the other: --trace with a directory keeps each\n"
+        "kept.itf.json has the first trace, not the other: --trace with a directory keeps each\n"
     )
     assert "never_beyond breaks in the last" in ask("replay", "kept.itf.json").out
+
+
+@pytest.mark.parametrize(
+    ("shown", "end"),
+    [("full", ", and full is witnessed in the last, as recorded"), ("press", ""), ("s.count['here'] == 3", "")],
+)
+def test_what_is_shown_is_kept_and_followed(ask: Ask, shown: str, end: str) -> None:
+    """As a run, if the specification itself has no name for its end."""
+    Path("kept").mkdir()
+    command = ["check", "own.py:Counter", "--engine", "reference", "--show", shown]
+    length = ask(*command, "--trace", "kept.itf.json", "--json").json()["shown"]["length"]
+    assert ask("replay", "kept.itf.json") == (
+        0,
+        f"own.py:Counter: this is a run of it, in {length} states{end}\n",
+        "",
+    )
+    ask(*command, "--trace", "kept")
+    (kept,) = Path("kept").iterdir()
+    assert kept.name == ("shown.itf.json" if "count" in shown else f"{shown}.itf.json")
+    assert kept.read_text() == Path("kept.itf.json").read_text()
+
+
+def test_where_nothing_is_shown_nothing_is_written(ask: Ask) -> None:
+    """And it is said."""
+    answer = ask("check", "own.py:Counter", "--show", "s.count['here'] > 3", "--trace", "kept.itf.json")
+    assert answer.err == "There is no way to s.count['here'] > 3, so kept.itf.json was not written\n"
 
 
 def test_without_a_counterexample_nothing_is_written(ask: Ask) -> None:

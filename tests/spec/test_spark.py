@@ -361,6 +361,12 @@ def test_a_persons_own_file_goes_along_to_the_workers(
     toy = module.Mine()
     bounds: dict[str, Any] = {"keep_going": True, "max_depth": 4}
     assert explored(by_jobs(), toy, **bounds) == explored(ReferenceEngine(), toy, **bounds)
+    for written in ("swap", "beside.more(s.first.number) == 3 and s.second.before == Press(0, True)"):
+        engine = by_jobs()
+        found, plain = (check(toy, engine=each, show=written).shown for each in (engine, ReferenceEngine()))
+        assert found is not None
+        assert plain is not None
+        assert (found.to_json(), engine.jobs) == (plain.to_json(), found.length - 1)
 
 
 @pytest.mark.spark

@@ -458,7 +458,7 @@ def test_a_specification_that_goes_along_keeps_its_order() -> None:
     """Actions are numbered, and states laid out, as they were declared, and not by name."""
     look = (
         "import sys; from spec.checking.source import unpickled; from spec.checking.model import Model;"
-        "model = Model(unpickled(sys.stdin.buffer.read()));"
+        "model = Model(*unpickled(sys.stdin.buffer.read()));"
         "print([action.name for action in model.actions], [cell.name for cell in model.layout.cells])"
     )
     for toy in (Announcing(), RaisingAction()):

@@ -318,7 +318,7 @@ class _Search:
 
     @cached_property
     def pickled(self) -> bytes:
-        return pickled(self.model.specification)
+        return pickled(self.model.specification, self.model.goal)
 
     def predecessors(self, level: int, targets: frozenset[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessor in this level of each target; all targets are of the next level."""

@@ -50,7 +50,7 @@ class Job:
 
     directory: RunDirectory
     specification: bytes
-    """Pickled."""
+    """Pickled, with what is to be shown of it."""
     properties: tuple[int, ...]
     by_orbits: bool
     """Whether each state stands for its orbit."""
@@ -131,7 +131,7 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
     if worker is None or worker.directory != job.directory or worker.work.properties != job.properties:
         worker = _worker = None  # before there is another one: each takes much room
         quota = _quota_of(job)
-        model = Model(unpickled(job.specification))
+        model = Model(*unpickled(job.specification))
         worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
     try:
         with announced(worker.work.model, job.directory.path):

@@ -38,6 +38,7 @@ KINDS: dict[str, Any] = {
     "actions": list,
     "counterexample": (dict, type(None)),
     "counterexamples": list,
+    "shown": (dict, type(None)),
 }
 
 
@@ -90,7 +91,7 @@ class Released(Counters):
 def test_a_result_by_hand() -> None:
     """A counter that may not reach two, to the last figure."""
     read = through_json(check(Released(counters=2, top=2, at_most=1), engine="reference", release="1.0"))
-    assert read.pop("counterexamples") == [read["counterexample"]]
+    assert (read.pop("counterexamples"), read.pop("shown")) == ([read["counterexample"]], None)
     assert read.pop("seconds") >= 0
     assert read.pop("states_per_second") >= 0
     assert read == {
@@ -127,6 +128,7 @@ def test_each_verdict_has_its_exit_code() -> None:
     result = check(Clock())
     assert {verdict: replace(result, verdict=verdict).exit_code for verdict in EXIT_CODES} == {
         "holds": 0,
+        "witnessed": 0,
         "deadlock": 11,
         "violated": 12,
         "bounded": 20,

@@ -1,0 +1,136 @@
+"""A goal: what a check is asked to show the shortest way to, as the property that it then looks for.
+
+It is a witness of the specification, a step of an action, or a predicate on states that a person writes in Python, as
+the body of a `sometimes` would say it: `s` is the state, `self` the specification with its constants, and what the
+module of the specification knows is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from spec.language.errors import UsageError, told
+from spec.language.part import Instance, Property
+from spec.language.specification import Specification
+from spec.language.state import State
+from spec.language.words import Step
+
+GIVEN: Final = ("self", "s")
+"""What a predicate is given."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is to be shown: a name, or a predicate with its function.
+
+    It belongs to no instance of a specification, so it can be sent to another process with one.
+    """
+
+    written: str
+    """As it is asked for; the name of the property."""
+    predicate: Callable[[Specification, State], Any] | None = None
+
+    @classmethod
+    def of(cls, specification: Specification, written: str) -> Goal:
+        """The goal that is meant by a name or a predicate: a witness first, then an action, then a predicate.
+
+        Raises:
+            UsageError: there is no witness or action of this name, or it is no predicate: not Python, or with a name
+                in it that is not known.
+        """
+        written = " ".join(map(str.strip, written.strip().splitlines()))
+        if _named(specification, written) is not None:
+            return cls(written)
+        return cls(written, _predicate(specification, written))
+
+    def property_of(self, specification: Specification) -> Property:
+        """The property that is witnessed where the goal is reached."""
+        if self.predicate is not None:
+            return Property(
+                self.written, "sometimes", "", False, (Instance({}, partial(self.predicate, specification)),)
+            )
+        found = _named(specification, self.written)
+        assert found is not None
+        return found
+
+
+def _named(specification: Specification, name: str) -> Property | None:
+    """The witness with this name, or the property that some step is one of the action; None if there is neither."""
+    for each in specification.properties:
+        if each.name == name and each.kind == "sometimes":
+            return each
+    actions = [each for each in specification.actions if name in (each.name, each.rule)]
+    if not actions:
+        return None
+    names = frozenset(each.name for each in actions)
+    return Property(name, "sometimes", actions[0].doc, True, (Instance({}, partial(_is_taken, names)),))
+
+
+def _is_taken(actions: frozenset[str], before: State, step: Step, after: State) -> bool:
+    return step.action in actions
+
+
+def _predicate(specification: Specification, written: str) -> Callable[[Specification, State], Any]:
+    """The function that a person wrote.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        tree = ast.parse(written, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
+        why = failure.msg if isinstance(failure, SyntaxError) else told(failure)
+        raise UsageError(f"{written} cannot be shown: it is no expression of Python: {why}") from None
+    known = _names_in(specification)
+    unknown = next((name for name in _free_names(tree) if name not in known and not hasattr(builtins, name)), None)
+    if unknown is not None:
+        raise UsageError(_unknown(specification, written, unknown))
+    function = ast.Lambda(args=_parameters(), body=tree.body)
+    code = compile(ast.fix_missing_locations(ast.Expression(function)), "<goal>", "eval")
+    made: Callable[[Specification, State], Any] = eval(code, dict(known))
+    return made
+
+
+def _parameters() -> ast.arguments:
+    return ast.arguments(
+        posonlyargs=[], args=[ast.arg(name) for name in GIVEN], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
+
+
+def _names_in(specification: Specification) -> Mapping[str, Any]:
+    """What the modules know in which a specification is written; the nearest one has the last word."""
+    known: dict[str, Any] = {}
+    for cls in reversed(type(specification).__mro__):
+        if not cls.__module__.startswith("spec.language") and cls.__module__ in sys.modules:
+            known |= {name: each for name, each in vars(sys.modules[cls.__module__]).items() if name[:2] != "__"}
+    return known
+
+
+def _free_names(tree: ast.Expression) -> Iterator[str]:
+    """The names that it reads, and neither binds nor is given."""
+    nodes = list(ast.walk(tree))
+    bound = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
+    bound |= {each.arg for each in nodes if isinstance(each, ast.arg)} | {*GIVEN}
+    return (each.id for each in nodes if isinstance(each, ast.Name) and each.id not in bound)
+
+
+def _unknown(specification: Specification, written: str, name: str) -> str:
+    """What is wrong with a predicate in which a name is not known."""
+    kinds = {each.name: each.kind.replace("_", " ") for each in specification.properties}
+    if written in kinds:
+        article = "an" if kinds[written][0] in "aeiou" else "a"
+        return f"{written} cannot be shown: it is {article} {kinds[written]}, of which a check shows how it breaks"
+    if not written.replace(".", "").isidentifier():
+        return f"{written} cannot be shown: {name} is not known; s is the state, self the specification"
+    witnesses = ", ".join(each.name for each in specification.properties if each.kind == "sometimes") or "none"
+    actions = ", ".join(each.name for each in specification.actions)
+    return (
+        f"{written} cannot be shown: {specification.name} has the witnesses {witnesses}, and the actions {actions}; "
+        "or write a predicate on its state s"
+    )
