@@ -84,6 +84,8 @@ def _predicate(specification: Specification, written: str) -> Callable[[Specific
     """
     try:
         tree = ast.parse(written, mode="eval")
+        function = ast.Expression(ast.Lambda(args=_parameters(), body=tree.body))
+        code = compile(ast.fix_missing_locations(function), "<goal>", "eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
         why = failure.msg if isinstance(failure, SyntaxError) else told(failure)
         raise UsageError(f"{written} cannot be shown: it is no expression of Python: {why}") from None
@@ -91,8 +93,6 @@ def _predicate(specification: Specification, written: str) -> Callable[[Specific
     unknown = next((name for name in _free_names(tree) if name not in known and not hasattr(builtins, name)), None)
     if unknown is not None:
         raise UsageError(_unknown(specification, written, unknown))
-    function = ast.Lambda(args=_parameters(), body=tree.body)
-    code = compile(ast.fix_missing_locations(ast.Expression(function)), "<goal>", "eval")
     made: Callable[[Specification, State], Any] = eval(code, dict(known))
     return made
 

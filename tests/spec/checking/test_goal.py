@@ -176,6 +176,9 @@ WRONG = {
     "s.at.update({0: 1})": "",
     "exit()": "it calls sys.exit()",
     "(" * 300 + "1" + ")" * 300: "it is no expression of Python: ",
+    "await s.at[0]": "it is no expression of Python: 'await' outside async function",
+    "(yield)": "it answers a generator, not True or False",
+    "1" + " + 1" * 5000: "it is no expression of Python: ",
     "s.at\0": "it is no expression of Python: ",
 }
 
