@@ -12,7 +12,7 @@ from spec.checking.itf import RecordedTrace
 from spec.checking.model import Model
 from spec.checking.notebook import Shown
 from spec.checking.refusal import Refusal, RefusedValue
-from spec.checking.trace import TraceStep
+from spec.checking.trace import TraceStep, change
 from spec.checking.values import jsonable, show
 from spec.language.errors import UsageError
 from spec.language.words import Step
@@ -44,9 +44,7 @@ class Explanation(Shown):
             if isinstance(outcome, TraceStep):
                 said = f"   {'; '.join(outcome.said)}" if outcome.said else ""
                 yield f"  {step} can be done{said}"
-                yield from (
-                    f"    {place}: {show(old)} -> {show(new)}" for place, (old, new) in outcome.changes.items()
-                )
+                yield from (f"    {place}: {change(*values)}" for place, values in outcome.changes.items())
                 if not outcome.changes:
                     yield "    nothing changes"
         for step, outcome in self.outcomes:

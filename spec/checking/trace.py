@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from spec.checking.model import DEADLOCK
 from spec.checking.notebook import Shown
@@ -16,6 +16,9 @@ from spec.language.domains import LEFT_OUT
 from spec.language.part import Lanes
 from spec.language.state import key_in_brackets
 from spec.language.words import Step
+
+EMPTY: Final = ((), frozenset[Any]())
+"""Collections without members."""
 
 
 @dataclass(frozen=True)
@@ -134,13 +137,31 @@ def _remarks(width: int, views: Iterable[str], mark: str) -> Iterator[str]:
 
 
 def _variables(variables: Mapping[str, Any]) -> Iterator[str]:
+    """The initial state, line by line; keys of one variable that hold nothing stand in one line."""
     for name, value in variables.items():
-        if isinstance(value, Mapping):
-            plain = {key: each for key, each in value.items() if each not in ((), frozenset())}
-            for key, each in plain.items():
+        if not isinstance(value, Mapping) or not value:
+            if value is not LEFT_OUT:
+                yield f"{name}: {'{}' if isinstance(value, Mapping) else show(value)}"
+            continue
+        for key, each in value.items():
+            if each not in EMPTY:
                 yield f"{name}[{key_in_brackets(key)}]: {show(each)}"
-        elif value is not LEFT_OUT and value not in ((), frozenset()):
-            yield f"{name}: {show(value)}"
+        for empty in EMPTY:
+            keys = [key_in_brackets(key) for key, each in value.items() if each == empty]
+            if keys:
+                yield f"{name}[{'; '.join(keys)}]: {show(empty)}"
+
+
+def change(old: Any, new: Any) -> str:
+    """What a place held and holds; of a set, what comes and what goes.
+
+    >>> change(1, 2), change(frozenset({1, 2}), frozenset({2, 3}))
+    ('1 -> 2', '+{3} -{1}')
+    """
+    if isinstance(old, frozenset) and isinstance(new, frozenset):
+        come, gone = new - old, old - new
+        return " ".join([*([f"+{show(come)}"] if come else []), *([f"-{show(gone)}"] if gone else [])])
+    return f"{show(old)} -> {show(new)}"
 
 
 def _step(number: int, width: int, step: TraceStep, mark: str) -> Iterator[str]:
@@ -149,6 +170,6 @@ def _step(number: int, width: int, step: TraceStep, mark: str) -> Iterator[str]:
     yield f"  {number:{width}}  {step.step.action}({parameters}){said}"
     yield from _remarks(width, step.views, mark)
     for place, (old, new) in step.changes.items():
-        yield f"  {'':{width}}    {place}: {show(old)} -> {show(new)}"
+        yield f"  {'':{width}}    {place}: {change(old, new)}"
     if not step.changes:
         yield f"  {'':{width}}    nothing changes"

@@ -111,7 +111,7 @@ def told(result: Result) -> str:
 
 
 def test_a_counterexample_is_told_step_by_step() -> None:
-    """Only what changed, in the place where it changed, with what was said; empty things are left out at first."""
+    """Only what changed, in the place where it changed, with what was said; of a set what came. Empty things are there at first."""
     found = check(Post(), properties=["not_both_looked"], release="2.0")
     assert told(found) == (
         """\
@@ -127,14 +127,17 @@ post: not_both_looked is violated, in 4 states
 not_both_looked: Ann and Bob never look into the same box.
 
   1  initially
+       box: {}
+       seen[0; 1]: {}
+       log: ()
   2  write(at=1, to=1)   first
        box[1]: absent -> Letter(to=1, text=hello)
        log: () -> (1,)
   3  look(at=1, who=ann)
-       seen[1]: {} -> {ann}
+       seen[1]: +{ann}
   4  look(at=1, who=bob)
      ! not_both_looked breaks here
-       seen[1]: {ann} -> {ann, bob}
+       seen[1]: +{bob}
 
   not_both_looked does not hold for at = 1, which looked at
     seen[1]: {ann, bob}"""
@@ -205,6 +208,9 @@ not_both_looked: Ann and Bob never look into the same box.
 
   1  initially
      * there is no post
+       box: {}
+       seen[0; 1]: {}
+       log: ()
   2  write(at=1, to=1)   first
      * nobody knows box 1
      * there is post
@@ -212,11 +218,11 @@ not_both_looked: Ann and Bob never look into the same box.
        log: () -> (1,)
   3  look(at=1, who=ann)
      * ann knows box 1
-       seen[1]: {} -> {ann}
+       seen[1]: +{ann}
   4  look(at=1, who=bob)
      * ann and bob knows box 1
      ! not_both_looked breaks here
-       seen[1]: {ann} -> {ann, bob}
+       seen[1]: +{bob}
 
   not_both_looked does not hold for at = 1, which looked at
     seen[1]: {ann, bob}"""
@@ -235,7 +241,7 @@ class Full(Viewed):
 def test_an_initial_state_can_be_what_hurts() -> None:
     """The mark stands there, as there is no step."""
     text = told(check(Full(), properties=["no_post"]))
-    assert "\n  1  initially\n     * there is no post\n     ! no_post breaks here\n\n" in text
+    assert "\n  1  initially\n     * there is no post\n     ! no_post breaks here\n       box: {}\n" in text
 
 
 class BoardState(State):
@@ -294,7 +300,8 @@ def test_a_witness_is_told_as_good_news() -> None:
     for at in (0, 1):
         replay.do(Step("write", {"at": at, "to": at + 1}))
     text = str(replay.trace("both_full"))
-    assert text.startswith("both_full: Both are full.\n\n  1  initially\n  2  write(at=0, to=1)   first\n")
+    assert text.startswith("both_full: Both are full.\n\n  1  initially\n       box: {}\n")
+    assert "\n  2  write(at=0, to=1)   first\n" in text
     assert "\n     ! both_full is witnessed here\n" in text
     assert "break" not in text
     assert "hold" not in text
