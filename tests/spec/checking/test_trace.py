@@ -111,7 +111,7 @@ def told(result: Result) -> str:
 
 
 def test_a_counterexample_is_told_step_by_step() -> None:
-    """Only what changed, in the place where it changed, with what was said; of a set what came. Empty things are there at first."""
+    """Only what changed, where it changed, with what was said; at first also what is empty."""
     found = check(Post(), properties=["not_both_looked"], release="2.0")
     assert told(found) == (
         """\
