@@ -1,4 +1,4 @@
-"""What there is to check, as text: systems with their constants, switches, properties and releases, and anomalies."""
+"""What there is to check: systems with their constants, switches, properties and releases, and anomalies."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from spec.anomalies import Anomaly
-from spec.checking.values import show
+from spec.checking.values import jsonable, show
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
 from spec.loading import specification, system_named
 from spec.systems import SYSTEMS
 
 
-def catalogue() -> str:
-    """Every system, one after the other."""
-    return "\n\n".join("\n".join(describe(system_named(name))) for name in SYSTEMS)
+def catalogue(names: Iterable[str] = SYSTEMS) -> str:
+    """Systems, one after the other: all of ours, or those with these names."""
+    return "\n\n".join("\n".join(describe(system_named(name))) for name in names)
 
 
 def describe(system: type[Specification]) -> Iterator[str]:
@@ -36,6 +36,45 @@ def describe(system: type[Specification]) -> Iterator[str]:
     if system.releases:
         yield "  releases"
         yield from _releases(system.releases)
+
+
+def described(system: type[Specification]) -> dict[str, Any]:
+    """One system as a JSON object: all that `describe` says of it, and its actions and views."""
+    example = specification(system)
+    declared = {
+        name: (each, "" if variant is system else title_of(variant))
+        for variant in system.variants()
+        for name, each in _own_constants(variant, system).items()
+    }
+    return {
+        "name": system.name,
+        "sentence": (system.__doc__ or "").strip().splitlines()[0],
+        "leaves_out": example.leaves_out,
+        "constants": [
+            {
+                "name": name,
+                "switch": each.switch,
+                "default": jsonable(each.default),
+                "allowed": each.allowed,
+                "at_least": each.at_least,
+                "at_most": each.at_most,
+                "sentence": each.doc,
+                "of": variant,
+            }
+            for name, (each, variant) in declared.items()
+        ],
+        "actions": [
+            {
+                "name": each.name,
+                "sentence": each.doc,
+                "parameters": {name: str(domain) for name, domain in each.domains.items()},
+            }
+            for each in example.actions
+        ],
+        "properties": [{"name": each.name, "kind": each.kind, "sentence": each.doc} for each in example.properties],
+        "views": [{"name": each.name, "sentence": each.doc} for each in example.views],
+        "releases": {release: jsonable(valuation) for release, valuation in system.releases.items()},
+    }
 
 
 def _own_constants(variant: type[Specification], system: type[Specification]) -> dict[str, Constant]:

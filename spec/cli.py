@@ -166,11 +166,27 @@ def kafkaspec() -> None:
 
 
 @kafkaspec.command("list")
-def list_systems() -> None:
-    """The systems: constants, switches, properties, releases."""
-    from spec.catalogue import catalogue
+@click.argument("system", type=TEXT, required=False)
+@AS_JSON
+def list_systems(system: str | None, as_json: bool) -> None:
+    """The systems: constants, switches, properties, releases; or those of SYSTEM, which may be a file of your own.
 
-    tell(catalogue())
+    With --json also its actions and views: one object, or, of all systems, one whose `systems` has them.
+    """
+    from spec.catalogue import catalogue, described
+    from spec.loading import answering_for, system_named
+    from spec.systems import SYSTEMS
+
+    with printing_to_stderr():
+        named = {name: system_named(name) for name in ([system] if system is not None else SYSTEMS)}
+    objects = []
+    for each in named.values() if as_json else ():
+        with printing_to_stderr(), answering_for(each):
+            objects.append(described(each))
+    if as_json:
+        tell(json.dumps(objects[0] if system is not None else {"systems": objects}))
+    else:
+        tell(catalogue(named))
 
 
 @kafkaspec.command(short_help="Explore SYSTEM: what holds, and how the rest breaks.")
@@ -489,6 +505,8 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
     from spec.diagrams import drawn
     from spec.progress import Progress
 
+    if what.endswith(".json"):
+        raise click.UsageError(f"{what}: a kept trace is drawn by `kafkaspec sequence {what}`")
     with Progress() as progress:
 
         def compiling(statistics: Statistics) -> None:

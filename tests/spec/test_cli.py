@@ -625,6 +625,8 @@ TEXT_ERRORS = {
         "--trace nowhere/trace.itf.json: there is no directory nowhere"
     ),
     "replay trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
+    "diagram trace.itf.json": "trace.itf.json: a kept trace is drawn by `kafkaspec sequence trace.itf.json`",
+    "list nothing": "no system is called nothing; there are",
     "explore trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
     "explore trace.itf.json --set top=2": (
         "trace.itf.json: a trace says itself under which constants it is; leave them out"
@@ -858,6 +860,22 @@ def test_a_reader_that_has_enough_is_no_error(arguments: list[str]) -> None:
     said = [line for line in done.stderr.splitlines() if not line.startswith("depth ")]  # but progress, if it is slow
     assert said == [] or not arguments
     assert "Traceback" not in done.stderr
+
+
+def test_a_system_of_ones_own_is_listed(ask: Ask) -> None:
+    """Its constants, with what they may be, and what holds and happens; as JSON too."""
+    text = ask("list", "own.py:Counter").out
+    assert "\n    top = 3\n" in text
+    told = ask("list", "own.py:Counter", "--json").json()
+    assert {each["name"]: each["switch"] for each in told["constants"]}["stops"] is True
+    assert told["actions"][0]["name"] == "press"
+    assert told["actions"][0]["parameters"].keys() == {"by"}
+    assert "never_beyond" in [each["name"] for each in told["properties"]]
+
+
+def test_all_systems_are_one_object(ask: Ask) -> None:
+    """In the order in which they are told."""
+    assert [each["name"] for each in ask("list", "--json").json()["systems"]] == list(SYSTEMS)
 
 
 def test_head_of_the_list() -> None:
