@@ -7,22 +7,17 @@ module of the specification knows is known.
 
 from __future__ import annotations
 
-import ast
-import builtins
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
-from spec.language.errors import UsageError, told
+from spec.checking.expression import NotKnown, function_of
+from spec.language.errors import UsageError
 from spec.language.part import Instance, Property
 from spec.language.specification import Specification
 from spec.language.state import State
 from spec.language.words import Step
-
-GIVEN: Final = ("self", "s")
-"""What a predicate is given."""
 
 
 @dataclass(frozen=True)
@@ -83,41 +78,11 @@ def _predicate(specification: Specification, written: str) -> Callable[[Specific
         UsageError: it is none.
     """
     try:
-        tree = ast.parse(written, mode="eval")
-        function = ast.Expression(ast.Lambda(args=_parameters(), body=tree.body))
-        code = compile(ast.fix_missing_locations(function), "<goal>", "eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
-        why = failure.msg if isinstance(failure, SyntaxError) else told(failure)
-        raise UsageError(f"{written} cannot be shown: it is no expression of Python: {why}") from None
-    known = _names_in(specification)
-    unknown = next((name for name in _free_names(tree) if name not in known and not hasattr(builtins, name)), None)
-    if unknown is not None:
-        raise UsageError(_unknown(specification, written, unknown))
-    made: Callable[[Specification, State], Any] = eval(code, dict(known))
-    return made
-
-
-def _parameters() -> ast.arguments:
-    return ast.arguments(
-        posonlyargs=[], args=[ast.arg(name) for name in GIVEN], kwonlyargs=[], kw_defaults=[], defaults=[]
-    )
-
-
-def _names_in(specification: Specification) -> Mapping[str, Any]:
-    """What the modules know in which a specification is written; the nearest one has the last word."""
-    known: dict[str, Any] = {}
-    for cls in reversed(type(specification).__mro__):
-        if not cls.__module__.startswith("spec.language") and cls.__module__ in sys.modules:
-            known |= {name: each for name, each in vars(sys.modules[cls.__module__]).items() if name[:2] != "__"}
-    return known
-
-
-def _free_names(tree: ast.Expression) -> Iterator[str]:
-    """The names that it reads, and neither binds nor is given."""
-    nodes = list(ast.walk(tree))
-    bound = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
-    bound |= {each.arg for each in nodes if isinstance(each, ast.arg)} | {*GIVEN}
-    return (each.id for each in nodes if isinstance(each, ast.Name) and each.id not in bound)
+        return function_of(specification, written)
+    except NotKnown as wrong:
+        raise UsageError(_unknown(specification, written, wrong.name)) from None
+    except UsageError as wrong:
+        raise UsageError(f"{written} cannot be shown: {wrong}") from None
 
 
 def _unknown(specification: Specification, written: str, name: str) -> str:

@@ -626,6 +626,7 @@ TEXT_ERRORS = {
     ),
     "replay trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
     "diagram trace.itf.json": "trace.itf.json: a kept trace is drawn by `kafkaspec sequence trace.itf.json`",
+    "graph own.py:Counter --nodes 2": "the graph has more than 2 nodes: say --by, such as --by s.",
     "list nothing": "no system is called nothing; there are",
     "explore trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
     "explore trace.itf.json --set top=2": (
@@ -1069,6 +1070,13 @@ def test_a_page_is_written_of_a_system_and_of_a_trace(ask: Ask, kept: Path) -> N
     pages = {name: Path(f"{name}.html").read_text() for name in ("system", "trace")}
     assert {name: '"trace":[]' in page for name, page in pages.items()} == {"system": True, "trace": False}
     assert '"top":"5"' in pages["system"]
+
+
+def test_a_state_graph_is_written(ask: Ask) -> None:
+    """In one of three formats, to stdout or a file."""
+    assert ask("graph", "own.py:Counter").out.startswith('digraph "counter" {')
+    assert ask("graph", "own.py:Counter", "--format", "aut", "-o", "counter.aut") == (0, "", "")
+    assert Path("counter.aut").read_text().startswith("des (0,")
 
 
 def test_a_page_of_what_raises_is_a_mistake_of_the_specification(ask: Ask) -> None:

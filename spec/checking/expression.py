@@ -1,0 +1,74 @@
+"""An expression of Python about a state, as a person writes it on the command line: `s.zk.epoch > 2`.
+
+`s` is the state, `self` the specification with its constants. What the module of the specification knows is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from spec.language.errors import UsageError, told
+from spec.language.specification import Specification
+from spec.language.state import State
+
+__all__ = ["NotKnown", "function_of"]
+
+GIVEN: Final = ("self", "s")
+"""What an expression is given."""
+
+
+class NotKnown(UsageError):
+    """There is a name in an expression that is not known."""
+
+    def __init__(self, written: str, name: str):
+        super().__init__(f"{written}: {name} is not known; s is the state, self the specification")
+        self.name = name
+
+
+def function_of(specification: Specification, written: str) -> Callable[[Specification, State], Any]:
+    """The function whose body a person wrote.
+
+    Raises:
+        NotKnown: there is a name in it that is not known.
+        UsageError: it is no expression of Python; the message says why.
+    """
+    try:
+        tree = ast.parse(written, mode="eval")
+        function = ast.Expression(ast.Lambda(args=_parameters(), body=tree.body))
+        code = compile(ast.fix_missing_locations(function), "<expression>", "eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
+        why = failure.msg if isinstance(failure, SyntaxError) else told(failure)
+        raise UsageError(f"it is no expression of Python: {why}") from None
+    known = _names_in(specification)
+    for name in _free_names(tree):
+        if name not in known and not hasattr(builtins, name):
+            raise NotKnown(written, name)
+    made: Callable[[Specification, State], Any] = eval(code, dict(known))
+    return made
+
+
+def _parameters() -> ast.arguments:
+    return ast.arguments(
+        posonlyargs=[], args=[ast.arg(name) for name in GIVEN], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
+
+
+def _names_in(specification: Specification) -> Mapping[str, Any]:
+    """What the modules know in which a specification is written; the nearest one has the last word."""
+    known: dict[str, Any] = {}
+    for cls in reversed(type(specification).__mro__):
+        if not cls.__module__.startswith("spec.language") and cls.__module__ in sys.modules:
+            known |= {name: each for name, each in vars(sys.modules[cls.__module__]).items() if name[:2] != "__"}
+    return known
+
+
+def _free_names(tree: ast.Expression) -> Iterator[str]:
+    """The names that it reads, and neither binds nor is given."""
+    nodes = list(ast.walk(tree))
+    bound = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
+    bound |= {each.arg for each in nodes if isinstance(each, ast.arg)} | {*GIVEN}
+    return (each.id for each in nodes if isinstance(each, ast.Name) and each.id not in bound)

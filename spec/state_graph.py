@@ -1,0 +1,175 @@
+"""The state graph of a system as other tools read it: all of a small one, or a quotient of any.
+
+States in which the same holds, by expressions that a person chooses, are one node; an edge stands for every step from
+a state of one node to a state of another. So each edge is a step that there is, and a path along several need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, Final, NoReturn
+
+from spec.checking.abstraction import edges
+from spec.checking.check import silent
+from spec.checking.exploration import OnProgress
+from spec.checking.expression import function_of
+from spec.checking.model import EvaluationFailed, Model
+from spec.checking.values import name_of_key, show
+from spec.language.errors import UsageError, told
+from spec.language.specification import Specification
+from spec.language.state import State
+from spec.language.words import Step
+
+__all__ = ["FORMATS", "MOST", "StateGraph", "aut", "dot", "graphml", "state_graph"]
+
+MOST: Final = 200
+"""Nodes that a graph has, if nothing else is said: more are no picture any more."""
+
+
+@dataclass(frozen=True)
+class StateGraph:
+    """Nodes are known by their numbers; the first is an initial one."""
+
+    name: str
+    by: Sequence[str]
+    """The expressions that tell nodes apart."""
+    nodes: Sequence[tuple[str, ...]]
+    """What each expression is there."""
+    initial: int
+    """How many of the nodes have initial states: the first ones."""
+    actions: Mapping[tuple[int, int], Sequence[str]]
+    """From node to node, the actions that lead there, in their order."""
+
+
+def state_graph(
+    specification: Specification,
+    by: Sequence[str] = (),
+    most: int = MOST,
+    max_states: int | None = None,
+    on_progress: OnProgress = silent,
+) -> StateGraph:
+    """Explore a system, and fold its states.
+
+    Args:
+        specification: the system, under its constants.
+        by: expressions of Python over the state `s`; without any, all of its variables, so that each state is a node.
+        most: how many nodes there may be.
+        max_states: stop after the level with which so many are reached.
+        on_progress: told now and then how far it is.
+
+    Raises:
+        UsageError: an expression is none, or there are more nodes.
+        EvaluationFailed: an action or an expression raised.
+    """
+    model = Model(specification)
+    first_states = model.first_states()
+    chosen = tuple(by) or tuple(f"s.{name}" for name in specification.variables)
+    functions = [_function(specification, each, model.window().load(first_states[0])) for each in chosen]
+    numbers: dict[tuple[str, ...], int] = {}
+
+    def seen(s: State, step: Step | None = None) -> tuple[str, ...]:
+        node = tuple(_shown(function(specification, s)) for function in functions)
+        if numbers.setdefault(node, len(numbers)) >= most:
+            raise _TooMany
+        return node
+
+    try:
+        for state in first_states:
+            seen(model.window().load(state))
+        initial = len(numbers)
+        found = edges(specification, seen, max_states=max_states, on_progress=on_progress)
+    except _TooMany:
+        _refuse(specification, by, most)
+    except EvaluationFailed as failure:
+        if isinstance(failure.__cause__, _TooMany):
+            _refuse(specification, by, most)
+        raise
+    order = {action.name: number for number, action in enumerate(model.actions)}
+    actions: dict[tuple[int, int], set[str]] = {}
+    for edge in found:
+        actions.setdefault((numbers[edge.source], numbers[edge.target]), set()).add(edge.action)
+    return StateGraph(
+        name=specification.name,
+        by=chosen,
+        nodes=tuple(numbers),
+        initial=initial,
+        actions={ends: sorted(actions[ends], key=order.__getitem__) for ends in sorted(actions)},
+    )
+
+
+def _shown(value: Any) -> str:
+    """What an expression is, on one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name_of_key(key)}: {show(each)}" for key, each in value.items()) or "{}"
+    return show(value)
+
+
+class _TooMany(Exception):
+    """There are more nodes than there may be."""
+
+
+def _refuse(specification: Specification, by: Sequence[str], most: int) -> NoReturn:
+    fewer = "fewer --by, or coarser ones" if by else f"--by, such as --by s.{next(iter(specification.variables))}"
+    raise UsageError(f"the graph has more than {most:,} nodes: say {fewer}, or --nodes N for a larger one")
+
+
+def _function(specification: Specification, written: str, first: State) -> Callable[[Specification, State], Any]:
+    """The function that is meant, once it has been tried in an initial state."""
+    try:
+        function = function_of(specification, written)
+        function(specification, first)
+    except UsageError as wrong:
+        raise UsageError(f"--by {written}: {str(wrong).removeprefix(f'{written}: ')}") from None
+    except Exception as failure:
+        raise UsageError(f"--by {written}: in the first state: {told(failure)}") from None
+    return function
+
+
+def dot(graph: StateGraph) -> str:
+    """For Graphviz; initial nodes have two borders."""
+    lines = [f"digraph {_quoted(graph.name)} {{", "  node [shape=box];"]
+    for number, node in enumerate(graph.nodes):
+        words = "\n".join(f"{written} = {value}" for written, value in zip(graph.by, node, strict=True))
+        border = ", peripheries=2" if number < graph.initial else ""
+        lines.append(f"  {number} [label={_quoted(words)}{border}];")
+    for (source, target), actions in graph.actions.items():
+        lines.append(f"  {source} -> {target} [label={_quoted(chr(10).join(actions))}];")
+    return "\n".join([*lines, "}\n"])
+
+
+def _quoted(words: str) -> str:
+    return '"' + words.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def graphml(graph: StateGraph) -> str:
+    """For networkx, yEd, Gephi: a multigraph; nodes have `initial` and each expression, edges have `action`."""
+    import networkx
+
+    made = networkx.MultiDiGraph(name=graph.name)
+    for number, node in enumerate(graph.nodes):
+        made.add_node(number, initial=number < graph.initial, **dict(zip(graph.by, node, strict=True)))
+    for (source, target), actions in graph.actions.items():
+        for action in actions:
+            made.add_edge(source, target, action=action)
+    written = BytesIO()
+    networkx.write_graphml(made, written)
+    return written.getvalue().decode() + "\n"
+
+
+def aut(graph: StateGraph) -> str:
+    """In Aldebaran's format, for CADP, mCRL2 and LTSmin: a labelled transition system has one initial state.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if graph.initial != 1:
+        raise UsageError(f"--format aut has one initial state, and this graph has {graph.initial}: say another --by")
+    steps = [(source, action, target) for (source, target), actions in graph.actions.items() for action in actions]
+    lines = [f'({source},"{action}",{target})' for source, action, target in steps]
+    return "\n".join([f"des (0,{len(lines)},{len(graph.nodes)})", *lines]) + "\n"
+
+
+FORMATS: Final[Mapping[str, Callable[[StateGraph], str]]] = {"dot": dot, "graphml": graphml, "aut": aut}
+"""What a graph can be written as."""
