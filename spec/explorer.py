@@ -18,11 +18,11 @@ from typing import Any, Final, NamedTuple
 from spec.checking.followed import Followed
 from spec.checking.model import Model, Transition
 from spec.checking.paths import as_variables
-from spec.checking.values import fields_of, name_of_key, show
+from spec.checking.values import fields_of, show
 from spec.checking.views import sentences
 from spec.language.domains import LEFT_OUT
 from spec.language.specification import Specification
-from spec.language.state import Misplaced, Values
+from spec.language.state import Misplaced, Values, key_in_brackets
 from spec.language.words import listening, without_bounds
 
 __all__ = ["MOST", "Exit", "Explorer", "of_system", "of_trace"]
@@ -153,7 +153,7 @@ def pictured(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {
-            "mapping": [[name_of_key(key), pictured(part)] for key, part in value.items() if part is not LEFT_OUT]
+            "mapping": [[key_in_brackets(key), pictured(part)] for key, part in value.items() if part is not LEFT_OUT]
         }
     if fields := fields_of(value):
         return {"record": [[name, pictured(part)] for name, part in fields]}

@@ -16,10 +16,10 @@ from spec.checking.check import silent
 from spec.checking.exploration import OnProgress
 from spec.checking.expression import function_of
 from spec.checking.model import EvaluationFailed, Model
-from spec.checking.values import name_of_key, show
+from spec.checking.values import show
 from spec.language.errors import UsageError, told
 from spec.language.specification import Specification
-from spec.language.state import State
+from spec.language.state import State, key_in_brackets
 from spec.language.words import Step
 
 __all__ = ["FORMATS", "MOST", "StateGraph", "aut", "dot", "graphml", "state_graph"]
@@ -102,7 +102,7 @@ def state_graph(
 def _shown(value: Any) -> str:
     """What an expression is, on one line."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name_of_key(key)}: {show(each)}" for key, each in value.items()) or "{}"
+        return ", ".join(f"{key_in_brackets(key)}: {show(each)}" for key, each in value.items()) or "{}"
     return show(value)
 
 

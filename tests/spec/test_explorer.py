@@ -201,7 +201,15 @@ def test_one_steps_forward_and_back(page: Page) -> None:
 @in_a_browser
 def test_one_goes_another_way_and_back_to_the_trace(page: Page) -> None:
     """A link leads to the same step, of the trace or of another way."""
-    page.click("#choices button:has-text('by=1')")
+    up = page.locator("#choices button:has-text('by=1')")
+    assert up.inner_text().splitlines() == [
+        "up(by=1)",
+        "the lift",
+        "whirr",
+        "it is on floor 1",
+        "floor: 0 \N{RIGHTWARDS ARROW} 1",
+    ]
+    up.click()
     assert told(page) == ("state 2 of 2", ["it is on floor 1"])
     assert page.locator("#steps .broken").count() == 0
     other = page.url
