@@ -156,7 +156,10 @@ class ControlPlane(World):
             return [Disagreement("requests to ZooKeeper", other.ours, other.kafkas)]
         except BatchNotEmpty:
             refused = StateChangeFailure.BatchNotEmpty
-        kafkas = decoded_cause(seen["thrown"]) if "thrown" in seen else None
+        thrown = seen.get("thrown")
+        if thrown is not None and thrown["thrown"] == "NoSuchElementException" and self._counts_no_replicas(command):
+            thrown = None
+        kafkas = None if thrown is None else decoded_cause(thrown)
         return [
             *self._compared(),
             *self._told(command, handled, seen),
@@ -215,6 +218,19 @@ class ControlPlane(World):
             not self.is_old
             and command["do"] == "trigger"
             and any(partition not in known for partition in self.context.partitions_for_topic(command["topic"]))
+        )
+
+    def _counts_no_replicas(self, command: ControlCommand) -> bool:
+        """A topic is queued that had been queued before, and has no replica any more, but leaders still.
+
+        In 2.8 Kafka then looks for the first replica of each partition, to take it out of a metric, and finds none.
+        [ControllerContext.cleanPreferredReplicaImbalanceMetric, 2.8]
+        """
+        state = self.context.state
+        return command["do"] == "queue_deletion" and any(
+            partition in state.partition_leadership_info and not self.context.partition_replica_assignment(partition)
+            for topic in command["topics"]
+            for partition in self.context.partitions_for_topic(topic)
         )
 
     # What is done.

@@ -10,6 +10,7 @@ Deliberate disagreements, each of which is one still:
     a state that is unknown   triggerOnlinePartitionStateChange(topic) throws; here it is NonExistentPartition
     the end of the last one   NonExistentReplica of the only replica, though its topic is not to be deleted: for a
                               metric, Kafka looks for the first of no replicas, and throws; here the replica is gone
+    queued again at the end   a topic that is queued again when its last replica is gone: the same metric, in 2.8
 """
 
 from __future__ import annotations
@@ -90,6 +91,26 @@ def test_many_sequences(release: str, share: int, first_seed: int) -> None:
     if release == RELEASE:
         assert rows(PARTITION, REPLICA) - tally.taken == set()
         assert HAPPENS - tally.happened.keys() == set()
+
+
+@pytest.mark.parametrize(("release", "throws"), [("2.8.2", True), (RELEASE, False)])
+def test_a_topic_is_queued_again_when_its_last_replica_is_gone(release: str, throws: bool) -> None:
+    """In 2.8 a metric wants to know which was the preferred one; what is queued is the same."""
+    gone = ("OfflineReplica", "ReplicaDeletionStarted", "ReplicaDeletionSuccessful", "NonExistentReplica")
+    sequence: list[ControlCommand] = [
+        {"do": "brokers_up", "brokers": [[1, 101]]},
+        {"do": "assign", "partition": "t-0", "replicas": [1], "adding": [], "removing": []},
+        partitions_to("NewPartition"),
+        replicas_to("NewReplica", 1),
+        partitions_to("OnlinePartition"),
+        {"do": "queue_deletion", "topics": ["t"]},
+        *(replicas_to(state, 1) for state in gone),
+        {"do": "queue_deletion", "topics": ["t"]},
+    ]
+    with controlling(release) as kafka:
+        [(_, seen)] = kafka.of("StateMachines", [sequence])
+    compare(sequence, seen, release)
+    assert ("thrown" in seen[-1]) == throws
 
 
 # Every pair of states.
