@@ -165,7 +165,7 @@ def kafkaspec() -> None:
     """  # noqa: D301 - click keeps the lines behind a backspace as they are
 
 
-@kafkaspec.command("list")
+@kafkaspec.command("list", short_help="The systems: constants, switches, properties, releases.")
 @click.argument("system", type=TEXT, required=False)
 @AS_JSON
 def list_systems(system: str | None, as_json: bool) -> None:
