@@ -16,10 +16,12 @@ from spec import explorer
 from spec.checking import check
 from spec.checking.followed import follow
 from spec.checking.itf import RecordedTrace
+from spec.checking.replay import Replay
 from spec.explorer import Explorer, of_system, of_trace
 from spec.language import (
     Specification,
     State,
+    Step,
     action,
     at_most,
     bound,
@@ -250,3 +252,49 @@ def test_one_begins_where_one_likes(browser: Any, tmp_path: Path) -> None:
     opened.click("#choices button:has-text('down')")
     assert told(opened) == ("state 2 of 2", ["it is on floor 1"])
     opened.close()
+
+
+class Broken(Lifts):
+    """A lift that goes through the roof."""
+
+    @action
+    def shoot_up(self, s: Lift) -> None:
+        """It goes farther than there are floors."""
+        require(s.floor == 1)
+        s.floor = 7
+
+
+def test_a_trace_that_leaves_the_domains_ends_in_a_step_that_says_so() -> None:
+    """The last state is none, so there is no page of it."""
+    found = check(Broken, engine="reference", properties=["type_ok"]).counterexample
+    assert found is not None
+    page = of_trace(follow(RecordedTrace.of(Broken(), found, "lifts.py:Broken"), Broken()))
+    here = 0
+    for taken in page.trace[:-1]:
+        to = page.exits[here][taken].to
+        assert to is not None
+        here = to
+    last = page.exits[here][page.trace[-1]]
+    assert (last.action, last.to) == ("shoot_up", None)
+    assert "7" in last.wrong
+
+
+class Bounded(Lifts):
+    """A lift that is not watched when it goes down."""
+
+    @action
+    def down(self, s: Lift) -> None:
+        """It goes down."""
+        require(s.floor > 0)
+        bound(s.floor == 0)
+        s.floor -= 1
+
+
+def test_a_trace_goes_where_a_bound_closes() -> None:
+    """Its own step is there, and no other that the bound closes."""
+    replay = Replay(Lifts, {"floor": 2, "stops": ()})
+    replay.do(Step("down", {}))
+    recorded = RecordedTrace.of(Bounded(), replay.run, "lifts.py:Bounded")
+    page = of_trace(follow(recorded, Bounded()))
+    assert [each.action for each in page.exits[0]] == ["down"]
+    assert [each.action for each in page.exits[1]] == ["up"]
