@@ -79,6 +79,7 @@ class AutoEngine:
         return replace(
             found,
             statistics=found.statistics._replace(seconds=before + found.statistics.seconds),
+            levels=tuple(each._replace(seconds=before + each.seconds) for each in found.levels),
             compile_seconds=first_tier.compile_seconds + found.compile_seconds,
         )
 

@@ -12,7 +12,7 @@ from spec.checking.exploration import Engine, Exploration, OnProgress, Options, 
 from spec.checking.goal import Goal
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.paths import trace, traced_failures
-from spec.checking.result import ActionResult, PropertyResult, Result
+from spec.checking.result import ActionResult, LevelResult, PropertyResult, Result
 from spec.checking.trace import Trace
 from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError
@@ -159,7 +159,30 @@ def _result(
         shown=_shown(model, found),
         leaves_out=specification.leaves_out,
         why=why,
+        documentation=documentation(model),
+        bounds={"max_states": options.max_states, "max_depth": options.max_depth},
+        symmetry=options.symmetry,
+        wants_every_action=_wants_every_action(model, named),
+        levels=tuple(map(_level, found.levels)),
     )
+
+
+def documentation(model: Model) -> dict[str, str]:
+    """The sentence of each constant, switch, action and property, by name."""
+    constants = type(model.specification).constants()
+    return {
+        **{name: each.doc for name, each in constants.items()},
+        **{each.name: each.doc for each in model.actions},
+        **{each.name: each.doc for each in model.properties},
+    }
+
+
+def _level(complete: Statistics) -> LevelResult:
+    return LevelResult(complete.depth, complete.queue, complete.distinct, complete.generated, complete.seconds)
+
+
+def _wants_every_action(model: Model, named: bool) -> bool:
+    return not named and model.goal is None
 
 
 def _shown(model: Model, found: Exploration) -> Trace | None:
@@ -200,6 +223,6 @@ def _verdict(
         going_on = f"; {found.kept}" if found.kept else elsewhere
         return "bounded", f"the bound on {found.ended} was reached{going_on}"
     never = [f"{each.name} is never witnessed" for each in properties if each.verdict == "unwitnessed"]
-    if not named and model.goal is None:
+    if _wants_every_action(model, named):
         never = [f"action {each.name} is never taken" for each in actions if not each.taken] + never
     return ("vacuous", "; ".join(never)) if never else ("holds", "")

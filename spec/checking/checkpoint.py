@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from spec.checking.discoveries import PackedDiscovery, as_committed, discovered_in
 from spec.checking.exploration import Coverage, Options, Statistics
+from spec.checking.figures import keeping_figures
 from spec.checking.model import Model
 from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
 from spec.checking.source import digests
@@ -73,9 +74,13 @@ def open_run(
     identity = identity_of(model, options)
     path = path.absolute()
     until_done.enter_context(held(path, make=not resume))
+    commits: list[Commit] = []
     if resume:
-        return RunDirectory.resume(path, identity)
-    return RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets), []
+        directory, commits = RunDirectory.resume(path, identity)
+    else:
+        directory = RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets)
+    until_done.enter_context(keeping_figures(directory))
+    return directory, commits
 
 
 NOT_KEPT: Final = "nothing is kept; --run-dir DIR keeps a run, and TMPDIR says where temporary files go"

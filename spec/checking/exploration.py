@@ -94,6 +94,8 @@ class Exploration:
     """What compiling took, before or beside exploring, beyond the seconds of `statistics`; 0 if all was there."""
     kept: str = ""
     """For a run that was interrupted or out of memory: how to resume it; empty if nothing was kept."""
+    levels: tuple[Statistics, ...] = ()
+    """What was known when each level was complete, from the first on; its `queue` is the states of the level."""
 
 
 class Engine(Protocol):

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
@@ -55,6 +56,8 @@ class FirstTier:
         self._loaded = False
         self._loading = 0.0
         """Seconds that went into loading, not into exploring."""
+        self._loaded_after = inf
+        """Seconds of exploring after which that was."""
         self._began = 0.0
         """The time of the thread's clock when exploring began, without what went into loading. Patience is measured
         by this clock: on a busy machine nothing is any faster elsewhere."""
@@ -71,7 +74,12 @@ class FirstTier:
         with self._until_done:
             found = ReferenceEngine(self.budget.size).explore(model, options, self._look)
             seconds = self._alone if self.over else found.statistics.seconds - self._loading
-            return replace(found, statistics=found.statistics._replace(seconds=seconds))
+            levels = (each._replace(seconds=self._exploring(each.seconds)) for each in found.levels)
+            return replace(found, statistics=found.statistics._replace(seconds=seconds), levels=tuple(levels))
+
+    def _exploring(self, seconds: float) -> float:
+        """Of the seconds since the beginning, those that went into exploring."""
+        return seconds - self._loading if seconds > self._loaded_after else seconds
 
     def _look(self, statistics: Statistics) -> None:
         """Tell how far it is, and see whether it is time to do something else."""
@@ -105,6 +113,7 @@ class FirstTier:
                 self._stop()
         self._began += self._worked - worked
         self._loading = time.perf_counter() - began
+        self._loaded_after = seconds
 
     def _compile(self, seconds: float) -> None:
         from spec.checking.local.compiling import Compilation, load

@@ -63,11 +63,12 @@ class ReferenceEngine:
         budget.require(ROOM, "the reference engine")
         search = _Search(model, options, on_progress, budget)
         try:
-            return search.run()
+            found = search.run()
         except KeyboardInterrupt:
-            return search.cut_short("interrupted")
+            found = search.cut_short("interrupted")
         except OutOfMemory:
-            return search.cut_short("memory")
+            found = search.cut_short("memory")
+        return replace(found, levels=tuple(search.levels[: found.statistics.depth]))
 
 
 class _Search:
@@ -82,6 +83,7 @@ class _Search:
         self.depth = self.generated = 0
         self.coverage = tuple(Coverage() for _ in model.actions)
         self.discoveries: dict[int, Discovery] = {}
+        self.levels: list[Statistics] = []
         self.started = self.look_again = time.perf_counter()
         self.last_complete: Exploration = self.report("interrupted")
 
@@ -93,6 +95,7 @@ class _Search:
                 self.symmetry.examine(level)
             self.judge_states(level)
             self.last_complete = self.report("interrupted", len(level))
+            self.levels.append(self.last_complete.statistics)
             self.on_progress(self.last_complete.statistics)
             if ended := self.ended(level):
                 return self.report(ended, len(level))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from spec.checking.notebook import Shown
 from spec.checking.trace import Trace
 from spec.checking.values import jsonable, show
+from spec.checking.versions import versions
 
 EXIT_CODES: Final[Mapping[str, int]] = {
     "holds": 0,
@@ -24,6 +25,7 @@ EXIT_CODES: Final[Mapping[str, int]] = {
     "interrupted": 130,
 }
 """TLC's classes where it has them."""
+NO_BOUNDS: Final[Mapping[str, int | None]] = {"max_states": None, "max_depth": None}
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,25 @@ class ActionResult:
     """States first reached by it; of all counts only this one depends on the order of the search. None if unknown."""
 
 
+@dataclass(frozen=True)
+class LevelResult:
+    """A level: the states that are reached in so many steps, and in no fewer.
+
+    Its figures are those of a check that goes no deeper.
+    """
+
+    level: int
+    """1 has the initial states."""
+    states: int
+    """States first reached here."""
+    distinct_states: int
+    """Those of this level and of all before."""
+    generated_states: int
+    """Initial states and successors given, until all of this level were found."""
+    seconds: float
+    """Of exploring, until then."""
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BaseResult(Shown, ABC):
     """What the results of checks and simulations have in common."""
@@ -74,6 +95,8 @@ class BaseResult(Shown, ABC):
     leaves_out: str = ""
     why: str = ""
     """Why it is no more than that, if no discovery is the reason: which bound was reached, what never happened."""
+    documentation: Mapping[str, str] = field(default_factory=dict)
+    """The sentence of each constant, switch, action and property."""
 
     @property
     def counterexample(self) -> Trace | None:
@@ -101,6 +124,36 @@ class BaseResult(Shown, ABC):
         if self.shown is not None:
             return f"{self.shown.broken} is witnessed, in {_states(self.shown.length)}"
         return f"{self.verdict}: {self.why}" if self.why else self.verdict
+
+    @property
+    def because(self) -> str:
+        """The reason of the verdict in a sentence; empty if it holds."""
+        return self.why or (self.headline if self.traces else "")
+
+    @property
+    def never_taken(self) -> tuple[str, ...]:
+        """The actions that were never taken, as far as it went."""
+        return tuple(each.name for each in self.actions if not each.taken)
+
+    def _asked(self) -> dict[str, Any]:
+        """What was asked, as members of the object of JSON."""
+        return {
+            "system": self.system,
+            "constants": jsonable(self.constants),
+            "switches": jsonable(self.switches),
+            "release": self.release,
+            "leaves_out": self.leaves_out,
+        }
+
+    def _found(self) -> dict[str, Any]:
+        """What was found, as members of the object of JSON."""
+        return {
+            "properties": [vars(each) for each in self.properties],
+            "actions": [vars(each) for each in self.actions],
+            "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
+            "counterexamples": [each.to_json() for each in self.counterexamples],
+            "shown": None if self.shown is None else self.shown.to_json(),
+        }
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.system}: {self.headline}>"
@@ -164,6 +217,14 @@ class Result(BaseResult):
     depth: int
     """States on the longest of the shortest paths; an initial state has depth 1."""
     bytes_per_state: float | None
+    bounds: Mapping[str, int | None] = field(default_factory=lambda: NO_BOUNDS)
+    """`max_states` and `max_depth`, within which was explored; None where there is none."""
+    symmetry: bool = False
+    """Whether states are those of orbits."""
+    wants_every_action: bool = True
+    """Whether an action that is never taken counts: not where properties are named, or something is to be shown."""
+    levels: tuple[LevelResult, ...] = ()
+    """Level by level, how it grew."""
 
     @property
     def states_per_second(self) -> int:
@@ -179,12 +240,13 @@ class Result(BaseResult):
     def to_json(self) -> dict[str, Any]:
         """The one object that `check --json` prints."""
         return {
-            "system": self.system,
-            "constants": jsonable(self.constants),
-            "switches": jsonable(self.switches),
-            "release": self.release,
+            **self._asked(),
+            "bounds": dict(self.bounds),
+            "symmetry": self.symmetry,
             "engine": self.engine,
+            "versions": versions(self.engine),
             "verdict": self.verdict,
+            "why": self.because or None,
             "distinct_states": self.distinct_states,
             "generated_states": self.generated_states,
             "depth": self.depth,
@@ -192,9 +254,5 @@ class Result(BaseResult):
             "compile_seconds": round(self.compile_seconds, 3),
             "states_per_second": self.states_per_second,
             "bytes_per_state": self.bytes_per_state,
-            "properties": [vars(each) for each in self.properties],
-            "actions": [vars(each) for each in self.actions],
-            "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
-            "counterexamples": [each.to_json() for each in self.counterexamples],
-            "shown": None if self.shown is None else self.shown.to_json(),
+            **self._found(),
         }

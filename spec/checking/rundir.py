@@ -3,6 +3,7 @@
     _run.json                                what is explored, in how many buckets
     level=0007/bucket=0003/states.parquet    the states of level 7 that hash to bucket 3, in code order
     _commits/0007.json                       level 7 is complete: its files, and all figures up to it
+    _figures/levels.parquet                  those figures as tables, see `figures`
 
 A level is committed in four steps. Each bucket's states are written to an attempt, a file with a name of its own
 that begins with `_`. When all are there, the attempts that count get their final names and others are removed.
@@ -163,7 +164,7 @@ class RunDirectory:
         if different := difference(earlier, identity):
             raise UsageError(f"{path} holds another run: {different}")
         found = cls(path, head["run"], head["width"], head["buckets"], durable)
-        commits = found._commits()
+        commits = found.commits()
         distinct = 0
         for commit in commits:
             found._verify(commit)
@@ -280,7 +281,8 @@ class RunDirectory:
         if final:
             self._sync(*final, *(place.parent for place in final), level, self.path)
 
-    def _commits(self) -> list[Commit]:
+    def commits(self) -> list[Commit]:
+        """The levels that are committed, in order."""
         levels = [int(place.stem) for place in (self.path / "_commits").glob("*.json") if place.stem.isdigit()]
         return [self._commit(level) for level in range(1, max(levels, default=0) + 1)]
 

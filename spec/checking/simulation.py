@@ -16,18 +16,18 @@ from typing import Any, Final, NamedTuple, SupportsIndex
 from spec.checking import arguments
 from spec.checking.arguments import Given, whole
 from spec.checking.chance import SEEDS, SWARM, Policy
-from spec.checking.check import asked
+from spec.checking.check import asked, documentation
 from spec.checking.exploration import Engine
 from spec.checking.limits import too_large
 from spec.checking.memory import require_address_space
 from spec.checking.model import DEADLOCK, Model
 from spec.checking.paths import trace, trace_along, traced_failures
 from spec.checking.reference import ReferenceEngine
-from spec.checking.result import ActionResult, BaseResult, PropertyResult
+from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult
 from spec.checking.shrinking import Shrinking
 from spec.checking.sketch import ERROR
 from spec.checking.trace import Trace
-from spec.checking.values import jsonable
+from spec.checking.versions import versions
 from spec.checking.walks import PlainWalker, Tally, Walker, Walks
 from spec.checking.watchdog import Watchdog
 
@@ -91,7 +91,7 @@ class Simulation(BaseResult):
         return round(self.tally.steps / self.seconds) if self.seconds else 0
 
     def __str__(self) -> str:
-        never = [each.name for each in self.actions if not each.taken]
+        never = self.never_taken
         lines = [super().__str__()]
         if never and self.counterexample is None and self.example is None:
             lines.append(f"  never taken {', '.join(never)}")
@@ -122,12 +122,13 @@ class Simulation(BaseResult):
         """The one object that `simulate --json` prints: that of `check`, and what only a simulation has."""
         tally = self.tally
         return {
-            "system": self.system,
-            "constants": jsonable(self.constants),
-            "switches": jsonable(self.switches),
-            "release": self.release,
+            **self._asked(),
+            "bounds": dict(NO_BOUNDS),
+            "symmetry": False,
             "engine": "simulation",
+            "versions": versions("simulation"),
             "verdict": self.verdict,
+            "why": self.because or None,
             "distinct_states": None,
             "generated_states": tally.runs + tally.steps,
             "depth": None,
@@ -135,11 +136,7 @@ class Simulation(BaseResult):
             "compile_seconds": round(self.compile_seconds, 3),
             "states_per_second": None,
             "bytes_per_state": None,
-            "properties": [vars(each) for each in self.properties],
-            "actions": [vars(each) for each in self.actions],
-            "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
-            "counterexamples": [each.to_json() for each in self.counterexamples],
-            "shown": None,
+            **self._found(),
             "simulation": {
                 "seed": self.seed,
                 "runs": tally.runs,
@@ -265,6 +262,7 @@ def simulate(
         example=example,
         leaves_out=specification.leaves_out,
         why=_why(ended, tally.runs, last - first, steps),
+        documentation=documentation(model),
     )
 
 

@@ -244,7 +244,8 @@ def test_json_is_as_promised(ask: Ask) -> None:
     """The object has the promised members, in the promised order."""
     found = ask("check", "own.py:Counter", "--without", "stops", "--json").json()
     assert list(found) == [
-        *("system", "constants", "switches", "release", "engine", "verdict"),
+        *("system", "constants", "switches", "release", "leaves_out", "bounds", "symmetry"),
+        *("engine", "versions", "verdict", "why"),
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
         *("properties", "actions", "counterexample", "counterexamples", "shown"),
@@ -252,13 +253,18 @@ def test_json_is_as_promised(ask: Ask) -> None:
     assert (found.pop("counterexamples"), found.pop("shown")) == ([found["counterexample"]], None)
     figures = ("seconds", "states_per_second")
     assert all(isinstance(found.pop(name), int | float) for name in figures)
+    assert list(found.pop("versions")) == ["python", "kafkaspec"]
     assert found == {
         "system": "counter",
         "constants": {"top": 3, "names": ["a", "b"], "patient": True},
         "switches": {"stops": False, "form": "new"},
         "release": None,
+        "leaves_out": "time",
+        "bounds": {"max_states": None, "max_depth": None},
+        "symmetry": False,
         "engine": "reference",
         "verdict": "violated",
+        "why": "never_beyond is violated, in 5 states",
         "distinct_states": 5,
         "generated_states": 8,
         "depth": 5,

@@ -53,6 +53,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
     return {
         "ended": found.ended,
         "statistics": found.statistics._replace(seconds=0.0),
+        "levels": [each[:4] for each in found.levels],
         "coverage": [(each.enabled, each.taken) for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),
         "discoveries": {

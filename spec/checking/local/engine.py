@@ -416,7 +416,11 @@ class _Search:
         checkpoint = self.checkpoints[-1] if self.checkpoints else BEFORE_FIRST
         coverage = checkpoint.coverage or tuple(Coverage() for _ in self.model.actions)
         return Exploration(
-            why, checkpoint.statistics, coverage, bytes_per_state=checkpoint.statistics.bytes_per_state
+            why,
+            checkpoint.statistics,
+            coverage,
+            bytes_per_state=checkpoint.statistics.bytes_per_state,
+            levels=tuple(each.statistics for each in self.checkpoints if each.statistics.queue),
         )
 
 

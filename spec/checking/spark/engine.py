@@ -169,6 +169,8 @@ class _Search:
         self.newest: tuple[int, Words] | None = None
         """The states of the last level that was settled here."""
         self.checkpoint: Checkpoint = BEFORE_FIRST
+        self.complete: list[Statistics] = []
+        """Of each level, see `Exploration.levels`."""
         self.long_evaluations = LongEvaluations(directory.path)
         self.began = time.perf_counter()
         self.jobs = 0
@@ -177,6 +179,7 @@ class _Search:
         try:
             for commit in self.levels(commits, initial):
                 self.checkpoint = checkpoint_of(self.model, commit)
+                self.complete += [self.checkpoint.statistics] if commit.rows else []
                 self.on_progress(self.checkpoint.statistics)
                 if why := ended(self.model, self.options, self.checkpoint.discoveries, self.checkpoint.statistics):
                     return self.report(why)
@@ -352,4 +355,4 @@ class _Search:
 
     def report_without_discoveries(self, why: str) -> Exploration:
         coverage = self.checkpoint.coverage or tuple(Coverage() for _ in self.model.actions)
-        return Exploration(why, self.checkpoint.statistics, coverage)
+        return Exploration(why, self.checkpoint.statistics, coverage, levels=tuple(self.complete))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
 
 import pytest
 
 from spec.checking import Result, Simulation, Trace, check, simulate
 from spec.checking.result import EXIT_CODES
+from spec.checking.versions import LIBRARIES, versions
 from spec.language import Specification
 from tests.spec.checking.test_trace import Post
 from tests.spec.checking.toys import Bank, Clock, Counters, Table
@@ -25,8 +28,13 @@ KINDS: dict[str, Any] = {
     "constants": dict,
     "switches": dict,
     "release": (str, type(None)),
+    "leaves_out": str,
+    "bounds": dict,
+    "symmetry": bool,
     "engine": str,
+    "versions": dict,
     "verdict": str,
+    "why": (str, type(None)),
     "distinct_states": int,
     "generated_states": int,
     "depth": int,
@@ -65,6 +73,8 @@ def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None
     assert read["verdict"] == verdict
     assert list(read) == list(KINDS)
     assert [name for name, kind in KINDS.items() if not isinstance(read[name], kind)] == []
+    assert list(read["bounds"]) == ["max_states", "max_depth"]
+    assert (read["why"] is None) == (verdict == "holds")
     for each in read["properties"]:
         assert list(each) == ["name", "kind", "verdict", "length"]
         assert each["kind"] in {"invariant", "transition_invariant", "sometimes"}
@@ -85,12 +95,13 @@ class Released(Counters):
     """It says what it had in a release."""
 
     name = "counters"
+    leaves_out = "Whatever else there is to count."
     releases = {"1.0": {"counters": 2, "at_most": 1}}
 
 
 def test_a_result_by_hand() -> None:
     """A counter that may not reach two, to the last figure."""
-    read = through_json(check(Released(counters=2, top=2, at_most=1), engine="reference", release="1.0"))
+    read = through_json(check(Released(counters=2, top=2, at_most=1), engine="reference", release="1.0", max_depth=9))
     assert (read.pop("counterexamples"), read.pop("shown")) == ([read["counterexample"]], None)
     assert read.pop("seconds") >= 0
     assert read.pop("states_per_second") >= 0
@@ -99,9 +110,14 @@ def test_a_result_by_hand() -> None:
         "constants": {"counters": 2, "top": 2, "at_most": 1, "closed_at": 1000},
         "switches": {},
         "release": "1.0",
+        "leaves_out": "Whatever else there is to count.",
+        "bounds": {"max_states": None, "max_depth": 9},
+        "symmetry": False,
         "engine": "reference",
+        "versions": {"python": platform.python_version(), "kafkaspec": version("kafkaspec")},
         "compile_seconds": 0.0,
         "verdict": "violated",
+        "why": "not_too_many is violated, in 3 states",
         "distinct_states": 6,
         "generated_states": 1 + 2 + 4,
         "depth": 3,
@@ -121,6 +137,41 @@ def test_a_result_by_hand() -> None:
             ],
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("specification", "options", "why"),
+    [
+        (Clock(), {}, None),
+        (Clock(), {"max_depth": 3}, "the bound on depth was reached"),
+        (Clock(), {"max_states": 3}, "the bound on states was reached"),
+        (Table(), {}, "action a is never taken; action b is never taken; to_be_seen is never witnessed"),
+        (Counters(), {"deadlock": True}, "deadlock, in 7 states"),
+        (Clock(), {"show": "s.hand == 3"}, "s.hand == 3 is witnessed, in 4 states"),
+    ],
+)
+def test_why_a_verdict_is_what_it_is(specification: Specification, options: dict[str, Any], why: str | None) -> None:
+    """Of each but that it holds."""
+    assert check(specification, **options).to_json()["why"] == why
+
+
+def test_versions_are_those_of_what_explored() -> None:
+    """Of the compiled engines their libraries, too; of an engine of one's own, only ours."""
+    of = {engine: list(versions(engine)) for engine in ("reference", "local", "spark", "steam")}
+    compiled = ["python", "kafkaspec", "numba", "llvmlite", "numpy"]
+    assert of == {
+        "reference": compiled[:2],
+        "local": compiled,
+        "spark": [*compiled, "pyspark", "pyarrow"],
+        "steam": compiled[:2],
+    }
+    assert versions("local")["numpy"] == version("numpy")
+
+
+def test_a_library_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the sources are on Python's path, and nothing more."""
+    monkeypatch.setitem(LIBRARIES, "steam", ("no-such-library",))
+    assert list(versions("steam")) == ["python", "kafkaspec"]
 
 
 def test_each_verdict_has_its_exit_code() -> None:

@@ -24,6 +24,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
     return {
         "ended": found.ended,
         "statistics": found.statistics[:4],
+        "levels": [each[:4] for each in found.levels],
         "enabled": [each.enabled for each in found.coverage],
         "taken": [each.taken for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),
