@@ -20,7 +20,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 TUTORIAL = DOCS / "tutorial.md"
-PAGES = (TUTORIAL, DOCS / "parts.md", DOCS / "traces.md", DOCS / "gallery.md")
+PAGES = (TUTORIAL, DOCS / "parts.md", DOCS / "traces.md", DOCS / "gallery.md", DOCS / "what-if.md")
 
 _BLOCK = re.compile(r"(?:^(?P<before>[^\n]+)\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -54,7 +54,7 @@ class Reader:
     def follow(self, text: str) -> Iterator[Tried]:
         """Do what the text says; every command that it has."""
         for block in _BLOCK.finditer(text):
-            if block["kind"] in ("python", "toml"):
+            if block["kind"] in ("python", "toml", "text"):
                 self.write(block["before"] or "", block["body"])
             elif block["kind"] == "console":
                 for each in _COMMAND.finditer(text, block.start("body"), block.end("body")):

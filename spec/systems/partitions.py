@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 from election.ids import BrokerId
 from spec.language import (
@@ -20,8 +21,8 @@ from spec.parts.controlled_cluster import (
     ANSWERS,
     TOPIC,
     TOPIC_PATH,
+    C,
     ClusterUnderControl,
-    ControlledCluster,
     ControllerOfCluster,
     isr_may_change,
 )
@@ -53,12 +54,12 @@ from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.znode import Node
 
 
-def may_be_offline_though_led(self: Partitions) -> bool:
+def may_be_offline_though_led(self: Partitions[Any]) -> bool:
     """A follower of a leader that shuts down may die, come back, and join the ISR."""
     return isr_may_change(self) and self.shutdowns and self.max_deaths > 0 and not self.unclean
 
 
-class Partitions(ClusterUnderControl):
+class Partitions(ClusterUnderControl[C]):
     """One effective controller, batch by batch, and the partitions of a topic on brokers that come and go.
 
     What the controller does in an event is `ControllerEventProcessor`'s, over the variables here: its context, the
@@ -152,7 +153,7 @@ class Partitions(ClusterUnderControl):
         return (self.elected, Frame("_answer_election", answer, True))
 
     @initial
-    def a_cluster_set_up(self, s: ControlledCluster) -> None:
+    def a_cluster_set_up(self, s: C) -> None:
         """All brokers run; there is no controller yet."""
         for path in ("/brokers", "/brokers/topics", *(() if self.creation else (TOPIC_PATH,))):
             s.zk.nodes[path] = Node()
@@ -162,19 +163,19 @@ class Partitions(ClusterUnderControl):
     # Topics.
 
     @action(when=lambda self: self.creation, actor="administrator", receiver="ZooKeeper")
-    def create_topic(self, s: ControlledCluster) -> None:
+    def create_topic(self, s: C) -> None:
         """An administrator creates the topic."""
         require(TOPIC_PATH not in s.zk.nodes)
         self.zk.servers(s.zk).create(None, TOPIC_PATH)
 
     @action(when=lambda self: self.creation, actor="controller", receiver="ZooKeeper")
-    def topic_change(self, s: ControlledCluster) -> None:
+    def topic_change(self, s: C) -> None:
         """The controller hears of the topic. [TopicChange, onNewPartitionCreation]"""
         require(s.active and s.idle and TOPIC_PATH in s.zk.nodes and not s.context.all_topics)
         self.begin(s, ControllerOfCluster.process_topic_change)
 
     @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="controller")
-    def shut_down(self, s: ControlledCluster, broker: BrokerId) -> None:
+    def shut_down(self, s: C, broker: BrokerId) -> None:
         """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
         context = self.context.of(s.context)
         require(s.active and s.idle and broker in s.registered and context.is_live_broker(broker))
@@ -183,7 +184,7 @@ class Partitions(ClusterUnderControl):
     @action(
         when=lambda self: self.preferred_elections and self.brokers > 1, actor="administrator", receiver="controller"
     )
-    def elect_preferred(self, s: ControlledCluster, partition: TopicPartition) -> None:
+    def elect_preferred(self, s: C, partition: TopicPartition) -> None:
         """An administrator asks for the preferred leader, where another leads. [ReplicaLeaderElection]"""
         require(s.active and s.idle)
         known = self.context.of(s.context).leadership_of(partition)
@@ -192,26 +193,24 @@ class Partitions(ClusterUnderControl):
         self.begin(s, ControllerOfCluster.process_replica_leader_election, (partition,), *by_admin)
 
     @invariant(where=ClusterUnderControl.quiet, when=lambda self: not self.creation)
-    def online_replica_is_live(self, s: ControlledCluster, partition: TopicPartition, broker: BrokerId) -> bool:
+    def online_replica_is_live(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """P14: when all is quiet, the broker of a replica that is online runs; but see online_on_a_dead_broker."""
         state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
         return state is not OnlineReplica or broker in s.registered
 
     @sometimes(when=lambda self: self.creation, of="next_change")
-    def a_new_partition(self, before: ControlledCluster, after: ControlledCluster) -> bool:
+    def a_new_partition(self, before: C, after: C) -> bool:
         """NonExistentPartition -> NewPartition, NonExistentReplica -> NewReplica."""
         new = NewPartition in after.context.partition_states.values()
         return new and NewReplica in after.context.replica_states.values()
 
     @sometimes
-    def a_first_leader(
-        self, before: ControlledCluster, step: Step, after: ControlledCluster, partition: TopicPartition
-    ) -> bool:
+    def a_first_leader(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """NewPartition -> OnlinePartition."""
         return self.partition_changes(before, after, partition, NewPartition, OnlinePartition)
 
     @sometimes(when=lambda self: self.brokers > 1 and (self.shutdowns or self.preferred_elections), of=ANSWERS)
-    def another_leader(self, before: ControlledCluster, after: ControlledCluster) -> bool:
+    def another_leader(self, before: C, after: C) -> bool:
         """OnlinePartition -> OnlinePartition: another leads, though the leader is well."""
         for partition in self.assignments:
             old, new = before.state(partition), after.state(partition)
@@ -220,7 +219,7 @@ class Partitions(ClusterUnderControl):
         return False
 
     @sometimes(when=lambda self: self.brokers > 1 and self.max_deaths > 1, of="broker_change")
-    def offline_again(self, before: ControlledCluster, after: ControlledCluster) -> bool:
+    def offline_again(self, before: C, after: C) -> bool:
         """OfflinePartition -> OfflinePartition: another broker is gone."""
         if not before.registered < frozenset(before.context.live_broker_epochs):
             return False
@@ -232,9 +231,9 @@ class Partitions(ClusterUnderControl):
     @sometimes(when=lambda self: self.creation)
     def a_replica_comes_online(
         self,
-        before: ControlledCluster,
+        before: C,
         step: Step,
-        after: ControlledCluster,
+        after: C,
         partition: TopicPartition,
         broker: BrokerId,
     ) -> bool:
@@ -242,7 +241,7 @@ class Partitions(ClusterUnderControl):
         return self.replica_changes(before, after, PartitionAndReplica(partition, broker), NewReplica, OnlineReplica)
 
     @sometimes(when=lambda self: self.moves > 0, of="become_controller")
-    def told_again(self, before: ControlledCluster, after: ControlledCluster) -> bool:
+    def told_again(self, before: C, after: C) -> bool:
         """OnlineReplica -> OnlineReplica: a controller that begins tells all replicas who leads."""
         online = (at for at, state in after.context.replica_states.items() if state is OnlineReplica)
         return any(after.roles[replica] is not None for replica in online)
@@ -250,9 +249,9 @@ class Partitions(ClusterUnderControl):
     @sometimes(when=lambda self: self.brokers > 1 and (self.max_deaths > 0 or self.shutdowns))
     def a_replica_goes_offline(
         self,
-        before: ControlledCluster,
+        before: C,
         step: Step,
-        after: ControlledCluster,
+        after: C,
         partition: TopicPartition,
         broker: BrokerId,
     ) -> bool:
@@ -262,7 +261,7 @@ class Partitions(ClusterUnderControl):
         )
 
     @sometimes(when=lambda self: self.brokers > 1 and self.shutdowns and self.max_deaths > 0, of="answer_replicas")
-    def a_replica_that_shut_down_dies(self, before: ControlledCluster, after: ControlledCluster) -> bool:
+    def a_replica_that_shut_down_dies(self, before: C, after: C) -> bool:
         """OfflineReplica -> OfflineReplica."""
         change = before.thread.removing
         if change is None or after.thread.removing is not None:
@@ -273,9 +272,9 @@ class Partitions(ClusterUnderControl):
     @sometimes(when=lambda self: self.moves > 0 and self.max_deaths > 0 and self.design.offline_on_failover)
     def dead_at_a_failover(
         self,
-        before: ControlledCluster,
+        before: C,
         step: Step,
-        after: ControlledCluster,
+        after: C,
         partition: TopicPartition,
         broker: BrokerId,
     ) -> bool:
@@ -286,9 +285,9 @@ class Partitions(ClusterUnderControl):
     @sometimes(when=lambda self: self.moves > 0 and self.max_deaths > 0 and not self.design.offline_on_failover)
     def back_after_a_failover(
         self,
-        before: ControlledCluster,
+        before: C,
         step: Step,
-        after: ControlledCluster,
+        after: C,
         partition: TopicPartition,
         broker: BrokerId,
     ) -> bool:
@@ -297,34 +296,32 @@ class Partitions(ClusterUnderControl):
         return self.replica_changes(before, after, replica, ReplicaDeletionIneligible, OnlineReplica)
 
     @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.max_deaths >= self.brokers)
-    def quiet_and_offline(self, s: ControlledCluster) -> bool:
+    def quiet_and_offline(self, s: C) -> bool:
         """All is quiet, and a partition is offline."""
         return OfflinePartition in s.context.partition_states.values()
 
     @sometimes(
         when=lambda self: self.moves > 0 and self.brokers > 1 and self.shutdowns and self.design.fence_zk, of=ANSWERS
     )
-    def moved_and_goes_on(self, before: ControlledCluster, after: ControlledCluster) -> bool:
+    def moved_and_goes_on(self, before: C, after: C) -> bool:
         """It finds that in a controlled shutdown, the broker is told, and it does not resign. [Try in 3.9]"""
         left = after.partition_requests.stop_replica or after.replica_requests.stop_replica
         return bool(left) and after.active and after.idle
 
     @sometimes(when=lambda self: self.unclean and self.brokers > 1 and self.max_deaths > 1)
-    def an_unclean_leader(
-        self, before: ControlledCluster, step: Step, after: ControlledCluster, partition: TopicPartition
-    ) -> bool:
+    def an_unclean_leader(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """A broker is elected that was not in the ISR."""
         old, new = before.state(partition), after.state(partition)
         return old is not None and new is not None and new.leader not in (NO_LEADER, *old.isr)
 
     @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.creation and self.max_deaths > 0)
-    def online_on_a_dead_broker(self, s: ControlledCluster) -> bool:
+    def online_on_a_dead_broker(self, s: C) -> bool:
         """A topic was created while a broker was down, whose replica is online all the same: P14 is no rule there."""
         online = (at.replica for at, state in s.context.replica_states.items() if state is OnlineReplica)
         return any(broker not in s.registered for broker in online)
 
     @sometimes(where=ClusterUnderControl.quiet, when=may_be_offline_though_led)
-    def offline_though_led(self, s: ControlledCluster, partition: TopicPartition) -> bool:
+    def offline_though_led(self, s: C, partition: TopicPartition) -> bool:
         """A partition is offline for the controller, led by a broker that shuts down, and another is in sync: P10."""
         state = s.state(partition)
         if s.context.partition_states.get(partition) is not OfflinePartition or state is None:

@@ -1,0 +1,232 @@
+"""A cluster as an operator sees it: who keeps each partition, who leads it, who is in sync, and who is alive.
+
+What a source says of a cluster is a `Description`, which may leave things open: the output of a tool does not say
+which brokers are alive. `complete` makes a `KnownCluster` of it, in which nothing is open, and says what was assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from election.ids import BrokerId, LeaderEpoch
+from spec.language.errors import UsageError
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicName, TopicPartition
+
+__all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus", "complete", "listed"]
+
+MIN_ISR: Final = 1
+"""How many replicas have to be in sync where nothing else is configured [min.insync.replicas]."""
+
+
+class DescribedPartition(NamedTuple):
+    """What a source says of a partition."""
+
+    assignment: ReplicaAssignment
+    leader: BrokerId | None = None
+    """None: no broker leads it; or it is not said, as the ISR is not."""
+    isr: tuple[BrokerId, ...] | None = None
+    """None: it is not said, nor who leads. Empty: the partition never had a leader."""
+    leader_epoch: LeaderEpoch = 0
+    at: str = ""
+    """Where the source says it, for messages."""
+
+    def contradiction(self) -> str:
+        """What cannot be; empty if it can.
+
+        >>> DescribedPartition(ReplicaAssignment((1, 2)), 1, (1, 3)).contradiction()
+        'broker 3 is in its ISR, and its replicas are 1, 2'
+        """
+        replicas, isr = self.assignment.replicas, self.isr or ()
+        places = (
+            ("in its ISR", isr),
+            ("being added", self.assignment.adding_replicas),
+            ("being removed", self.assignment.removing_replicas),
+        )
+        for place, brokers in places:
+            if strangers := set(brokers) - set(replicas):
+                them = f"broker {listed(strangers)} is" if len(strangers) == 1 else f"brokers {listed(strangers)} are"
+                return f"{them} {place}, and its replicas are {listed(replicas)}"
+        if self.leader is not None and self.leader not in isr:
+            return f"broker {self.leader} leads it, and is not in its ISR: {listed(isr)}"
+        return ""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a source says of a cluster."""
+
+    partitions: Mapping[TopicPartition, DescribedPartition]
+    live: frozenset[BrokerId] | None = None
+    """The brokers that are alive; None: it is not said."""
+    controller: BrokerId | None = None
+    min_isr: Mapping[TopicName, int] = field(default_factory=dict)
+    unclean: Mapping[TopicName, bool] = field(default_factory=dict)
+    """Which topics say whether an unclean election is permitted."""
+
+
+class PartitionStatus(NamedTuple):
+    """A partition at some time."""
+
+    assignment: ReplicaAssignment
+    leader: BrokerId | None
+    """None: it has none, or one that is not alive."""
+    isr: tuple[BrokerId, ...]
+    leader_epoch: LeaderEpoch
+
+
+@dataclass(frozen=True)
+class KnownCluster:
+    """A cluster of which everything is known that a controller goes by."""
+
+    partitions: Mapping[TopicPartition, PartitionStatus]
+    live: frozenset[BrokerId]
+    controller: BrokerId | None
+    """None: no broker is alive."""
+    min_isr: Mapping[TopicName, int]
+    """Of every topic."""
+    unclean: Mapping[TopicName, bool]
+    """Which topics say whether an unclean election is permitted."""
+    assumed: tuple[str, ...] = ()
+    """What the source did not say, in sentences."""
+    others: frozenset[BrokerId] = frozenset()
+    """Brokers that are not alive, and keep none of these partitions."""
+
+    @property
+    def topics(self) -> tuple[TopicName, ...]:
+        """Their names."""
+        return tuple(sorted({partition.topic for partition in self.partitions}))
+
+    @property
+    def brokers(self) -> frozenset[BrokerId]:
+        """All that are known."""
+        return self.live.union(self.others, *(each.assignment.replicas for each in self.partitions.values()))
+
+    def of_topics(self, topics: Collection[TopicName]) -> KnownCluster:
+        """The same cluster with these topics only; with all of them, if none is named.
+
+        Raises:
+            UsageError: a topic is not there.
+        """
+        if strangers := set(topics) - set(self.topics):
+            there = ", ".join(self.topics)
+            raise UsageError(f"there is no topic {', '.join(sorted(strangers))}; there are {there}")
+        kept = {
+            partition: status
+            for partition, status in self.partitions.items()
+            if not topics or partition.topic in topics
+        }
+        return replace(self, partitions=kept, others=self.brokers - self.live)
+
+
+def listed(brokers: Iterable[BrokerId]) -> str:
+    """Brokers as they are told.
+
+    >>> listed({3, 1}), listed(())
+    ('1, 3', 'none')
+    """
+    return ", ".join(map(str, sorted(brokers))) or "none"
+
+
+def complete(
+    description: Description,
+    live: Iterable[BrokerId] | None = None,
+    isr: Mapping[TopicPartition, tuple[BrokerId, ...]] | None = None,
+    min_isr: int | None = None,
+    min_isr_of: Mapping[TopicName, int] | None = None,
+) -> KnownCluster:
+    r"""The cluster of a description, with what it leaves open as given here, else as assumed.
+
+    >>> t0 = TopicPartition("t", 0)
+    >>> cluster = complete(Description({t0: DescribedPartition(ReplicaAssignment((2, 1, 3)), 1, (1, 3))}))
+    >>> cluster.partitions[t0].leader, sorted(cluster.live), cluster.controller
+    (1, [1, 3], 1)
+    >>> print(*cluster.assumed, sep="\n")
+    alive: 1, 3, which are in an ISR; not 2, which is in none (--live)
+    the controller is broker 1, the first that is alive
+    min.insync.replicas is 1 where a topic does not say (--min-isr)
+
+    Args:
+        description: what a source says.
+        live: the brokers that are alive.
+        isr: ISRs, which go before what the source says.
+        min_isr: how many replicas have to be in sync where a topic does not say.
+        min_isr_of: the same, of topics, which goes before what the source says.
+
+    Raises:
+        UsageError: a partition is given an ISR that it cannot have, or is not there; a topic is not there.
+    """
+    assumed: list[str] = []
+    given = dict(isr or {})
+    partitions = {
+        partition: _with_isr(partition, each, given.pop(partition, None))
+        for partition, each in description.partitions.items()
+    }
+    for partition in given:
+        raise UsageError(f"--isr {partition}: there is no such partition")
+    topics = {partition.topic for partition in partitions}
+    for topic in min_isr_of or {}:
+        if topic not in topics:
+            raise UsageError(f"--min-isr {topic}: there is no such topic")
+    alive = _alive(description, partitions.values(), live, assumed)
+    if any(each.isr is None for each in partitions.values()):
+        assumed.append("in sync: every replica whose broker is alive; the first of them leads (--isr)")
+    controller = description.controller if description.controller in alive else min(alive, default=None)
+    if controller is not None and controller != description.controller:
+        assumed.append(f"the controller is broker {controller}, the first that is alive")
+    stated = {**description.min_isr, **(min_isr_of or {})}
+    if min_isr is None and topics - stated.keys():
+        assumed.append(f"min.insync.replicas is {MIN_ISR} where a topic does not say (--min-isr)")
+    return KnownCluster(
+        {partition: _status(each, alive) for partition, each in partitions.items()},
+        alive,
+        controller,
+        {topic: stated.get(topic, MIN_ISR if min_isr is None else min_isr) for topic in topics},
+        description.unclean,
+        tuple(assumed),
+    )
+
+
+def _with_isr(
+    partition: TopicPartition, described: DescribedPartition, isr: tuple[BrokerId, ...] | None
+) -> DescribedPartition:
+    """A partition with this ISR; its leader stays, if it is in it."""
+    if isr is None:
+        return described
+    if strangers := set(isr) - set(described.assignment.replicas):
+        replicas = listed(described.assignment.replicas)
+        raise UsageError(f"--isr {partition}: {listed(strangers)} keeps no replica of it; {replicas} do")
+    leader = described.leader if described.leader in isr else next(iter(isr), None)
+    return described._replace(isr=isr, leader=leader)
+
+
+def _alive(
+    description: Description,
+    partitions: Iterable[DescribedPartition],
+    given: Iterable[BrokerId] | None,
+    assumed: list[str],
+) -> frozenset[BrokerId]:
+    if given is not None:
+        return frozenset(given)
+    if description.live is not None:
+        return description.live
+    every: set[BrokerId] = set()
+    in_sync: set[BrokerId] = set()
+    for each in partitions:
+        every.update(each.assignment.replicas)
+        in_sync.update(each.assignment.replicas if each.isr is None else each.isr)
+    out = every - in_sync
+    left = f"; not {listed(out)}, which {'are' if len(out) > 1 else 'is'} in none" if out else ""
+    seen = "which are in an ISR" if any(each.isr is not None for each in description.partitions.values()) else "all"
+    assumed.append(f"alive: {listed(in_sync)}, {seen}{left} (--live)")
+    return frozenset(in_sync)
+
+
+def _status(described: DescribedPartition, live: frozenset[BrokerId]) -> PartitionStatus:
+    isr, leader = described.isr, described.leader
+    if isr is None:
+        isr = tuple(broker for broker in described.assignment.replicas if broker in live)
+        leader = next(iter(isr), None)
+    return PartitionStatus(described.assignment, leader, isr, described.leader_epoch)

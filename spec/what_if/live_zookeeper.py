@@ -1,0 +1,156 @@
+"""A running cluster's ZooKeeper, read by kazoo: who is alive, who keeps, leads and follows, what is configured.
+
+Nothing is written, no watch is armed, and no ephemeral node is made; a ZooKeeper that is read-only will do. What is
+read is not one moment's: a cluster that changes meanwhile may be described as it never was, in which case a partition
+that contradicts itself is refused.
+
+[ZkData.scala, 3.9]
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable
+from typing import Any, Final
+
+from spec.language.errors import EnvironmentFailed, UsageError
+from spec.what_if.cluster import DescribedPartition, Description
+from statemachines.controller import BROKER_IDS, CONTROLLER
+from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicName, TopicPartition
+from statemachines.zk_data import TOPICS, topic_config_path, topic_partition_state_path, topic_path
+
+__all__ = ["read_zookeeper"]
+
+PATIENCE: Final = 15.0
+"""Seconds until a server that does not answer is given up."""
+UNREAD: Final = "the cluster was not read"
+
+
+def read_zookeeper(hosts: str) -> Description:
+    """What stands in a cluster's ZooKeeper.
+
+    Args:
+        hosts: as brokers have it [zookeeper.connect], like "zk1:2181,zk2:2181/kafka".
+
+    Raises:
+        UsageError: kazoo is not there, or what stands there is no Kafka's.
+        EnvironmentFailed: no server answers.
+    """
+    try:
+        from kazoo.client import KazooClient  # type: ignore[import-untyped]
+        from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
+    except ImportError:
+        raise UsageError("to read a ZooKeeper takes kazoo: pip install 'kafkaspec[zookeeper]'") from None
+    client = KazooClient(hosts, read_only=True)
+    try:
+        with warnings.catch_warnings(action="ignore"):  # that there is no chroot is told below
+            client.start(timeout=PATIENCE)
+        return _Reader(client, hosts).description()
+    except client.handler.timeout_exception:
+        raise EnvironmentFailed(f"zookeeper {hosts}: no server answers within {PATIENCE:.0f} s", UNREAD) from None
+    except KazooException as error:
+        said = f"{type(error).__name__}{f': {error}' if str(error) else ''}"
+        raise EnvironmentFailed(f"zookeeper {hosts}: {said}", UNREAD) from None
+    finally:
+        client.stop()
+        client.close()
+
+
+class _Reader:
+    """Reads through a client that is connected."""
+
+    def __init__(self, client: Any, hosts: str) -> None:
+        self.client, self.hosts = client, hosts
+
+    def description(self) -> Description:
+        if not self.client.exists(TOPICS):
+            raise UsageError(
+                f"zookeeper {self.hosts}: there is no {TOPICS}; does the cluster have a chroot (/kafka)?"
+            )
+        topics = sorted(self.client.get_children(TOPICS))
+        assigned = self._objects(map(topic_path, topics))
+        assignments = {
+            partition: assignment
+            for topic in topics
+            for partition, assignment in self._assignments(topic, assigned.get(topic_path(topic))).items()
+        }
+        states = self._objects(map(topic_partition_state_path, assignments))
+        configs = self._objects(map(topic_config_path, topics))
+        controller = self._objects([CONTROLLER]).get(CONTROLLER)
+        configured = {topic: self._config(topic, configs.get(topic_config_path(topic))) for topic in topics}
+        return Description(
+            {
+                partition: self._partition(partition, assignment, states.get(topic_partition_state_path(partition)))
+                for partition, assignment in assignments.items()
+            },
+            live=frozenset(map(int, self.client.get_children(BROKER_IDS))),
+            controller=None if controller is None else controller.get("brokerid"),
+            min_isr={
+                topic: int(said["min.insync.replicas"])
+                for topic, said in configured.items()
+                if "min.insync.replicas" in said
+            },
+            unclean={
+                topic: said["unclean.leader.election.enable"] == "true"
+                for topic, said in configured.items()
+                if "unclean.leader.election.enable" in said
+            },
+        )
+
+    def _objects(self, paths: Iterable[str]) -> dict[str, Any]:
+        """The JSON objects of the nodes that are there, all of them asked for at once."""
+        from kazoo.exceptions import NoNodeError
+
+        asked = {path: self.client.get_async(path) for path in paths}
+        found = {}
+        for path, answer in asked.items():
+            try:
+                data, _ = answer.get(timeout=PATIENCE)
+                found[path] = json.loads(data)
+            except NoNodeError:
+                continue
+            except ValueError:
+                raise self._strange(path, "it is no JSON") from None
+            if not isinstance(found[path], dict):
+                raise self._strange(path, "it is no object")
+        return found
+
+    def _assignments(self, topic: TopicName, said: Any) -> dict[TopicPartition, ReplicaAssignment]:
+        if said is None:  # it has been deleted meanwhile
+            return {}
+        try:
+            return {
+                TopicPartition(topic, int(number)): ReplicaAssignment(
+                    tuple(map(int, replicas)),
+                    tuple(map(int, said.get("adding_replicas", {}).get(number, ()))),
+                    tuple(map(int, said.get("removing_replicas", {}).get(number, ()))),
+                )
+                for number, replicas in sorted(said["partitions"].items(), key=lambda each: int(each[0]))
+            }
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise self._strange(topic_path(topic), "it is no assignment of Kafka's") from None
+
+    def _partition(self, partition: TopicPartition, assignment: ReplicaAssignment, said: Any) -> DescribedPartition:
+        path = topic_partition_state_path(partition)
+        if said is None:  # it never had a leader
+            return DescribedPartition(assignment, None, (), NO_EPOCH, at=path)
+        try:
+            leader, isr, epoch = int(said["leader"]), tuple(map(int, said["isr"])), int(said["leader_epoch"])
+        except (KeyError, TypeError, ValueError):
+            raise self._strange(path, "it is no leader and ISR of Kafka's") from None
+        described = DescribedPartition(assignment, None if leader == NO_LEADER else leader, isr, epoch, at=path)
+        if contradiction := described.contradiction():
+            raise self._strange(path, contradiction)
+        return described
+
+    def _config(self, topic: TopicName, said: Any) -> dict[str, str]:
+        config = {} if said is None else said.get("config", {})
+        if not isinstance(config, dict) or not str(config.get("min.insync.replicas", "1")).isdigit():
+            raise self._strange(topic_config_path(topic), "it is no configuration of Kafka's")
+        return config
+
+    def _strange(self, path: str, what: str) -> UsageError:
+        return UsageError(f"zookeeper {self.hosts}: {path}: {what}")

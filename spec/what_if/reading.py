@@ -1,0 +1,67 @@
+"""Where a description of a cluster comes from: a file of one of Kafka's tools, or a running ZooKeeper.
+
+topics.txt                       what `kafka-topics.sh --describe` has printed
+assignment.json                  the JSON of `kafka-reassign-partitions.sh`
+-                                one of these, from standard input
+zookeeper://zk1:2181,zk2/kafka   a ZooKeeper, by kazoo
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from election.ids import BrokerId
+from spec.language.errors import UsageError
+from spec.what_if.cluster import Description
+from spec.what_if.live_zookeeper import read_zookeeper
+from spec.what_if.reassignment_json import read_assignment, read_reassignment
+from spec.what_if.topic_description import is_description, read_description
+from statemachines.topic_partition import TopicPartition
+
+__all__ = ["read_cluster", "read_plan"]
+
+ZOOKEEPER: Final = "zookeeper://"
+
+
+def read_cluster(source: str) -> Description:
+    """What a source says of a cluster.
+
+    Args:
+        source: a path, `-`, or zookeeper://HOSTS.
+
+    Raises:
+        UsageError: it cannot be read, or is none of these; in a line, with the place.
+        EnvironmentFailed: no ZooKeeper answers.
+    """
+    if source.startswith(ZOOKEEPER):
+        return read_zookeeper(source.removeprefix(ZOOKEEPER))
+    text = _text(source)
+    if text.lstrip()[:1] in ("{", "["):
+        return read_assignment(text, source)
+    if not is_description(text):
+        form = "what kafka-topics.sh --describe prints, nor JSON of kafka-reassign-partitions.sh"
+        raise UsageError(f"{source}: this is neither {form}" if text.strip() else f"{source} is empty")
+    return read_description(text, source)
+
+
+def read_plan(source: str) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+    """The brokers that are to keep partitions, as a plan for `kafka-reassign-partitions.sh --execute` says.
+
+    Raises:
+        UsageError: it cannot be read, or is no such JSON.
+    """
+    return read_reassignment(_text(source), source)
+
+
+def _text(source: str) -> str:
+    try:
+        read = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}") from None
+    try:
+        # Windows writes a mark at the beginning, or two bytes for each character.
+        return read.decode("utf-16" if read[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"{source}: this is no text") from None

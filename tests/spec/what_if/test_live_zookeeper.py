@@ -1,0 +1,148 @@
+"""A cluster as it stands in a real ZooKeeper."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient  # type: ignore[import-untyped]
+
+from spec.language.errors import EnvironmentFailed, UsageError
+from spec.what_if import live_zookeeper
+from spec.what_if.cluster import complete
+from spec.what_if.events import Crash
+from spec.what_if.prediction import what_if
+from spec.what_if.reading import read_cluster
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicPartition
+from tests.zookeeper.conftest import java, server  # noqa: F401 - fixtures
+from tests.zookeeper.server import Server
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+STATE = {"controller_epoch": 3, "leader": 1, "version": 1, "leader_epoch": 7, "isr": [1, 2]}
+NODES = {
+    "/brokers/ids/1": {},
+    "/brokers/ids/2": {},
+    "/controller": {"version": 2, "brokerid": 2, "timestamp": "0"},
+    "/brokers/topics/t": {
+        "version": 3,
+        "topic_id": "WVpYoyNfSzuGAGeB6V0jUQ",
+        "partitions": {"0": [1, 2, 3], "1": [2, 4, 1]},
+        "adding_replicas": {"1": [4]},
+        "removing_replicas": {},
+    },
+    "/brokers/topics/t/partitions/0/state": STATE,
+    "/config/topics/t": {
+        "version": 1,
+        "config": {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"},
+    },
+}
+
+
+@pytest.fixture
+def chroot(server: Server, request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:  # noqa: F811
+    """A client below a node of its own, and how the cluster there is named."""
+    host, port = server.address
+    place = f"/{request.node.name.replace('/', '')}"
+    client = KazooClient(f"{host}:{port}")
+    client.start()
+    client.ensure_path(place)
+    client.chroot = place
+    try:
+        yield client, f"zookeeper://{host}:{port}{place}"
+    finally:
+        client.stop()
+        client.close()
+
+
+def lay_out(client: Any, changed: dict[str, object] | None = None) -> None:
+    for path, data in {**NODES, **(changed or {})}.items():
+        written = data if isinstance(data, bytes) else json.dumps(data).encode()
+        client.ensure_path(path)
+        client.set(path, written)
+
+
+def tree(client: Any, path: str = "/") -> dict[str, Any]:
+    """Every node, with what tells whether it was touched."""
+    _, stat = client.get(path)
+    below = [f"{path.rstrip('/')}/{child}" for child in client.get_children(path)]
+    found = {path: (stat.mzxid, stat.pzxid)}
+    for each in below:
+        found |= tree(client, each)
+    return found
+
+
+def test_a_cluster_is_read_and_nothing_written(chroot: tuple[Any, str]) -> None:
+    client, source = chroot
+    lay_out(client)
+    before = tree(client)
+    described = read_cluster(source)
+    assert tree(client) == before
+    assert described.partitions[T0][:4] == (ReplicaAssignment((1, 2, 3)), 1, (1, 2), 7)
+    assert described.partitions[T1][:3] == (ReplicaAssignment((2, 4, 1), (4,)), None, ())
+    assert described.live == frozenset({1, 2})
+    assert described.controller == 2
+    assert described.min_isr == {"t": 2}
+    assert described.unclean == {"t": True}
+    cluster = complete(described)
+    assert cluster.assumed == ()
+    assert what_if(cluster, Crash(1)).changes[0].after.leader == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"/brokers/topics/t": b"not JSON"}, "/brokers/topics/t: it is no JSON"),
+        ({"/brokers/topics/t": [1]}, "/brokers/topics/t: it is no object"),
+        ({"/brokers/topics/t": {"version": 1}}, "/brokers/topics/t: it is no assignment of Kafka's"),
+        ({"/brokers/topics/t/partitions/0/state": {"leader": 1}}, "0/state: it is no leader and ISR of Kafka's"),
+        (
+            {"/brokers/topics/t/partitions/0/state": STATE | {"isr": [1, 9]}},
+            "0/state: broker 9 is in its ISR, and its replicas are 1, 2, 3",
+        ),
+        (
+            {"/config/topics/t": {"config": {"min.insync.replicas": "two"}}},
+            "/config/topics/t: it is no configuration",
+        ),
+    ],
+)
+def test_what_is_no_kafkas_is_refused_with_its_path(
+    chroot: tuple[Any, str], changed: dict[str, object], says: str
+) -> None:
+    client, source = chroot
+    lay_out(client, changed)
+    with pytest.raises(UsageError) as refused:
+        read_cluster(source)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("further", ["", "/nowhere"])
+def test_a_zookeeper_of_another_or_the_wrong_chroot(chroot: tuple[Any, str], further: str) -> None:
+    with pytest.raises(UsageError, match="there is no /brokers/topics; does the cluster have a chroot"):
+        read_cluster(chroot[1] + further)
+
+
+def test_no_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_zookeeper, "PATIENCE", 0.2)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(EnvironmentFailed, match="no server answers"):
+            read_cluster(f"zookeeper://127.0.0.1:{taken.getsockname()[1]}")
+
+
+def test_without_kazoo(monkeypatch: pytest.MonkeyPatch) -> None:
+    really = builtins.__import__
+
+    def refusing(name: str, *arguments: Any, **named: Any) -> Any:
+        if name.startswith("kazoo"):
+            raise ImportError(name)
+        return really(name, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "__import__", refusing)
+    with pytest.raises(UsageError, match=r"kafkaspec\[zookeeper\]"):
+        read_cluster("zookeeper://nowhere:2181")

@@ -1,0 +1,230 @@
+"""What comes of failures, by Kafka's rules."""
+
+import pytest
+
+from spec.language.errors import UsageError
+from spec.what_if.cluster import KnownCluster, PartitionStatus
+from spec.what_if.events import (
+    AllowUnclean,
+    AnotherController,
+    ClusterEvent,
+    Crash,
+    ElectPreferred,
+    Reassign,
+    Return,
+    Shutdown,
+)
+from spec.what_if.prediction import PartitionHealth, Prediction, what_if
+from spec.what_if.running_cluster import Elected, Failed, Sent, Written
+from statemachines.control_requests import StopReplicaRequest
+from statemachines.releases import RELEASES
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicPartition
+from statemachines.zk_data import TopicPartitionState
+
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+
+
+def status(*replicas: int, leader: int | None = None, isr: tuple[int, ...] | None = None) -> PartitionStatus:
+    isr = replicas if isr is None else isr
+    return PartitionStatus(ReplicaAssignment(replicas), isr[0] if leader is None else leader, isr, 4)
+
+
+def cluster(*partitions: PartitionStatus, live: tuple[int, ...] = (1, 2, 3, 4), controller: int = 4) -> KnownCluster:
+    named = {TopicPartition("t", number): each for number, each in enumerate(partitions)}
+    return KnownCluster(named, frozenset(live), controller, {"t": 2}, {})
+
+
+def after(prediction: Prediction, partition: TopicPartition = T0) -> tuple[int | None, tuple[int, ...]]:
+    [change] = [each for each in prediction.changes if each.partition == partition]
+    return change.after.leader, tuple(sorted(change.after.isr))
+
+
+def health(prediction: Prediction, partition: TopicPartition = T0) -> PartitionHealth:
+    return next(each.health for each in prediction.changes if each.partition == partition)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_follower_leads_when_its_leader_dies_in_every_release(release: str) -> None:
+    prediction = what_if(cluster(status(1, 2, 3)), Crash(1), release=release)
+    assert after(prediction) == (2, (2, 3))
+    assert health(prediction) is PartitionHealth.Online
+    assert prediction.exit_code == 0
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_who_returns_is_in_sync_again_and_leads_when_asked_for(release: str) -> None:
+    begun = cluster(status(1, 2, 3))
+    assert after(what_if(begun, Crash(1), Return(1), release=release)) == (2, (1, 2, 3))
+    assert after(what_if(begun, Crash(1), Return(1), ElectPreferred(), release=release)) == (1, (1, 2, 3))
+
+
+def test_the_last_in_sync_stays_in_the_isr_and_the_partition_offline() -> None:
+    prediction = what_if(cluster(status(1, 2), status(3, 4)), Crash(1, 2))
+    assert after(prediction) == (None, (2,))
+    assert prediction.offline == (T0,)
+    assert prediction.exit_code == 12
+    assert health(prediction, T1) is PartitionHealth.Online
+
+
+def test_who_is_not_in_sync_leads_only_where_that_is_permitted() -> None:
+    begun = cluster(status(1, 2, 3, isr=(1,)))
+    assert after(what_if(begun, AllowUnclean(), Crash(1), release="3.9")) == (2, (2,))
+    assert after(what_if(begun, Crash(1), release="3.9")) == (None, (1,))
+
+
+def test_an_unclean_leader_may_have_lost_records() -> None:
+    prediction = what_if(cluster(status(1, 2, 3, isr=(1,))), Crash(1), AllowUnclean())
+    assert health(prediction) is PartitionHealth.Unclean
+    assert "records may be lost, under min ISR (1 of 2)" in str(prediction)
+    assert prediction.exit_code == 0
+
+
+def test_unclean_elections_of_one_topic() -> None:
+    begun = cluster(status(1, 2, isr=(1,)))
+    assert after(what_if(begun, AllowUnclean("t"), Crash(1)))[0] == 2
+    with pytest.raises(UsageError, match="there is no topic u"):
+        what_if(begun, AllowUnclean("u"))
+
+
+def test_a_topic_that_permits_unclean_elections_says_so_itself() -> None:
+    begun = cluster(status(1, 2, isr=(1,)))
+    permitted = KnownCluster(begun.partitions, begun.live, begun.controller, begun.min_isr, {"t": True})
+    assert after(what_if(permitted, Crash(1)))[0] == 2
+
+
+def test_who_lags_is_not_elected_and_catches_up_when_it_returns() -> None:
+    begun = cluster(status(1, 2, 3, isr=(1, 3)))
+    assert after(what_if(begun, AnotherController())) == (1, (1, 3)), "it stays behind by itself"
+    assert after(what_if(begun, Crash(2), Return(2))) == (1, (1, 2, 3))
+
+
+def test_a_shutdown_moves_leaders_before_the_broker_goes() -> None:
+    prediction = what_if(cluster(status(1, 2, 3), status(2, 1, 3)), Shutdown(1))
+    assert after(prediction) == (2, (2, 3))
+    assert after(prediction, T1) == (2, (2, 3))
+    stopped = [step for step in prediction.steps[0] if isinstance(step, Sent) and step.broker == 1]
+    assert any(isinstance(step.request, StopReplicaRequest) for step in stopped), "it is told to stop following"
+
+
+def test_a_shutdown_that_leaves_a_partition_behind_says_so() -> None:
+    prediction = what_if(cluster(status(1, 2, isr=(1,))), Shutdown(1))
+    assert after(prediction) == (None, (1,))
+    assert Failed("broker 1 goes, though it still leads t-0") in prediction.steps[0]
+
+
+def test_the_controller_dies_and_the_next_one_does_the_same() -> None:
+    prediction = what_if(cluster(status(1, 2, 3), controller=1), Crash(1))
+    assert prediction.steps[0][0] == Elected(2, 2)
+    assert after(prediction) == (2, (2, 3))
+
+
+def test_all_die_and_the_first_that_returns_is_controller() -> None:
+    begun = cluster(status(1, 2), live=(1, 2), controller=1)
+    dead = what_if(begun, Crash(1, 2))
+    assert after(dead)[0] is None
+    assert dead.steps[0] == (), "there is none to write anything"
+    back = what_if(begun, Crash(1, 2), Return(2))
+    assert back.steps[1][0] == Elected(2, 2)
+    assert after(back) == (2, (2,))
+
+
+@pytest.mark.parametrize("release", ["1.0", "2.3", "2.4", "2.6", "2.7", "3.9"])
+def test_a_partition_moves(release: str) -> None:
+    prediction = what_if(cluster(status(1, 2)), Reassign({T0: (3, 2)}), release=release)
+    [change] = prediction.changes
+    assert change.after.assignment == ReplicaAssignment((3, 2))
+    assert after(prediction) == (3, (2, 3))
+    assert "replicas" in str(prediction)
+
+
+def test_a_move_to_a_broker_that_is_dead_waits_or_is_refused() -> None:
+    begun = cluster(status(1, 2), live=(1, 2, 4))
+    with pytest.raises(UsageError, match="there is no broker 3; there are 1, 2, 4"):
+        what_if(begun, Reassign({T0: (3, 2)}))
+    refused = what_if(cluster(status(1, 2)), Crash(3), Reassign({T0: (3, 2)}))
+    assert Failed("the reassignment of t-0 is refused: INVALID_REPLICA_ASSIGNMENT") in refused.steps[1]
+    assert after(refused) == (1, (1, 2))
+
+
+def test_events_happen_in_their_order() -> None:
+    begun = cluster(status(1, 2, 3, isr=(1, 2)))
+    assert after(what_if(begun, Crash(1), Crash(2)))[0] is None
+    assert after(what_if(begun, Crash(1), Return(1), Crash(2)))[0] == 1
+
+
+def test_a_partition_that_never_had_a_leader_gets_one() -> None:
+    never = PartitionStatus(ReplicaAssignment((1, 2)), None, (), -1)
+    assert after(what_if(cluster(never), ElectPreferred())) == (1, (1, 2))
+
+
+def test_two_partitions_of_one_topic_of_which_one_is_asked_about() -> None:
+    begun = cluster(status(1, 2))
+    other = KnownCluster({**begun.partitions, TopicPartition("u", 0): status(1)}, begun.live, 4, {"t": 1, "u": 1}, {})
+    assert what_if(other, Crash(1)).exit_code == 12
+    assert what_if(other.of_topics(["t"]), Crash(1)).exit_code == 0
+    with pytest.raises(UsageError, match="there is no topic v; there are t, u"):
+        other.of_topics(["v"])
+
+
+def test_what_is_told_comes_from_what_was_written() -> None:
+    prediction = what_if(cluster(status(1, 2, 3)), Crash(1))
+    written = [step.data for step in prediction.steps[0] if isinstance(step, Written)]
+    assert [state.leader_and_isr[:3] for state in written if isinstance(state, TopicPartitionState)] == [
+        (2, 5, (2, 3))
+    ]
+    told = prediction.told(with_steps=True)
+    assert "ZooKeeper: /brokers/topics/t/partitions/0/state: leader 2, epoch 5, ISR 2,3" in told
+    assert "to broker 3: LeaderAndIsr of t-0" in told
+    assert "ZooKeeper" not in str(prediction)
+
+
+def test_what_changed_comes_first_and_the_rest_when_asked_for() -> None:
+    prediction = what_if(cluster(status(3, 4), status(1, 2), status(1)), Crash(1))
+    rows = [row.split()[0] for row in prediction.told(every=True).splitlines() if row.startswith("t-")]
+    assert rows == ["t-2", "t-1", "t-0"]
+    assert "t-0" not in str(prediction)
+
+
+def test_as_json() -> None:
+    found = what_if(cluster(status(1, 2, 3)), Crash(1)).to_json(with_steps=True)
+    assert found["exit"] == 0
+    assert found["events"][0]["event"] == "crash of 1"
+    assert found["events"][0]["steps"]
+    [partition] = found["partitions"]
+    assert partition["before"]["leader"] == 1
+    assert partition["after"] == {
+        "replicas": [1, 2, 3],
+        "adding_replicas": [],
+        "removing_replicas": [],
+        "leader": 2,
+        "leader_epoch": 5,
+        "isr": [2, 3],
+    }
+    assert "steps" not in what_if(cluster(status(1)), Crash(2)).to_json()["events"][0]
+
+
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        (Crash(), "no broker is named"),
+        (Crash(1, 1), "1 is named twice"),
+        (Crash(9), "there is no broker 9; there are 1, 2, 3, 4"),
+        (Return(1), "1 is alive then"),
+        (Shutdown(7, 8), "there is no broker 7, 8"),
+        (Reassign({TopicPartition("u", 0): (1,)}), "there is no such partition"),
+    ],
+)
+def test_what_cannot_happen_is_refused(event: ClusterEvent, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        what_if(cluster(status(1, 2)), event)
+
+
+def test_a_dead_broker_does_not_die_again() -> None:
+    with pytest.raises(UsageError, match="crash of 1: 1 is not alive then"):
+        what_if(cluster(status(1, 2)), Crash(1), Crash(1))
+
+
+def test_a_failover_takes_two() -> None:
+    with pytest.raises(UsageError, match="no other broker"):
+        what_if(cluster(status(1), live=(1,), controller=1), AnotherController())
