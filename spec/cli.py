@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -117,6 +118,15 @@ TRACE = one(
     metavar="FILE",
     help="Write the counterexample here, as ITF: FILE.itf.json; into a directory each, as PROPERTY.itf.json.",
 )
+REPORTS = click.option(
+    "--report",
+    "reports",
+    type=PLACE,
+    multiple=True,
+    metavar="FILE",
+    help="Write a report here, as FILE.html or FILE.md; may be repeated.",
+)
+JUNIT = one("--junit-xml", "junit", type=PLACE, metavar="FILE", help="Write the verdicts here, as CI reads them.")
 DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 
 
@@ -204,6 +214,8 @@ def list_systems(system: str | None, as_json: bool) -> None:
 @one("--run-dir", type=PLACE, metavar="DIR", help="Keep the run here.")
 @one("--resume", type=PLACE, metavar="DIR", help="Go on with the run kept here.")
 @TRACE
+@REPORTS
+@JUNIT
 @AS_JSON
 def check(
     system: str,
@@ -224,6 +236,8 @@ def check(
     run_dir: Path | None,
     resume: Path | None,
     trace: Path | None,
+    reports: tuple[Path, ...],
+    junit: Path | None,
     as_json: bool,
 ) -> None:
     """Explore SYSTEM and say what holds, or show the shortest way to what does not; with --continue, to each of them.
@@ -238,9 +252,10 @@ def check(
     for option, given in (("--property", properties), ("--continue", keep_going), ("--deadlock", deadlock)):
         if show is not None and given:
             raise click.UsageError(f"--show and {option}: what is to be shown is looked for alone")
+    _can_be_reported(reports, junit)
     subject, release = _asked_for(system, release, settings, switched_on, switched_off)
     _can_be_written(trace)
-    with _keeping(resume or run_dir):
+    with _reporting_failures(junit, subject), _keeping(resume or run_dir):
         result = _explored(
             subject,
             engine=_engine(engine, workers, memory, run_dir, resume),
@@ -256,8 +271,94 @@ def check(
     tell(json.dumps(result.to_json()) if as_json else str(result))
     if as_json:
         _say_if_interrupted(result)
-    _write_traces(trace, result, subject, system, "counterexample" if show is None else f"way to {show}")
+    what = "counterexample" if show is None else f"way to {show}"
+    _write_each(
+        lambda: _write_traces(trace, result, subject, system, what),
+        *(partial(_write_report, result, path) for path in reports),
+        lambda: _write_junit(result, junit),
+    )
     sys.exit(result.exit_code)
+
+
+def _can_be_reported(reports: tuple[Path, ...], junit: Path | None) -> None:
+    """Reports are refused, too, before hours are spent on what is to stand in them.
+
+    Raises:
+        UsageError: one is in no known format, or cannot be written.
+    """
+    if not reports and junit is None:
+        return
+    from spec.reports import require_format, require_writable
+
+    for path in reports:
+        require_format(path)
+    for path in (*reports, *([junit] if junit else [])):
+        require_writable(path)
+
+
+@contextmanager
+def _reporting_failures(junit: Path | None, subject: Specification) -> Iterator[None]:
+    """A check without a result is an error to CI; a file of an earlier run would say that it went well."""
+    from spec.failures import failure_of
+
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if junit is not None and (failure := failure_of(error)) is not None:
+            from spec.reports import failed, put
+
+            with suppress(OSError):
+                put(junit, failed(subject.name, failure.message, str(failure)))
+        raise
+
+
+def _write_each(*writes: Callable[[], None]) -> None:
+    """Write files when the result is told, each whichever others fail.
+
+    Raises:
+        SystemExit: one could not be written, which is told.
+    """
+    from spec.failures import ENVIRONMENT, Failure
+
+    failed = False
+    for write in writes:
+        try:
+            write()
+        except Failure as failure:
+            failed = True
+            click.echo(failure, err=True)
+    if failed:
+        sys.exit(ENVIRONMENT)
+
+
+def _write_report(result: Result, path: Path) -> None:
+    from spec.reports import write
+
+    with _writing(path):
+        write(result, path)
+
+
+def _write_junit(result: Result, path: Path | None) -> None:
+    from spec.reports import put, to_junit
+
+    if path is not None:
+        with _writing(path):
+            put(path, to_junit(result))
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """While a file is written after the result was told.
+
+    Raises:
+        Failure: it cannot be written.
+    """
+    from spec.failures import ENVIRONMENT, Failure
+
+    try:
+        yield
+    except OSError as failure:
+        raise Failure(f"{path} cannot be written: {failure.strerror}", ENVIRONMENT) from None
 
 
 def _can_be_written(trace: Path | None) -> None:
@@ -294,12 +395,9 @@ def _write_traces(
 
 def _write_trace(path: Path, trace: Trace, subject: Specification, system: str) -> None:
     from spec.checking.itf import RecordedTrace
-    from spec.failures import ENVIRONMENT, Failure
 
-    try:
+    with _writing(path):
         RecordedTrace.of(subject, trace, system).write(path)
-    except OSError as failure:
-        raise Failure(f"{path} cannot be written: {failure.strerror}", ENVIRONMENT) from None
 
 
 def _asked_for(
@@ -597,7 +695,7 @@ def simulate(
     tell(json.dumps(found.to_json()) if as_json else str(found))
     if as_json:
         _say_if_interrupted(found)
-    _write_traces(trace, found, subject, system)
+    _write_each(lambda: _write_traces(trace, found, subject, system))
     sys.exit(found.exit_code)
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 TUTORIAL = DOCS / "tutorial.md"
-PAGES = (TUTORIAL, DOCS / "parts.md", DOCS / "traces.md", DOCS / "gallery.md", DOCS / "what-if.md")
+PAGES = (TUTORIAL, *(DOCS / f"{page}.md" for page in ("parts", "traces", "reports", "gallery", "what-if")))
 
 _BLOCK = re.compile(r"(?:^(?P<before>[^\n]+)\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)

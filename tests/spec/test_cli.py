@@ -1044,6 +1044,73 @@ def test_a_trace_that_cannot_be_written_is_told_after_the_result(ask: Ask) -> No
     assert answer.out.startswith("stuck: deadlock, in 4 states")
 
 
+def test_json_stays_one_object_where_a_file_cannot_be_written(ask: Ask) -> None:
+    """The error is told on stderr alone: what stands on stdout is the result."""
+    Path("full.itf.json").symlink_to("/dev/full")
+    stuck = ["check", "own.py:Stuck", "--engine", "reference", "--deadlock", "--json"]
+    answer = ask(*stuck, "--trace", "full.itf.json")
+    assert (answer.code, answer.json()["verdict"]) == (74, "deadlock")
+
+
+def test_a_check_is_reported(ask: Ask) -> None:
+    """In each format that is asked for; and what is printed stays what it is."""
+    command = ["check", "own.py:Counter", "--without", "stops", "--engine", "reference", "--release", "3.9"]
+    answer = ask(*command, "--report", "r.html", "--report", "r.md", "--junit-xml", "r.xml")
+    assert (answer.code, answer.err) == (12, "")
+    assert answer.out.startswith("counter: never_beyond is violated, in 5 states\n")
+    assert "never_beyond is violated, in 5 states" in Path("r.html").read_text()
+    assert Path("r.md").read_text().startswith("# counter: never_beyond is violated, in 5 states\n")
+    assert '<testcase classname="counter" name="never_beyond" ' in Path("r.xml").read_text()
+    assert "| release | 3.9 |" in Path("r.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("asked", "wrong"),
+    [
+        ("--report r.txt", "r.txt: a report is FILE.html or FILE.md; for JUnit there is --junit-xml FILE"),
+        ("--report no/where.html", "no/where.html cannot be written: No such file or directory"),
+        ("--report .", ".: a report is FILE.html or FILE.md; for JUnit there is --junit-xml FILE"),
+        ("--junit-xml no/where.xml", "no/where.xml cannot be written: No such file or directory"),
+        ("--junit-xml .", ". cannot be written: Is a directory"),
+        ("--junit-xml a.xml --junit-xml b.xml", "'a.xml' and 'b.xml' are two values"),
+    ],
+)
+def test_a_report_that_cannot_be_is_refused_before_anything_is_explored(ask: Ask, asked: str, wrong: str) -> None:
+    """The system would not come to an end."""
+    answer = ask("check", "own.py:Slow", *asked.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("Error: ")
+    assert answer.err.endswith(f"{wrong}\n")
+    assert answer.err.count("\n") == 1
+
+
+def test_a_report_that_cannot_be_written_costs_neither_verdict_nor_the_others(ask: Ask) -> None:
+    """All that can be written is, and each that cannot be is told."""
+    for name in ("full.html", "full.xml"):
+        Path(name).symlink_to("/dev/full")
+    command = ["check", "own.py:Stuck", "--engine", "reference", "--deadlock", "--json"]
+    answer = ask(*command, "--report", "full.html", "--report", "r.md", "--junit-xml", "full.xml")
+    assert (answer.code, answer.json()["verdict"]) == (74, "deadlock")
+    assert answer.err == (
+        "Error: full.html cannot be written: No space left on device\n"
+        "Error: full.xml cannot be written: No space left on device\n"
+    )
+    assert Path("r.md").read_text().startswith("# stuck: deadlock, in 4 states\n")
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "told"),
+    [("own.py:Failing", 75, "ZeroDivisionError"), ("own.py:Interrupted", 130, "nothing was kept")],
+)
+def test_a_check_without_a_result_is_an_error_in_junit(ask: Ask, asked: str, code: int, told: str) -> None:
+    """The file of an earlier run would say that it went well."""
+    Path("r.xml").write_text("of another run")
+    answer = ask("check", asked, "--engine", "reference", "--junit-xml", "r.xml")
+    assert answer.code == code
+    assert '<error message="' in Path("r.xml").read_text()
+    assert told in Path("r.xml").read_text()
+
+
 @pytest.mark.usefixtures("kept")
 def test_a_kept_trace_is_drawn(ask: Ask) -> None:
     """As Mermaid, or as an SVG in a file."""

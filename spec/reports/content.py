@@ -1,0 +1,148 @@
+"""What every report tells of a result, in words and rows; how it looks is each report's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from spec.checking.model import DEADLOCK
+from spec.checking.result import PropertyResult, Result
+from spec.checking.trace import Trace
+from spec.checking.values import show
+from spec.checking.versions import versions
+
+VERDICTS: Final[Mapping[str, str]] = {
+    "holds": "good",
+    "witnessed": "good",
+    "violated": "bad",
+    "deadlock": "bad",
+    "bounded": "open",
+    "vacuous": "open",
+    "interrupted": "open",
+}
+"""What a verdict means to who has to act on it."""
+
+
+class Setting(NamedTuple):
+    """A constant or a switch."""
+
+    name: str
+    value: str
+    sentence: str
+
+
+def settings(result: Result, values: Mapping[str, Any]) -> list[Setting]:
+    """The constants or the switches of a result, with what they mean."""
+    return [Setting(name, show(value), result.documentation.get(name, "")) for name, value in values.items()]
+
+
+def summary(result: Result) -> str:
+    """What the verdict says, in a sentence."""
+    if result.because:
+        return result.because
+    which = "Every property holds" if result.wants_every_action else "Every property that was asked for holds"
+    seen = ", each witness is there, and each action is taken" if result.wants_every_action else ""
+    return f"{which} in all states that there are{seen}."
+
+
+def checked(result: Result) -> list[tuple[str, str]]:
+    """What was checked, but for its constants and switches: what it is called, and what it is."""
+    return [
+        ("system", result.system),
+        *([("release", result.release)] if result.release is not None else []),
+        ("bounds", bounds(result)),
+        ("states", "one of each orbit of interchangeable values" if result.symmetry else "all"),
+        *([("left out of the model", result.leaves_out)] if result.leaves_out else []),
+    ]
+
+
+def bounds(result: Result) -> str:
+    """Within which bounds was explored, in words."""
+    words = {"max_states": "{:,} states", "max_depth": "depth {:,}"}
+    given = [words[name].format(bound) for name, bound in result.bounds.items() if bound is not None]
+    return " and ".join(given) if given else "none but those of the model"
+
+
+def figures(result: Result) -> list[tuple[str, str]]:
+    """The statistics that the verdict rests on."""
+    return [
+        ("distinct states", f"{result.distinct_states:,}"),
+        ("generated", f"{result.generated_states:,}"),
+        ("depth", f"{result.depth:,}"),
+        ("seconds", f"{result.seconds:,.1f}"),
+        ("states a second", f"{result.states_per_second:,}"),
+        ("engine", result.engine),
+        *([("seconds of compiling", f"{result.compile_seconds:,.1f}")] if result.compile_seconds else []),
+        *([("bytes a state", f"{result.bytes_per_state:,.0f}")] if result.bytes_per_state is not None else []),
+    ]
+
+
+def witnesses(result: Result) -> list[PropertyResult]:
+    """What must be possible."""
+    return [each for each in result.properties if each.kind == "sometimes"]
+
+
+def properties(result: Result) -> list[PropertyResult]:
+    """What must hold."""
+    return [each for each in result.properties if each.kind != "sometimes"]
+
+
+def decided(judged: PropertyResult) -> str:
+    """The verdict on a property, in words.
+
+    >>> decided(PropertyResult("full", "sometimes", "witnessed", 4))
+    'met, in 4 states'
+    """
+    words = {"witnessed": "met", "unwitnessed": "never met"}.get(judged.verdict, judged.verdict)
+    return words if judged.length is None else f"{words}, in {states(judged.length)}"
+
+
+def states(number: int) -> str:
+    """So many states.
+
+    >>> states(1), states(1200)
+    ('1 state', '1,200 states')
+    """
+    return f"{number:,} state{'' if number == 1 else 's'}"
+
+
+def coverage(result: Result) -> str:
+    """Which actions were never taken, in a sentence."""
+    never, whole = result.never_taken, result.verdict in {"holds", "vacuous"}
+    if not never:
+        return "Each action is taken."
+    told = ", ".join(never)
+    return f"{'Never taken' if whole else 'Not taken as far as it went'}: {told}."
+
+
+def heading(trace: Trace) -> str:
+    """What a trace shows."""
+    if trace.witness:
+        return f"The way to {trace.broken}, in {states(trace.length)}"
+    if trace.broken == DEADLOCK:
+        return f"How it comes to a deadlock, in {states(trace.length)}"
+    return f"How {trace.broken} breaks, in {states(trace.length)}"
+
+
+def has_lanes(trace: Trace) -> bool:
+    """Whether anyone is said to act in it, so that a sequence diagram tells more than the text."""
+    return any(step.lanes.actor for step in trace.steps)
+
+
+def printable(words: str) -> str:
+    r"""Words with escapes for what no page or file of XML can have, not even by its code.
+
+    >>> printable("a\x00b")
+    'a\\x00b'
+    """
+    return re.sub(
+        "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]",
+        lambda found: found[0].encode("unicode_escape").decode("ascii"),
+        words,
+    )
+
+
+def made_by(result: Result) -> str:
+    """By which versions of what it was found."""
+    return ", ".join(f"{name} {version}" for name, version in versions(result.engine).items())

@@ -1,0 +1,108 @@
+"""A report as JUnit XML, which CI servers read: a test case for each property and witness, one for all actions.
+
+Some case fails, or is an error, just where the command does not exit with 0. What was not decided because something
+else broke before is skipped; what was not decided because of a bound, or as it was interrupted, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final, Literal, NamedTuple
+from xml.etree import ElementTree
+
+from spec.checking.result import Result
+from spec.checking.values import show
+from spec.checking.versions import versions
+from spec.reports.content import bounds, decided, printable
+
+ACTIONS: Final = "every action is taken"
+"""The case for all actions; no property has such a name."""
+
+
+class JUnitCase(NamedTuple):
+    """A test case."""
+
+    name: str
+    outcome: Literal["", "failure", "error", "skipped"] = ""
+    """Empty if it passes."""
+    message: str = ""
+    text: str = ""
+    kind: str = ""
+    """Of what: invariant, ..."""
+
+
+def to_junit(result: Result) -> str:
+    """The file."""
+    about = {
+        **({"release": result.release} if result.release is not None else {}),
+        **{f"constants.{name}": show(value) for name, value in result.constants.items()},
+        **{f"switches.{name}": show(value) for name, value in result.switches.items()},
+        "leaves_out": result.leaves_out,
+        "bounds": bounds(result),
+        "engine": result.engine,
+        **{f"versions.{name}": version for name, version in versions(result.engine).items()},
+        "verdict": result.verdict,
+        "distinct_states": str(result.distinct_states),
+        "generated_states": str(result.generated_states),
+        "depth": str(result.depth),
+    }
+    return _written(result.system, [*_properties(result), _actions(result)], result.seconds, about)
+
+
+def failed(system: str, message: str, text: str) -> str:
+    """The file of a check that ended without a result."""
+    return _written(system, [JUnitCase("check", "error", message, text, "error")], 0.0, {})
+
+
+def _properties(result: Result) -> Iterator[JUnitCase]:
+    traces = {each.broken: str(each) for each in result.counterexamples}
+    missing = "its trace is shown with --continue"
+    for each in result.properties:
+        if each.verdict == "violated":
+            yield JUnitCase(each.name, "failure", decided(each), traces.get(each.name, missing), each.kind)
+        elif each.verdict == "unwitnessed":
+            yield JUnitCase(each.name, "failure", decided(each), result.documentation.get(each.name, ""), each.kind)
+        elif each.verdict == "undecided":
+            yield JUnitCase(each.name, _undecided(result), f"not decided: {result.headline}", "", each.kind)
+        else:
+            yield JUnitCase(each.name)
+
+
+def _actions(result: Result) -> JUnitCase:
+    """Dead actions count where all was explored and nothing else was asked for."""
+    if not result.never_taken:
+        return JUnitCase(ACTIONS)
+    never = f"never taken: {', '.join(result.never_taken)}"
+    if result.verdict == "vacuous" and result.wants_every_action:
+        return JUnitCase(ACTIONS, "failure", never, never, "coverage")
+    return JUnitCase(ACTIONS, "skipped", f"not decided; {never}")
+
+
+def _undecided(result: Result) -> Literal["error", "skipped"]:
+    return "error" if result.verdict in {"bounded", "interrupted"} else "skipped"
+
+
+def _written(system: str, cases: list[JUnitCase], seconds: float, about: dict[str, str]) -> str:
+    of_all = {"tests": str(len(cases)), "failures": _count(cases, "failure"), "errors": _count(cases, "error")}
+    took = {"time": f"{seconds:.3f}"}
+    root = ElementTree.Element("testsuites", {"name": "kafkaspec", **of_all, **took})
+    more = {"skipped": _count(cases, "skipped"), **took, "timestamp": datetime.now(UTC).isoformat(timespec="seconds")}
+    suite = ElementTree.SubElement(root, "testsuite", {"name": printable(system), **of_all, **more})
+    if about:
+        properties = ElementTree.SubElement(suite, "properties")
+        for name, value in about.items():
+            ElementTree.SubElement(properties, "property", {"name": name, "value": printable(value)})
+    for each in cases:
+        case = ElementTree.SubElement(
+            suite, "testcase", {"classname": printable(system), "name": printable(each.name), "time": "0.000"}
+        )
+        if each.outcome:
+            said = {"message": printable(each.message), **({"type": each.kind} if each.kind else {})}
+            ElementTree.SubElement(case, each.outcome, said).text = printable(each.text) or None
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _count(cases: list[JUnitCase], outcome: str) -> str:
+    return str(sum(each.outcome == outcome for each in cases))

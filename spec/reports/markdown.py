@@ -1,0 +1,107 @@
+"""A report in Markdown, as GitHub and its like render it: diagrams are Mermaid's, figures are tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from spec.checking.result import PropertyResult, Result
+from spec.checking.trace import Trace
+from spec.reports import content, growth
+from spec.sequence_diagram import mermaid
+
+LARGEST: Final = 50_000
+"""Letters of a diagram that Mermaid draws, if it is not told otherwise."""
+
+
+def to_markdown(result: Result) -> str:
+    """The report."""
+    return content.printable("\n".join(_told(result)) + "\n")
+
+
+def _told(result: Result) -> Iterator[str]:
+    yield f"# {_plain(result.system)}: {_plain(result.headline)}"
+    if result.verdict == "holds":
+        yield from ("", _plain(content.summary(result)))
+    for trace in result.traces:
+        yield from _trace(trace)
+    yield from ("", "## What was checked", "")
+    yield from _table(("", ""), content.checked(result))
+    for title, values in (("constant", result.constants), ("switch", result.switches)):
+        if values:
+            yield ""
+            yield from _table((title, "value", "what it is"), content.settings(result, values))
+    yield from ("", "## Figures", "")
+    yield from _table(("", ""), content.figures(result))
+    yield from _judged("Properties", content.properties(result), result)
+    yield from _judged("Witnesses", content.witnesses(result), result)
+    yield from ("", "## Actions", "", _plain(content.coverage(result)), "")
+    actions = [
+        (each.name, f"{each.enabled:,}", f"{each.taken:,}", "" if each.new_states is None else f"{each.new_states:,}")
+        for each in result.actions
+    ]
+    yield from _table(("action", "states in which it is enabled", "taken", "new states"), actions, "lrrr")
+    yield from _growth(result)
+    yield from ("", f"Checked with {content.made_by(result)}.")
+
+
+def _judged(title: str, judged: Sequence[PropertyResult], result: Result) -> Iterator[str]:
+    if judged:
+        yield from ("", f"## {title}", "")
+        rows = [(each.name, content.decided(each), result.documentation.get(each.name, "")) for each in judged]
+        yield from _table(("", "", "what it says"), rows)
+
+
+def _growth(result: Result) -> Iterator[str]:
+    yield from ("", "## Growth", "", growth.sentence(result.levels))
+    if not result.levels:
+        return
+    yield ""
+    yield from _fenced("mermaid", growth.mermaid(result.levels))
+    yield from ("", "<details><summary>Level by level</summary>", "")
+    rows = [
+        (f"{each.level:,}", f"{each.states:,}", f"{each.distinct_states:,}", f"{each.generated_states:,}")
+        for each in growth.thinned(result.levels)
+    ]
+    yield from _table(("level", "states", "with all before", "generated"), rows, "rrrr")
+    yield from ("", "</details>")
+
+
+def _trace(trace: Trace) -> Iterator[str]:
+    yield from ("", f"## {_plain(content.heading(trace))}")
+    if trace.sentence:
+        yield from ("", _plain(trace.sentence))
+    if content.has_lanes(trace):
+        diagram = mermaid(trace)
+        yield ""
+        if len(diagram) <= LARGEST:
+            yield from _fenced("mermaid", diagram)
+        else:
+            yield "Its sequence diagram is larger than Mermaid draws; `kafkaspec sequence` draws a kept trace as SVG."
+    yield ""
+    yield from _fenced("text", str(trace))
+
+
+def _fenced(kind: str, text: str) -> Iterator[str]:
+    """A block in a fence that is longer than any in the text."""
+    fence = "`" * max(3, *(len(each) + 1 for each in re.findall("`+", text)), 3)
+    yield f"{fence}{kind}"
+    yield text.rstrip("\n")
+    yield fence
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], aligned: str = "") -> Iterator[str]:
+    yield _row(head)
+    yield _row(["---:" if place == "r" else "---" for place in (aligned or "l" * len(head))])
+    for each in rows:
+        yield _row(map(_plain, each))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _plain(words: str) -> str:
+    """Words in which Markdown sees no markup of its own; an underscore within a name is none."""
+    return re.sub(r"[\\`*\[\]<>&#~$|]|(?<!\w)_|_(?!\w)", r"\\\g<0>", " ".join(words.split()))

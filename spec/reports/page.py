@@ -1,0 +1,174 @@
+"""A report as a page: one HTML file without a script, which needs nothing else.
+
+Diagrams are pictures within the file. Where a page is dark they are inverted, as they are drawn for paper.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Final
+
+from spec.checking.result import PropertyResult, Result
+from spec.checking.trace import Trace
+from spec.reports import content, growth
+from spec.sequence_diagram import svg
+
+TITLE: Final = "<!--title-->"
+REPORT: Final = "<!--report-->"
+"""Where in the page they go."""
+NO_BREAK: Final = "\N{NO-BREAK SPACE}"
+LOOKS: Final = {"violated": "bad", "unwitnessed": "bad", "undecided": "open", "holds": "good", "witnessed": "good"}
+"""By the verdict on a property."""
+
+
+def to_html(result: Result) -> str:
+    """The file."""
+    frame = files("spec.reports").joinpath("page.html").read_text(encoding="utf-8")
+    title = escape(f"{result.system}: {result.headline}")
+    return content.printable(frame.replace(TITLE, title).replace(REPORT, "\n".join(_told(result))))
+
+
+def _told(result: Result) -> Iterator[str]:
+    sections = [
+        *((f"trace-{number}", content.heading(each)) for number, each in enumerate(result.traces, 1)),
+        ("checked", "What was checked"),
+        ("figures", "Figures"),
+        ("properties", "Properties"),
+        ("actions", "Actions"),
+        ("growth", "Growth"),
+    ]
+    yield "<header>"
+    yield f'<p class="verdict {content.VERDICTS[result.verdict]}">{escape(result.verdict)}</p>'
+    yield f"<h1>{escape(result.system)}</h1>"
+    yield f"<p>{escape(content.summary(result))}</p>"
+    links = " ".join(f'<a href="#{place}">{escape(title)}</a>' for place, title in sections)
+    yield f'<nav aria-label="sections">{links}</nav>'
+    yield "</header>"
+    yield "<main>"
+    told = [
+        *(_trace(each) for each in result.traces),
+        _checked(result),
+        _figures(result),
+        _properties(result),
+        _actions(result),
+        _growth(result),
+    ]
+    for (place, title), lines in zip(sections, told, strict=True):
+        yield f'<section id="{place}"><h2>{escape(title)}</h2>'
+        yield from lines
+        yield "</section>"
+    yield "</main>"
+    yield f"<footer>Checked with {escape(content.made_by(result))}.</footer>"
+
+
+def _checked(result: Result) -> Iterator[str]:
+    yield from _pairs([(escape(name), escape(value)) for name, value in content.checked(result)])
+    for title, values in (("Constants", result.constants), ("Switches", result.switches)):
+        if values:
+            yield f"<h3>{title}</h3>"
+            told = content.settings(result, values)
+            yield from _pairs([(_named(each.name, each.sentence), escape(each.value)) for each in told])
+
+
+def _figures(result: Result) -> Iterator[str]:
+    yield '<dl class="figures">'
+    for name, figure in content.figures(result):
+        yield f"<div><dt>{escape(name)}</dt><dd>{escape(figure)}</dd></div>"
+    yield "</dl>"
+
+
+def _properties(result: Result) -> Iterator[str]:
+    for title, judged in (("", content.properties(result)), ("Witnesses", content.witnesses(result))):
+        if judged:
+            yield f"<h3>{title}</h3>" if title else ""
+            yield from _pairs([_decided(each, result) for each in judged])
+
+
+def _decided(judged: PropertyResult, result: Result) -> tuple[str, str]:
+    sentence = result.documentation.get(judged.name, "")
+    words = f'<span class="{LOOKS[judged.verdict]}">{escape(content.decided(judged))}</span>'
+    return _named(judged.name, sentence), words
+
+
+def _actions(result: Result) -> Iterator[str]:
+    looks = ' class="open"' if result.never_taken else ""
+    yield f"<p{looks}>{escape(content.coverage(result))}</p>"
+    most = max((each.taken for each in result.actions), default=0) or 1
+    yield '<table class="counts">'
+    yield _head(("action", "enabled in states", "taken", "new states"), numbers=3)
+    for each in result.actions:
+        new = "" if each.new_states is None else f"{each.new_states:,}"
+        taken = f'<td class="number share" style="--taken: {each.taken / most:.1%}">{each.taken:,}</td>'
+        numbers = f'<td class="number">{each.enabled:,}</td>{taken}<td class="number">{new}</td>'
+        yield f"<tr><td>{_named(each.name, result.documentation.get(each.name, ''))}</td>{numbers}</tr>"
+    yield "</table>"
+
+
+def _growth(result: Result) -> Iterator[str]:
+    levels = result.levels
+    yield f"<p>{escape(growth.sentence(levels))}</p>"
+    if not levels:
+        return
+    yield '<figure class="growth">'
+    yield f'<div class="scale"><span>{max(each.states for each in levels):,}</span><span>0</span></div>'
+    yield growth.svg(levels)
+    first, last = levels[0].level, levels[-1].level
+    yield f'<figcaption class="axis"><span>level {first:,}</span><span>{last:,}</span></figcaption>'
+    yield "</figure>"
+    yield "<details><summary>Level by level</summary><table>"
+    yield _head(("level", "states", "with all before", "generated"), numbers=4)
+    for each in growth.thinned(levels):
+        figures = (each.level, each.states, each.distinct_states, each.generated_states)
+        cells = (f'<td class="number">{figure:,}</td>' for figure in figures)
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</table></details>"
+
+
+def _trace(trace: Trace) -> Iterator[str]:
+    if content.has_lanes(trace):
+        picture = b64encode(content.printable(svg(trace)).encode()).decode("ascii")
+        yield '<figure class="scrolls" tabindex="0">'
+        yield f'<img alt="its sequence diagram" src="data:image/svg+xml;base64,{picture}">'
+        yield "</figure>"
+    yield '<div class="trace">'
+    for line in str(trace).splitlines():
+        yield _line(line)
+    yield "</div>"
+
+
+def _line(line: str) -> str:
+    """A line of a trace. What is longer than the page hangs below where its words begin.
+
+    Spaces that no line breaks at keep the first of a long word in the line.
+    """
+    words = line.lstrip()
+    looks = {"*": ' class="note"', "!": ' class="broken"'}.get(words[:1], "")
+    if re.match(r"\s+\d+  \S", line):
+        looks = ' class="step"'
+    indented = len(line) - len(words)
+    return f'<div{looks} style="--hangs: {indented + 2}ch">{NO_BREAK * indented}{escape(words)}</div>'
+
+
+def _pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What is named, and what it is; both are HTML already."""
+    yield '<table class="pairs">'
+    for each in rows:
+        yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in each)}</tr>"
+    yield "</table>"
+
+
+def _head(titles: Sequence[str], numbers: int) -> str:
+    """The names of columns, of which so many at the end are of numbers."""
+    plain = len(titles) - numbers
+    looks = ["" if place < plain else ' class="number"' for place in range(len(titles))]
+    cells = (f'<th scope="col"{look}>{title}</th>' for look, title in zip(looks, titles, strict=True))
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _named(name: str, sentence: str) -> str:
+    """A name, with its sentence below it."""
+    return escape(name) + (f"<small>{escape(sentence)}</small>" if sentence else "")

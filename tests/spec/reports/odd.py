@@ -1,0 +1,72 @@
+"""A system whose words have what each format takes for its own: markup, ends of blocks, what XML cannot have."""
+
+from __future__ import annotations
+
+from spec.checking import Result, check
+from spec.language import (
+    Specification,
+    State,
+    action,
+    constant,
+    invariant,
+    one_of,
+    require,
+    say,
+    sometimes,
+    variable,
+    view,
+)
+
+WORDS = "<b>|`*_ ]]> & \x00 ```"
+
+
+class Said(State):
+    """What was said."""
+
+    words: str = variable("The words.", of=lambda self: one_of("", self.words))
+
+
+class Odd(Specification[Said]):
+    """A person says something odd."""
+
+    leaves_out = "<i>manners</i>"
+
+    words: str = constant(WORDS, "what is <said>")
+    decent: bool = constant(False, "whether that is all right")
+
+    @action(actor="a <person>", receiver="the | other")
+    def speak(self, s: Said) -> None:
+        """It is <said>."""
+        require(not s.words)
+        say(self.words)
+        s.words = self.words
+
+    @action
+    def think(self, s: Said) -> None:
+        """A person never thinks."""
+        require(False)
+
+    @invariant
+    def silence(self, s: Said) -> bool:
+        """Nothing is <said> | done."""
+        return self.decent or not s.words
+
+    @sometimes
+    def understood(self, s: Said) -> bool:
+        """It means something to *someone*."""
+        return s.words == "hello"
+
+    @view
+    def heard(self, s: Said) -> str:
+        """What one hears."""
+        return f"one hears {s.words}" if s.words else ""
+
+
+def broken() -> Result:
+    """It breaks, in two states."""
+    return check(Odd(), engine="reference")
+
+
+def vacuous() -> Result:
+    """Nothing breaks, but something never happens."""
+    return check(Odd(decent=True), engine="reference")

@@ -1,0 +1,60 @@
+"""How a search grew, as a picture and as a diagram."""
+
+from __future__ import annotations
+
+import doctest
+from xml.etree import ElementTree
+
+import pytest
+
+from spec.checking.result import LevelResult
+from spec.reports import content, growth
+from spec.reports.growth import mermaid, sentence, svg, thinned
+
+
+def levels(*states: int) -> list[LevelResult]:
+    """Levels with so many states."""
+    return [LevelResult(n, each, sum(states[:n]), 0, 0.0) for n, each in enumerate(states, 1)]
+
+
+def test_a_bar_is_as_high_as_its_level_has_states() -> None:
+    """The highest is as high as the picture; one that is not empty is seen."""
+    bars = ElementTree.fromstring(svg(levels(1, 500, 1000)))
+    assert [bar.get("height") for bar in bars] == ["0.6", "50.0", "100.0"]
+    assert [float(bar.get("y", "")) + float(bar.get("height", "")) for bar in bars] == [100, 100, 100]
+    assert [bar[0].text for bar in bars][1] == "level 2: 500 states, 501 with all before"
+
+
+def test_the_largest_level_is_told() -> None:
+    """And how many there are."""
+    assert sentence(levels(1, 2000, 3)) == "3 levels; the largest is level 2, with 2,000 states."
+    assert sentence(levels(1)) == "1 level; the largest is level 1, with 1 state."
+    assert sentence([]) == "No level was complete."
+
+
+@pytest.mark.parametrize("many", [1, 119, 120, 121, 5000])
+def test_of_many_levels_the_largest_of_several_are_drawn(many: int) -> None:
+    """No more than there is room for, the largest of all among them, in order."""
+    drawn = thinned(levels(*range(1, many + 1)))
+    assert len(drawn) <= growth.MOST
+    assert len(drawn) > min(many, growth.MOST) // 2
+    assert drawn[-1].states == many
+    assert [each.level for each in drawn] == sorted(each.level for each in drawn)
+
+
+def test_mermaid_begins_at_nothing() -> None:
+    """Else the smallest level would have no bar; and an axis has two ends, whatever there is."""
+    assert mermaid(levels(3, 7)).splitlines() == [
+        "xychart-beta",
+        '    x-axis "level" 1 --> 2',
+        '    y-axis "states" 0 --> 7',
+        "    bar [3, 7]",
+    ]
+    assert "1 --> 2" in mermaid(levels(1))
+
+
+def test_examples() -> None:
+    """Those in the docstrings."""
+    for module in (growth, content):
+        assert doctest.testmod(module).attempted > 0
+        assert doctest.testmod(module).failed == 0

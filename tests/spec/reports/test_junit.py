@@ -1,0 +1,143 @@
+"""JUnit XML: which cases there are, and what they come to, as a parser of such files reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from spec.checking import Result, check
+from spec.reports import failed, to_junit
+from spec.reports.content import printable
+from spec.reports.junit import ACTIONS
+from tests.spec.checking.toys import Clock, Counters
+from tests.spec.reports.odd import Odd, broken, vacuous
+from tests.spec.toys import Walkers
+
+
+def read(text: str) -> TestSuite:
+    """The one suite of a file, whose counts are those of its cases."""
+    suites = JUnitXml.fromstring(text.encode())
+    (suite,) = suites
+    cases = list(suite)
+    of = {kind: sum(isinstance(each, kind) for case in cases for each in case.result) for kind in (Failure, Error)}
+    assert (suite.tests, suite.failures, suite.errors) == (len(cases), of[Failure], of[Error])
+    assert (suites.tests, suites.failures, suites.errors) == (suite.tests, suite.failures, suite.errors)
+    assert suite.skipped == sum(isinstance(each, Skipped) for case in cases for each in case.result)
+    return suite
+
+
+def outcomes(result: Result) -> dict[str, str]:
+    """By case: passed, or how not, and what is said of that."""
+    return {case.name: outcome(case) for case in read(to_junit(result))}
+
+
+def outcome(case: TestCase) -> str:
+    return "; ".join(f"{type(each).__name__}: {each.message}" for each in case.result) or "passed"
+
+
+def test_each_property_and_witness_is_a_case() -> None:
+    """And all actions are one."""
+    assert outcomes(check(Walkers(), engine="reference")) == dict.fromkeys(
+        [*(each.name for each in check(Walkers()).properties), ACTIONS], "passed"
+    )
+
+
+def test_the_text_of_a_failure_is_the_trace() -> None:
+    """With escapes for what XML has none for."""
+    result = broken()
+    case = next(case for case in read(to_junit(result)) if case.name == "silence")
+    assert case.classname == "odd"
+    assert outcome(case) == "Failure: violated, in 2 states"
+    assert case.result[0].type == "invariant"
+    assert case.result[0].text == printable(str(result.counterexample))
+
+
+def test_what_was_not_decided_is_skipped_where_something_else_failed() -> None:
+    """With the reason."""
+    found = outcomes(broken())
+    assert found["type_ok"] == found["understood"] == "Skipped: not decided: silence is violated, in 2 states"
+    assert found[ACTIONS] == "Skipped: not decided; never taken: think"
+
+
+def test_what_never_happens_fails() -> None:
+    """A witness, and a dead action."""
+    found = outcomes(vacuous())
+    assert found["silence"] == "passed"
+    assert found["understood"] == "Failure: never met"
+    assert found[ACTIONS] == "Failure: never taken: think"
+
+
+def test_a_property_that_breaks_as_well_says_where_its_trace_is() -> None:
+    """Only one has it, if not everything was explored."""
+    result = broken()
+    again = replace(result, properties=tuple(replace(each, name="other") for each in result.properties[1:2]))
+    case = next(case for case in read(to_junit(again)) if case.name == "other")
+    assert case.result[0].text == "its trace is shown with --continue"
+
+
+@pytest.mark.parametrize(
+    ("result", "fails"),
+    [
+        (lambda: check(Clock()), False),
+        (lambda: check(Clock(), max_depth=3), True),
+        (lambda: check(Counters(), deadlock=True), True),
+        (lambda: replace(check(Clock(), max_depth=3), verdict="interrupted"), True),
+        (broken, True),
+        (vacuous, True),
+        (lambda: check(Odd(decent=True), properties=["silence"]), False),
+        (lambda: check(Clock(), show="s.hand == 3"), False),
+        (lambda: check(Clock(), show="s.hand == 33"), True),
+    ],
+)
+def test_a_case_fails_where_the_command_does(result: Any, fails: bool) -> None:
+    """CI and exit code agree."""
+    found = result()
+    suite = read(to_junit(found))
+    assert (suite.failures + suite.errors > 0) == (found.exit_code != 0) == fails
+
+
+def test_what_was_checked_stands_in_properties_of_the_suite() -> None:
+    """As JSON names it."""
+    suite = ElementTree.fromstring(to_junit(check(Clock(hours=5), engine="reference", max_depth=9)).encode())
+    about = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert {name: about[name] for name in ("constants.hours", "bounds", "engine", "verdict", "distinct_states")} == {
+        "constants.hours": "5",
+        "bounds": "depth 9",
+        "engine": "reference",
+        "verdict": "holds",
+        "distinct_states": "5",
+    }
+
+
+def test_a_check_without_a_result_is_an_error() -> None:
+    """One case, with the line and all that explains it."""
+    (case,) = read(failed("odd", "an action raised\x01", "Error: an action raised\n  in the state <x>"))
+    assert outcome(case) == "Error: an action raised\\x01"
+    assert case.result[0].text == "Error: an action raised\n  in the state <x>"
+
+
+SUITE = {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}
+ALLOWED: dict[str, tuple[set[str], set[str]]] = {
+    "testsuites": ({"name", "tests", "failures", "errors", "time"}, {"testsuite"}),
+    "testsuite": (SUITE, {"properties", "testcase"}),
+    "properties": (set(), {"property"}),
+    "property": ({"name", "value"}, set()),
+    "testcase": ({"classname", "name", "time"}, {"failure", "error", "skipped"}),
+    "failure": ({"message", "type"}, set()),
+    "error": ({"message", "type"}, set()),
+    "skipped": ({"message", "type"}, set()),
+}
+"""Attributes and children that each element may have in the schema junit-10 of Jenkins, of those that are written."""
+
+
+@pytest.mark.parametrize("result", [broken, vacuous, lambda: check(Clock())])
+def test_there_is_nothing_that_the_schema_does_not_have(result: Any) -> None:
+    """No other element or attribute."""
+    for element in ElementTree.fromstring(to_junit(result()).encode()).iter():
+        attributes, children = ALLOWED[element.tag]
+        assert set(element.attrib) <= attributes
+        assert {each.tag for each in element} <= children

@@ -1,0 +1,120 @@
+"""A report in Markdown, read as GitHub's renderer reads it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from spec.checking import Result, check
+from spec.reports import markdown, to_markdown
+from spec.reports.content import printable
+from spec.sequence_diagram import mermaid
+from tests.spec.checking.toys import Clock
+from tests.spec.reports.odd import WORDS, broken, vacuous
+
+
+def parsed(result: Result) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(to_markdown(result))
+
+
+def words(tokens: list[Token], kind: str) -> list[str]:
+    """What stands in all elements of a kind, without markup."""
+    return [
+        "".join(part.content for part in tokens[at + 1].children or [] if part.type in {"text", "text_special"})
+        for at, token in enumerate(tokens)
+        if token.type == f"{kind}_open"
+    ]
+
+
+def rows(result: Result) -> list[list[str]]:
+    """The cells of all tables."""
+    found: list[list[str]] = []
+    tokens = parsed(result)
+    for at, token in enumerate(tokens):
+        if token.type == "tr_open":
+            found.append([])
+        elif token.type in {"td_open", "th_open"}:
+            inside = tokens[at + 1].children or []
+            assert {part.type for part in inside} <= {"text", "text_special"}, "no word is taken for markup"
+            found[-1].append("".join(part.content for part in inside))
+    return found
+
+
+def test_it_has_what_was_checked_what_came_of_it_and_what_was_met() -> None:
+    """In this order, the counterexample first."""
+    assert words(parsed(broken()), "heading") == [
+        "odd: silence is violated, in 2 states",
+        "How silence breaks, in 2 states",
+        "What was checked",
+        "Figures",
+        "Properties",
+        "Witnesses",
+        "Actions",
+        "Growth",
+    ]
+
+
+def test_what_a_person_wrote_is_no_markup() -> None:
+    """Neither in tables, nor in sentences."""
+    found = rows(broken())
+    assert ["left out of the model", "<i>manners</i>"] in found
+    assert ["silence", "violated, in 2 states", "Nothing is <said> | done."] in found
+    assert ["understood", "undecided", "It means something to *someone*."] in found
+    (value,) = [row[1] for row in found if row[0] == "words"]
+    assert value == printable(WORDS)
+
+
+def test_the_trace_is_told_as_it_is_with_its_diagram() -> None:
+    """In fences that nothing in them ends."""
+    trace = broken().counterexample
+    assert trace is not None
+    fences = [(token.info, token.content) for token in parsed(broken()) if token.type == "fence"]
+    assert fences[:2] == [("mermaid", printable(mermaid(trace))), ("text", printable(f"{trace}\n"))]
+
+
+def test_no_line_of_a_trace_ends_its_fence() -> None:
+    """Which is longer than any in it."""
+    trace = broken().counterexample
+    assert trace is not None
+    fenced = replace(trace, broken="```", sentence="")
+    assert str(fenced).startswith("```\n")
+    told = parsed(replace(broken(), counterexamples=(fenced,)))
+    assert printable(f"{fenced}\n") in [token.content for token in told if token.type == "fence"]
+
+
+def test_where_none_acts_there_is_no_diagram() -> None:
+    """It would tell no more than the text."""
+    trace = check(Clock(), show="s.hand == 2").shown
+    assert trace is not None
+    infos = [token.info for token in parsed(check(Clock(), show="s.hand == 2")) if token.type == "fence"]
+    assert infos == ["text", "mermaid"], "the latter is how it grew"
+
+
+def test_a_diagram_that_mermaid_does_not_draw_is_left_out() -> None:
+    """It would draw an error."""
+    result = broken()
+    trace = result.counterexample
+    assert trace is not None
+    long = replace(trace, steps=trace.steps * (markdown.LARGEST // 20))
+    told = to_markdown(replace(result, counterexamples=(long,)))
+    assert "sequenceDiagram" not in told
+    assert "`kafkaspec sequence` draws a kept trace as SVG" in told
+
+
+def test_dead_actions_are_named() -> None:
+    """And where it was cut short, that it is so as far as it went."""
+    assert "\nNever taken: think.\n" in to_markdown(vacuous())
+    assert "\nNot taken as far as it went: think.\n" in to_markdown(broken())
+    assert "\nEach action is taken.\n" in to_markdown(check(Clock()))
+
+
+def test_bounds_and_figures_are_there() -> None:
+    """As a person reads them."""
+    found = rows(check(Clock(hours=2000), engine="reference", max_states=1500))
+    assert ["bounds", "1,500 states"] in found
+    assert ["distinct states", "1,500"] in found
+    assert ["bounds", "none but those of the model"] in rows(check(Clock()))
+    holds = to_markdown(check(Clock()))
+    assert "Every property holds in all states that there are" in holds

@@ -1,0 +1,65 @@
+"""Reports as files: which there are, and that none is half written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spec.language import UsageError
+from spec.reports import FORMATS, put, require_writable, write
+from tests.spec.reports.odd import broken
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_the_name_of_a_file_says_what_it_is(ending: str, tmp_path: Path) -> None:
+    """As it is made of a result."""
+    result = broken()
+    write(result, tmp_path / f"report{ending}")
+    assert (tmp_path / f"report{ending}").read_text(encoding="utf-8") == FORMATS[ending](result)
+
+
+@pytest.mark.parametrize("name", ["report", "report.txt", "report.xml", ".html"])
+def test_another_name_is_refused(name: str, tmp_path: Path) -> None:
+    """With those that there are; nothing is written."""
+    with pytest.raises(UsageError, match=r"a report is FILE.html or FILE.md; for JUnit there is --junit-xml FILE$"):
+        write(broken(), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whether_a_file_can_be_written_changes_nothing(tmp_path: Path) -> None:
+    """Neither one that is there nor one that is not."""
+    there = tmp_path / "there"
+    there.write_text("of another run")
+    require_writable(there)
+    require_writable(tmp_path / "new")
+    assert [each.name for each in tmp_path.iterdir()] == ["there"]
+    assert there.read_text() == "of another run"
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """A directory, and a place in none."""
+    with pytest.raises(UsageError, match=f"^{tmp_path} cannot be written: Is a directory$"):
+        require_writable(tmp_path)
+    with pytest.raises(UsageError, match=r"cannot be written: No such file or directory$"):
+        require_writable(tmp_path / "no" / "where")
+
+
+def test_a_pipe_is_not_opened_before_its_time(tmp_path: Path) -> None:
+    """It would wait for its reader."""
+    os.mkfifo(tmp_path / "pipe")
+    require_writable(tmp_path / "pipe")
+
+
+def test_no_half_of_a_report_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be taken for a whole one."""
+
+    def written_in_part(path: Path, text: str, **how: str) -> None:
+        path.write_bytes(text[:3].encode())
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", written_in_part)
+    with pytest.raises(OSError, match="No space left"):
+        put(tmp_path / "report.md", "all of it")
+    assert list(tmp_path.iterdir()) == []
