@@ -45,7 +45,8 @@ class Divergence(NamedTuple):
         source: where, in Kafka 3.9.1 or in the one release that does so.
         at: whether a step is one of them.
         stays: why the specification does not do as Kafka does.
-        shortest: how many steps there are to the first such step, this one included: with one broker, D11 with two.
+        shortest: how many steps there are to the first such step, this one included: with one broker, or with two
+            where it takes a controller that has been replaced (D11, D23).
         silent: it follows from the source, and cannot be driven from outside.
         only: the line of the releases that do so, if they do not all.
         since: the first line that does so, if not all do.
@@ -102,6 +103,11 @@ def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
     if step.action == "read_states":  # of ISR changes, which are then deleted, whatever became of the read
         return not step.me.in_elect and not step.has_session
     return step.action in ("read_partition_state", "delete_preferred_election") and not step.has_session
+
+
+def _ends_its_failover_deposed(step: BrokerStep) -> bool:
+    before, after = (each.about_to(Do.DeletePreferredElection) for each in (step.me, step.after))
+    return after and not before and step.after.epoch_zk_version != step.before.zk.nodes[CONTROLLER_EPOCH].version
 
 
 def _renews_before_a_create(step: BrokerStep) -> bool:
@@ -164,6 +170,16 @@ DIVERGENCES: Final = (
         _reads_isr_changes_in_an_ended_session,
         "what is read there is not modelled; a session that has ended is heard of at the next request all the same",
         shortest=16,
+    ),
+    Divergence(
+        "D23",
+        "a failover deletes /admin/reassign_partitions, whether it is there or not, before it deletes what asks for "
+        "preferred elections; that is fenced as well, so a controller deposed by then learns of it a request earlier",
+        "2.1.1, KafkaController.scala 845, KafkaZkClient.scala 828",
+        _ends_its_failover_deposed,
+        "one request, of 2.1 alone: until 2.0 that deletion is not fenced, and since 2.2 there is nothing to delete",
+        shortest=17,
+        only="2.1",
     ),
     Divergence(
         "D21",

@@ -5,6 +5,9 @@ What was seen is written down in the atlas (`seen_on_controllers` in `anomalies.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 from spec.anomalies import Anomaly
 from spec.checking.check import silent
 from spec.checking.exploration import Options
@@ -15,16 +18,20 @@ from spec.kafka.conformance import BUG_FIXES
 from spec.language.errors import UsageError
 from spec.loading import system_named, under
 from spec.systems.controller import ControllerLife
-from statemachines.releases import line_of
+from statemachines.releases import Release, line_of
 
 __all__ = ["way_into"]
+
+UNTIL_1_0: Final[Mapping[str, Any]] = {"brokers": 1}
+"""Where ZkEventThread has events of its own, two brokers have too many states; what is looked for takes only one."""
 
 
 def way_into(anomaly: Anomaly, release: str) -> tuple[Model, Path] | None:
     """The shortest path that breaks an anomaly's property in a release; None if it holds there, or has what mends it.
 
     Args:
-        anomaly: its row in the atlas. Constants that it has on both sides count here, too.
+        anomaly: its row in the atlas. Constants that it has on both sides count here, too; but for releases until 1.0
+            there is one broker.
         release: one that is run, such as 3.9.1.
 
     Raises:
@@ -33,7 +40,9 @@ def way_into(anomaly: Anomaly, release: str) -> tuple[Model, Path] | None:
     system = system_named(anomaly.system)
     if not issubclass(system, ControllerLife):
         raise UsageError(f"{anomaly.id} is of {anomaly.system}; only controller is run beside Kafka's classes")
-    specification = under(system, line_of(release), {**anomaly.constants, **BUG_FIXES.get(release, {})})
+    line = line_of(release)
+    smaller = UNTIL_1_0 if Release(line) <= Release("1.0") else {}
+    specification = under(system, line, {**anomaly.constants, **smaller, **BUG_FIXES.get(release, {})})
     if specification.valuation[anomaly.switch] != anomaly.specification("off").valuation[anomaly.switch]:
         return None
     model = Model(specification)

@@ -157,11 +157,24 @@ def test_a_divergence_that_has_vanished(kafka: Harness, monkeypatch: pytest.Monk
     assert list(result.to_json()["vanished"]) == ["D0"]
 
 
+DEPOSED: dict[str, Any] = {
+    **dict.fromkeys(("crashes", "expiries", "lost_replies", "disconnections", "failures"), False),
+    "failed_elections": False,
+    "registrations": 1,
+}
+"""An operator who has another broker elected, and nothing else."""
+
+
 @pytest.mark.long
 def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
     """But for D11, which takes two brokers and many states."""
     lengths: dict[str, int] = {}
-    for release, states, constants in (("2.1", 1_500, {}), ("1.0", 800, {}), ("3.9", 600, ISR_CHANGES)):
+    for release, states, constants in (
+        ("2.1", 1_500, {}),
+        ("2.1", 1_500, {**DEPOSED, "brokers": 2}),
+        ("1.0", 800, {}),
+        ("3.9", 600, ISR_CHANGES),
+    ):
         known = divergences.divergences_of(release)
         switches = ControllerLife.releases[release]
         coverage = EdgeCoverage(
@@ -407,6 +420,16 @@ def test_a_bounced_broker_leaves_first(kafka: Harness, end: str, length: int, ha
     path = shortest(model, end)
     assert len(path[1]) == length
     assert Following(model).follow(kafka, path) is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("release", "known"), [("2.0.1", set()), ("2.1.1", {"D23"}), ("2.2.2", set())])
+def test_a_controller_deposed_in_its_failover(release: str, known: set[str]) -> None:
+    """In 2.1 alone it learns of that by a deletion that comes before the last one of its failover (D23)."""
+    with running(release) as kafka:
+        result = compared(kafka, **{**ControllerLife.releases[line_of(release)], **DEPOSED})
+        assert result.conforms, result
+        assert set(result.known) == known
 
 
 @pytest.mark.long

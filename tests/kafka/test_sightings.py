@@ -16,7 +16,8 @@ from tests.kafka.conftest import RELEASE, running
 ROWS = [row for row in anomalies() if row.system == "controller"]
 SEEN = [row for row in ROWS if RELEASE in row.seen_on_controllers]
 RUN = [release_run(line) for family, lines in FAMILIES.items() if family != "until-1.0" for line in lines]
-"""Without those until 1.0: what is explored of them, where a property holds, takes many minutes."""
+UNTIL_1_0 = [release_run(line) for line in FAMILIES["until-1.0"]]
+"""What is explored of these, where a property holds, takes many minutes."""
 
 
 def is_taken(kafka: Harness, row: Anomaly) -> bool:
@@ -44,6 +45,16 @@ def test_what_was_seen_is_all_that_there_is(release: str) -> None:
         assert {row.id for row in ROWS if is_taken(kafka, row)} == {
             row.id for row in ROWS if release in row.seen_on_controllers
         }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", UNTIL_1_0)
+def test_what_was_seen_until_1_0(release: str) -> None:
+    """Is seen again."""
+    seen = [row for row in ROWS if release in row.seen_on_controllers]
+    assert seen
+    with running(release) as kafka:
+        assert all(is_taken(kafka, row) for row in seen)
 
 
 def test_what_was_replayed_can_be_replayed() -> None:
