@@ -12,6 +12,15 @@ from spec.reports.content import states
 MOST: Final = 120
 """Bars that a picture has; of more levels some stand for several, each with the largest of these."""
 HEIGHT: Final = 100
+COLOURED: Final = (
+    "---",
+    "config:",
+    "  themeVariables:",
+    "    xyChart:",
+    '      plotColorPalette: "#4d7fae"',
+    "---",
+)
+"""Mermaid's own bars are hardly seen on white."""
 
 
 def sentence(levels: Sequence[LevelResult]) -> str:
@@ -53,6 +62,7 @@ def mermaid(levels: Sequence[LevelResult]) -> str:
     bars = thinned(levels)
     return "\n".join(
         [
+            *COLOURED,
             "xychart-beta",
             f'    x-axis "level" {bars[0].level} --> {max(2, bars[-1].level)}',
             f'    y-axis "states" 0 --> {max(each.states for each in bars)}',
