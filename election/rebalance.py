@@ -66,12 +66,14 @@ def rebalance_candidates(
     *,
     shutting_down: Collection[int] = (),
     percentage: int = LEADER_IMBALANCE_PER_BROKER_PERCENTAGE,
+    in_sync: bool = True,
 ) -> tuple[Name, ...]:
     """Return which of `partitions` go back to `broker` by a preferred election, in the order of `partitions`.
 
     They are those that prefer `broker`, are led by another or by none any more, and would elect it: it has to
     be online and in their ISR. There are none unless the imbalance ratio *exceeds* `percentage`
-    [checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9].
+    [checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]. Up to 2.5 it was enough that `broker` is
+    online, so that elections were held that could only fail: `in_sync=False` [KAFKA-9866, 2.6].
 
     Raises InvalidBrokers when `broker`, a partition, or the brokers are malformed.
 
@@ -82,13 +84,17 @@ def rebalance_candidates(
     ... }
     >>> rebalance_candidates(1, partitions, live={1, 2})
     ('led by 2',)
+    >>> rebalance_candidates(1, partitions, live={1, 2}, in_sync=False)
+    ('led by 2', 'out of sync')
     >>> rebalance_candidates(1, partitions, live={1, 2}, percentage=67)
     ()
     """
-    up_and_leaving(live, shutting_down)
+    up, leaving = up_and_leaving(live, shutting_down)
     if imbalance_ratio(broker, partitions) <= Fraction(percentage, 100):
         return ()
     astray = _astray(broker, _preferring(broker, partitions))
+    if not in_sync:
+        return tuple(astray) if broker in up - leaving else ()
     return tuple(
         name
         for name, (replicas, _, isr) in astray.items()

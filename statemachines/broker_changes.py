@@ -115,7 +115,7 @@ class BrokerChanges(PartitionReassignment):
         if self.design.metadata_of_given:
             existing = tuple(broker for broker in self.all_brokers() if broker not in new_brokers)
             self.send_update_metadata_request(existing)
-            self.send_update_metadata_request(new_brokers, self.context.partitions_with_leaders())
+            self.send_update_metadata_request(new_brokers, self._partitions_for_new_brokers())
         else:
             self.send_update_metadata_request(self.all_brokers())
         replicas = self.context.replicas_on_brokers(new_brokers)
@@ -126,6 +126,12 @@ class BrokerChanges(PartitionReassignment):
             call(self._resume_reassignments_to, tuple(new_brokers)),
             call(self._resume_deletions_on_new_brokers, topics),
         )
+
+    def _partitions_for_new_brokers(self) -> Sequence[TopicPartition]:
+        """Those that have had a leader; until 2.6 those that are to be deleted among them."""
+        if self.design.queued_to_the_end:
+            return self.context.partitions_with_leaders()
+        return tuple(self.context.state.partition_leadership_info)
 
     def on_broker_failure(self, dead_brokers: Sequence[BrokerId]) -> Calls:
         """These brokers have gone."""

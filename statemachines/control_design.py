@@ -134,6 +134,30 @@ class ControlDesign(NamedTuple):
     rebalance_while_reassigning: Annotated[
         bool, "Leaders are rebalanced while partitions are being reassigned, too (3.4, KAFKA-10149)."
     ] = True
+    delete_together: Annotated[
+        bool,
+        "Deletions of topics begin, and begin again, together; before, topic by topic (2.5, KAFKA-9499).",
+    ] = True
+    rebalance_electable: Annotated[
+        bool,
+        "Leaders are rebalanced where that can be; before, also where the preferred replica was not in sync, which "
+        "failed (2.6, KAFKA-9866).",
+    ] = True
+    queued_to_the_end: Annotated[
+        bool,
+        "A topic is queued for deletion until its nodes are gone, and new brokers are not told of its partitions; "
+        "before, until they were about to go (2.7, KAFKA-10040).",
+    ] = True
+    tell_added_as_new: Annotated[
+        bool,
+        "Replicas that a reassignment adds are told at once that they are new, not only when they become NewReplica "
+        "(2.7, KAFKA-10314).",
+    ] = True
+    count_once: Annotated[
+        bool,
+        "A topic may be queued for deletion again when its replicas are gone; from 2.7 to 3.1 a metric looks for the "
+        "first of them, and the event fails (3.2, KAFKA-13572).",
+    ] = True
     clear_batch: Annotated[
         bool, "A controller that resigns forgets the requests that it has not sent (proposed: KAFKA-12315)."
     ] = False
@@ -185,6 +209,10 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "metadata_of_deleted": True,
         "leave_reassignment": False,
         "remember_epoch": False,
+        "delete_together": False,
+        "rebalance_electable": False,
+        "queued_to_the_end": False,
+        "tell_added_as_new": False,
     },
     "0.10.2": {"metadata_first": True},
     "0.11": {"reset_context": True},
@@ -195,11 +223,17 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "2.2": {"broker_epoch": True, "metadata_of_given": True},
     "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
     "2.4": {"retry_alone": True, "config_once": True, "kip_455": True, "remember_epoch": True},
-    "2.5": {"leave_reassignment": True, "hear_metadata_errors": True},
-    "2.6": {"fence_stop": True},
-    "2.7": {"pass_over_unread": True, "alter_partition": True},
+    "2.5": {"leave_reassignment": True, "hear_metadata_errors": True, "delete_together": True},
+    "2.6": {"fence_stop": True, "rebalance_electable": True},
+    "2.7": {
+        "pass_over_unread": True,
+        "alter_partition": True,
+        "queued_to_the_end": True,
+        "tell_added_as_new": True,
+        "count_once": False,
+    },
     "3.1": {"offline_without_log": False, "metadata_without_election": True},
-    "3.2": {"leader_recovery": True},
+    "3.2": {"leader_recovery": True, "count_once": True},
     "3.3": {"check_partition_epoch": True, "check_alter_epochs": True, "live_isr_check": True},
     "3.4": {"rebalance_while_reassigning": True},
     "3.5": {"stop_at_same_epoch": True},

@@ -11,8 +11,9 @@ The broker is answered which partitions it still leads, those for which no other
 long as there are any. It is refused if it has been registered anew since it asked. A broker that has an epoch and is
 not known is no BrokerNotAvailable: the search for its epoch fails [NoSuchElementException].
 
-What older releases did otherwise, and this does not follow: until 1.0 partitions were handled one by one, and others
-did what they liked in between [KAFKA-5642, 1.1].
+What older releases did otherwise, and this does not follow: until 2.0 partitions of topics that are queued for
+deletion were not left out [KafkaController.scala 1051, 2.0.1]; until 1.0 partitions were handled one by one, and
+others did what they liked in between [KAFKA-5642, 1.1].
 
 [doControlledShutdown in KafkaController.scala, 3.9]
 """

@@ -1,9 +1,9 @@
 """ISR change notifications: how a controller hears that leaders have changed their ISRs, until 2.6.
 
 A leader that has changed an ISR in ZooKeeper says so by a child of /isr_change_notification, which names partitions.
-The controller reads their states, tells all brokers, looks whether a reassignment has ended by that, and deletes the
-notifications, whatever came of it. Since 2.7 leaders ask the controller, by AlterIsr, and this is for brokers that
-do not yet [KAFKA-8836].
+The controller reads their states, tells all brokers, and deletes the notifications, whatever came of it. Since 2.7
+leaders ask the controller, by AlterIsr, and this is for brokers that do not yet [KAFKA-8836]. Since then it looks
+whether a reassignment has ended by that; before, it watched the state of each partition that moves [KAFKA-10521].
 
 [processIsrChangeNotification in KafkaController.scala, 3.9]
 """
@@ -51,8 +51,14 @@ class IsrChangeNotifications(PartitionReassignment):
         return (
             call(self.update_leader_and_isr_cache, partitions),
             call(self._tell_of_isrs, partitions),
-            *(call(self.maybe_complete_reassignment, partition) for partition in partitions),
+            *self.complete_notified(partitions),
         )
+
+    def complete_notified(self, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """Some of these partitions may have arrived where they move to."""
+        if not self.design.alter_partition:
+            return ()
+        return tuple(call(self.maybe_complete_reassignment, partition) for partition in partitions)
 
     def _tell_of_isrs(self, partitions: tuple[TopicPartition, ...]) -> None:
         self.send_update_metadata_request(self.all_brokers(), partitions)

@@ -6,7 +6,7 @@ RR removed. The topic's node has RS, AR and RR, so that any controller can go on
     U1  the topic's node is written             U2  and the context follows
     U3  replicas of an earlier reassignment that are not needed any more are stopped and deleted
     then, while TRS are not all in the ISR that ZooKeeper has:
-    A1  the leader epoch is incremented, and ORS and AR are told, AR as new
+    A1  the leader epoch is incremented, and ORS and AR are told, AR as new (2.7)
     A2  AR -> NewReplica
     and as soon as they are:
     B1  AR -> OnlineReplica                     B2  RS := TRS in the context
@@ -29,8 +29,7 @@ ISR between the look at it and B3. The KRaft controller refuses such a cancellat
 where U3 takes the leader away while replicas stay that could lead, none is elected before B3, though the partition is
 online [KAFKA-14808]; `keep_leader` proposes to refuse that.
 
-Until 2.3 it was otherwise, see `statemachines.zk_reassignment` [KAFKA-8345, 2.4]. Left out: the handler that watches
-the state of a partition until leaders use AlterIsr (2.7).
+Until 2.3 it was otherwise, see `statemachines.zk_reassignment` [KAFKA-8345, 2.4].
 
 [onPartitionReassignment, processZkPartitionReassignment in KafkaController.scala, 3.9]
 """
@@ -152,11 +151,12 @@ class PartitionReassignment(ZkReassignment):
 
     def _remove_from_zk_reassignment(self, partitions: tuple[TopicPartition, ...]) -> Calls:
         """These are reassigned otherwise, or cannot be [maybeRemoveFromZkReassignment]."""
-        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, partitions, None))
+        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, partitions, None), watch=True)
 
     def _remove_completed(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
         """A partition has arrived where the node says, unless another reassignment stands there by now."""
-        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, (partition,), replicas))
+        self.unwatch_isr(partition)
+        return self.path_exists(REASSIGN_PARTITIONS, then(self._read_to_remove, (partition,), replicas), watch=True)
 
     def _read_to_remove(
         self, there: bool, partitions: tuple[TopicPartition, ...], replicas: tuple[BrokerId, ...] | None
@@ -270,20 +270,16 @@ class PartitionReassignment(ZkReassignment):
         )
 
     def _being_reassigned(self, partition: TopicPartition) -> None:
+        self.watch_isr(partition)
         self.context.state.partitions_being_reassigned |= {partition}
 
     def _go_on_with(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
         """A1 and A2, or B1 to B8."""
         adding, removing = reassignment.adding_replicas, reassignment.removing_replicas
         if not complete:
+            to = (reassignment.origin_replicas, adding) if self.design.tell_added_as_new else (reassignment.replicas,)
             return (
-                call(
-                    self.update_leader_epoch_and_send_request,
-                    partition,
-                    reassignment,
-                    reassignment.origin_replicas,
-                    adding,
-                ),
+                call(self.update_leader_epoch_and_send_request, partition, reassignment, *to),
                 *(call(self.replicas_become, (replica,), NewReplica) for replica in on_brokers(partition, adding)),
             )
         completed = ReplicaAssignment(reassignment.target_replicas)

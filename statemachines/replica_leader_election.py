@@ -13,8 +13,10 @@ ISR stays as it is. Three ask for that:
 Whoever asks, partitions that are led as they ought to be are left alone, and so are those of topics that are to be
 deleted. Where one of the partitions never had a leader the event fails, and the node stays.
 
-What older releases did otherwise, and this does not follow: until 2.5 the rebalance asked for partitions as well
-whose preferred replica was not in sync, which failed [KAFKA-9866, 2.6]. Left out: when the next rebalance is due,
+Until 2.5 the rebalance asked for partitions as well whose preferred replica was not in sync, which failed. What older
+releases did otherwise, and this does not follow: until 2.3 an administrator was answered NONE where the preferred
+replica led already, for which ELECTION_NOT_NEEDED came [KIP-460, 2.4]; until 1.1 the rebalance held an election for
+each partition, one after the other [KafkaController.scala 1003, 1.1.1]. Left out: when the next rebalance is due,
 which is scheduled whatever came of this one.
 
 [processReplicaLeaderElection, onReplicaElection, checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]
@@ -226,6 +228,7 @@ class ReplicaLeaderElection(ControllerZkClient):
             {partition: self._remembered(partition) for partition in preferring},
             self.context.live_broker_ids(),
             percentage=self.leader_imbalance_per_broker_percentage,
+            in_sync=self.design.rebalance_electable,
         )
         if not candidates:
             return ()

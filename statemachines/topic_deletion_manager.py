@@ -20,10 +20,13 @@ queued topics behind it, until another controller takes over and gives every rep
 reassignment of a partition that never had a leader, whose added replicas are assigned and never begun, and after an
 event that created a topic and was cut short.
 
-What older releases did otherwise, and this does not follow: until 2.5 deletions were begun, and begun again, topic by
-topic [KAFKA-9499, 2.6]; until 2.2 a topic was no longer queued when its nodes were deleted [KAFKA-8237, 2.3].
+Until 2.4 deletions began, and began again, topic by topic. Until 2.6 a topic was no longer queued when its nodes were
+deleted, so if that failed it was not tried again before the next controller.
 
-[TopicDeletionManager.scala, 3.9]
+What older releases did otherwise, and this does not follow: until 2.0 partitions became Offline and NonExistent when
+all replicas of their topic were deleted, and not when that began [completeDeleteTopic, 2.0.1].
+
+[TopicDeletionManager.scala, 2.4, 3.9]
 """
 
 from collections.abc import Iterable, Sequence
@@ -65,7 +68,10 @@ class TopicDeletionManager(ControllerZkClient):
         """Topics are to be deleted."""
         if not self.delete_topic_enable:
             return ()
+        topics = tuple(topics)
         self.context.queue_topic_deletion(topics)
+        if not self.design.count_once:
+            self._require_preferred_replicas(topics)
         return self.resume_deletions()
 
     def resume_deletion_for_topics(self, topics: Iterable[TopicName]) -> Calls:
@@ -129,10 +135,24 @@ class TopicDeletionManager(ControllerZkClient):
                 for_retry += (topic,)
             if self.context.is_topic_eligible_for_deletion(topic):
                 for_deletion += (topic,)
+            if not self.design.delete_together:
+                return (
+                    *self._try_deletion(for_retry, for_deletion),
+                    call(self._resume_deletions_of, queued[at + 1 :], (), ()),
+                )
+        return self._try_deletion(for_retry, for_deletion)
+
+    def _try_deletion(self, for_retry: tuple[TopicName, ...], for_deletion: tuple[TopicName, ...]) -> Calls:
         return (
             call(self._retry_deletion_for_ineligible_replicas, for_retry),
             call(self._on_topic_deletion, for_deletion),
         )
+
+    def _require_preferred_replicas(self, topics: Iterable[TopicName]) -> None:
+        """For a metric, of each partition that has had a leader [cleanPreferredReplicaImbalanceMetric]."""
+        for partition in self._partitions_of(topics):
+            if self.context.leadership_of(partition) and not self.context.partition_replica_assignment(partition):
+                raise EventFailed(EventFailure.NotAssigned)
 
     def _require_states(self, topic: TopicName) -> None:
         for replica in self.context.replicas_for_topic(topic):
@@ -157,6 +177,7 @@ class TopicDeletionManager(ControllerZkClient):
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (
             call(self.replicas_become, replicas, NonExistentReplica),
+            *(() if self.design.queued_to_the_end else (call(self._unqueue, topic),)),
             call(self.delete_topic_znode, topic),
             call(self.delete_topic_configs, (topic,)),
             call(self.delete_topic_deletions, (topic,)),
@@ -165,6 +186,10 @@ class TopicDeletionManager(ControllerZkClient):
 
     def mute_partition_modifications(self, topic: TopicName) -> None:
         """Changes of a topic's node are no events any more. For who has the handlers; there are none here."""
+
+    def _unqueue(self, topic: TopicName) -> None:
+        self.context.state.topics_to_be_deleted -= {topic}
+        self.context.state.topics_with_deletion_started -= {topic}
 
     def _remove_topic(self, topic: TopicName) -> None:
         self.context.remove_topic(topic)

@@ -70,8 +70,10 @@ from statemachines.zk_data import (
 from statemachines.znode import Check, Code, Create, Delete, EventType, SetData, ZkPath
 from statemachines.zookeeper import Event, Multi
 
-__all__ = ["EventPlane"]
+__all__ = ["RELEASES", "EventPlane"]
 
+RELEASES: Final = ("2.4.1", "2.8.2", "3.9.1")
+"""The releases whose whole controllers are run."""
 NO_CONTROLLER: Final = -1
 
 STARTUP: Final = Call("startup")
@@ -155,9 +157,13 @@ class EventPlane(World):
             self,
             lambda event: self.queue.append(event),
         )
-        vars(self.processor).update(mute_partition_modifications=self._mute)
+        vars(self.processor).update(
+            mute_partition_modifications=self._mute, watch_isr=self._watch_isr, unwatch_isr=self._unwatch_isr
+        )
         self._muted: set[TopicName] = set()
         """Topics whose nodes are about to be deleted."""
+        self._isrs: dict[ZkPath, TopicPartition] = {}
+        """The states of partitions of which a change is an event."""
         self.active_controller = NO_CONTROLLER
         self.queue: list[Call] = [STARTUP]
         self.sent: dict[BrokerId, list[ControlRequest]] = {}
@@ -380,6 +386,13 @@ class EventPlane(World):
     def _mute(self, topic: TopicName) -> None:
         self._muted.add(topic)
 
+    def _watch_isr(self, partition: TopicPartition) -> None:
+        if not self.design.alter_partition:
+            self._isrs[topic_partition_state_path(partition)] = partition
+
+    def _unwatch_isr(self, partition: TopicPartition) -> None:
+        self._isrs.pop(topic_partition_state_path(partition), None)
+
     def _told_by(self, event: Event) -> Sequence[dict[ZkPath, None]]:
         if event.type is EventType.NodeChildrenChanged:
             return (self._watches["child"],)
@@ -415,9 +428,8 @@ class EventPlane(World):
             handler = CHILDREN[told.path](self.processor)
         elif told.type is EventType.NodeCreated and told.path in NODES:
             handler = NODES[told.path](self.processor)
-        elif told.type is EventType.NodeDataChanged and told.path in self._isr_handlers():
-            moving = self._isr_handlers()[told.path]
-            return call(self.processor.process_partition_reassignment_isr_change, moving)
+        elif told.type is EventType.NodeDataChanged and told.path in self._isrs:
+            return call(self.processor.process_partition_reassignment_isr_change, self._isrs[told.path])
         elif told.type is EventType.NodeDataChanged and told.path.startswith(f"{TOPICS}/"):
             topic = told.path.removeprefix(f"{TOPICS}/")
             if topic in self.context.state.all_topics - self._muted:  # for each of which there is a handler
@@ -489,13 +501,9 @@ class EventPlane(World):
 
     def _watched(self, request: ZkRequest) -> ZkRequest:
         """Until 2.6 the state of a partition that moves is watched by whatever reads it."""
-        if isinstance(request, GetData) and request.path in self._isr_handlers():
+        if isinstance(request, GetData) and request.path in self._isrs:
             return request._replace(watch=True)
         return request
-
-    def _isr_handlers(self) -> Mapping[ZkPath, TopicPartition]:
-        moving = () if self.design.alter_partition else self.context.state.partitions_being_reassigned
-        return {topic_partition_state_path(partition): partition for partition in moving}
 
     def _ask(self, *asked_for: ZkRequest) -> tuple[ZkResponse, ...]:
         """Make a batch of requests, in the order in which Kafka made them."""
@@ -530,6 +538,7 @@ class EventPlane(World):
     def _resign(self) -> None:
         self._listens = False
         self._muted.clear()
+        self._isrs.clear()
         self.processor.on_controller_resignation()
 
     def _elect(self) -> None:

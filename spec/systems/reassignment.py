@@ -197,6 +197,10 @@ class ReassigningController(ControllerOfCluster):
         """The leaders and ISRs that are in ZooKeeper by then."""
         return (call(self._states_are_due, tuple(partitions), following),)
 
+    def complete_notified(self, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """The notification stands for the watch of the partition's state, until 2.6."""
+        return tuple(call(self.maybe_complete_reassignment, partition) for partition in partitions)
+
     def _states_are_due(self, partitions: tuple[TopicPartition, ...], following: Call) -> Calls:
         return super().get_topic_partition_states(partitions, following)
 
@@ -398,7 +402,8 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
     def told_of(self, assignment: ReplicaAssignment) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
         """Who may be told of the leader epoch of this assignment, and who as new."""
         if self.design.kip_455:
-            return [(assignment.origin_replicas, assignment.adding_replicas)]
+            told = (assignment.origin_replicas, assignment.adding_replicas)
+            return [told if self.design.tell_added_as_new else (assignment.replicas, ())]
         return [(each.replicas, ()) for each in self.reachable]
 
     @property

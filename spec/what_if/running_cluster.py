@@ -414,7 +414,7 @@ class RunningCluster:
             refused |= {partition for partition, _ in changes if not isinstance(altered.get(partition), LeaderAndIsr)}
 
     def _write_isrs(self, due: Mapping[BrokerId, Sequence[tuple[TopicPartition, LeaderAndIsr]]]) -> None:
-        """Leaders write it, and leave a notification [until 2.6]."""
+        """Leaders write it, and leave a notification; of what moves the controller watches the state [until 2.6]."""
         for changes in due.values():
             for partition, each in changes:
                 path = topic_partition_state_path(partition)
@@ -422,6 +422,8 @@ class RunningCluster:
                 self.zookeeper.set(None, path, state._replace(leader_and_isr=each._replace(partition_epoch=0)))
                 self.steps.append(Written(path, self.zookeeper.get(None, path)[0]))
             named = tuple(partition for partition, _ in changes)
+            for partition in named:
+                self._process("process_partition_reassignment_isr_change", partition)
             self.zookeeper.create(None, isr_change_notification_path(), named, sequential=True)
             self._process("process_isr_change_notification")
 

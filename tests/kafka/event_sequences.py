@@ -1,20 +1,37 @@
 """Sequences of what a whole controller meets, drawn choice by choice.
 
 Four brokers beside the controller's own, three topics of up to two partitions. Their names are such that Kafka's hash
-maps have them in order: of partitions that move it goes through one after the other.
+sets and maps have them in order: of partitions that move it goes through one after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from spec.kafka.world import ControlCommand
+from statemachines.releases import Release
+from tests.kafka.conftest import RELEASE
 
-BROKERS: Final = (1, 2, 3, 4)
-TOPICS: Final = ("a", "e", "i")
-NUMBERS: Final = ("0", "15")
-PARTITIONS: Final = tuple(f"{topic}-{number}" for topic in TOPICS for number in NUMBERS)
+
+class Names(NamedTuple):
+    """What there is in a cluster."""
+
+    brokers: tuple[int, ...]
+    topics: tuple[str, ...]
+    numbers: tuple[str, ...]
+    """The partitions that each topic may have."""
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(f"{topic}-{number}" for topic in self.topics for number in self.numbers)
+
+
+NAMES: Final = Names((1, 2, 3, 4), ("a", "e", "i"), ("0", "15"))
+OLD_NAMES: Final = Names((2, 4, 7, 10), ("c", "d", "h"), ("15", "21"))
+"""The same before 2.5, which is the first that is built with Scala 2.13: a set of these is in order, and a map of
+partitions the other way round, one of brokers in order."""
 ALL_EVENTS: Final = 12
 """More than there are to be processed after a command."""
 STORAGE_ERROR: Final = 56
@@ -29,10 +46,15 @@ class EventDrawing:
 
     Args:
         pick: how numbers are drawn; what is drawn small is simple.
+        release: whose controller it is for.
     """
 
-    def __init__(self, pick: Pick) -> None:
+    def __init__(self, pick: Pick, release: str = RELEASE) -> None:
         self._pick = pick
+        self._is_old = Release(release) < Release("2.5")
+        names = OLD_NAMES if self._is_old else NAMES
+        self._brokers, self._topics, self._numbers = names
+        self._partitions = names.partitions
         self._to_come: list[ControlCommand] = []
 
     def sequence(self, length: int) -> list[ControlCommand]:
@@ -61,8 +83,8 @@ class EventDrawing:
 
     def _cluster(self) -> Iterator[ControlCommand]:
         yield {"do": "wait"}
-        yield {"do": "register", "brokers": list(BROKERS) if self._pick(4) else self._some(BROKERS, 1)}
-        for topic in TOPICS[: 1 + self._pick(3)]:
+        yield {"do": "register", "brokers": list(self._brokers) if self._pick(4) else self._some(self._brokers, 1)}
+        for topic in self._topics[: 1 + self._pick(3)]:
             yield self._create_topic(topic)
 
     def _handled(self, command: ControlCommand) -> ControlCommand:
@@ -85,7 +107,7 @@ class EventDrawing:
                 *(self._answer,) * 6,
                 *(self._alter_partition,) * 4,
                 *(self._reassign,) * 4,
-                *(self._topics,) * 4,
+                *(self._change_topics,) * 4,
                 *(self._ask_deletion,) * 2,
                 *(self._leaders,) * 2,
                 self._fail_log_dir,
@@ -106,13 +128,13 @@ class EventDrawing:
             case 0 | 1 | 2:
                 return self._leader_writes()
             case 3:
-                return {"do": "newer_controller_writes", "partition": self._one(PARTITIONS)}
+                return {"do": "newer_controller_writes", "partition": self._one(self._partitions)}
             case 4:
                 return {"do": "depose"}
             case 5:
-                return {"do": "die", "brokers": self._few(BROKERS)}
+                return {"do": "die", "brokers": self._few(self._brokers)}
             case 6:
-                return self._topics()
+                return self._change_topics()
         return {"do": "newer_controller"}
 
     # Brokers.
@@ -120,25 +142,25 @@ class EventDrawing:
     def _move_brokers(self) -> ControlCommand:
         match self._pick(5):
             case 0 | 1:
-                return {"do": "register", "brokers": self._some(BROKERS, 1)}
+                return {"do": "register", "brokers": self._some(self._brokers, 1)}
             case 2 | 3:
-                return {"do": "die", "brokers": self._few(BROKERS)}
-        return {"do": "bounce", "brokers": self._few(BROKERS)}
+                return {"do": "die", "brokers": self._few(self._brokers)}
+        return {"do": "bounce", "brokers": self._few(self._brokers)}
 
     def _fail_log_dir(self) -> ControlCommand:
-        return {"do": "fail_log_dir", "broker": self._one(BROKERS)}
+        return {"do": "fail_log_dir", "broker": self._one(self._brokers)}
 
     def _shut_down(self) -> ControlCommand:
         epoch = self._one(("now", "now", "now", "unknown", "old"))
-        return {"do": "shut_down", "broker": self._one(BROKERS), "epoch": epoch}
+        return {"do": "shut_down", "broker": self._one(self._brokers), "epoch": epoch}
 
     def _answer(self) -> ControlCommand:
         errors: Mapping[str, int] = {}
         if self._pick(4) == 3:
-            errors = dict.fromkeys(self._few(PARTITIONS), STORAGE_ERROR)
+            errors = dict.fromkeys(self._few(self._partitions), STORAGE_ERROR)
         if self._pick(16) == 15:
             errors = {**errors, "all": -1}
-        return {"do": "answer", "broker": self._one(BROKERS), "errors": errors}
+        return {"do": "answer", "broker": self._one(self._brokers), "errors": errors}
 
     # Leaders.
 
@@ -147,18 +169,18 @@ class EventDrawing:
             case 0 | 1:
                 return self._leader_writes()
             case 2:
-                return {"do": "notify_isr", "partitions": self._few(PARTITIONS)}
-        return {"do": "newer_controller_writes", "partition": self._one(PARTITIONS)}
+                return {"do": "notify_isr", "partitions": self._few(self._partitions)}
+        return {"do": "newer_controller_writes", "partition": self._one(self._partitions)}
 
     def _leader_writes(self) -> ControlCommand:
-        return {"do": "leader_writes", "partition": self._one(PARTITIONS), "isr": self._some(BROKERS, 1)}
+        return {"do": "leader_writes", "partition": self._one(self._partitions), "isr": self._some(self._brokers, 1)}
 
     def _alter_partition(self) -> ControlCommand:
         odd = self._pick(8)
         return {
             "do": "alter_partition",
-            "broker": self._one(BROKERS),
-            "isrs": {partition: self._some(BROKERS, 1) for partition in sorted(self._few(PARTITIONS))},
+            "broker": self._one(self._brokers),
+            "isrs": {partition: self._some(self._brokers, 1) for partition in sorted(self._few(self._partitions))},
             "epoch_off": -1 if odd == 1 else 0,
             "leader_epoch_off": {2: -1, 3: 1}.get(odd, 0),
             "partition_epoch_off": {4: -1, 5: 1}.get(odd, 0),
@@ -168,50 +190,50 @@ class EventDrawing:
     # Administrators.
 
     def _replicas(self) -> list[int]:
-        return self._some(BROKERS, 1)[: 1 + self._pick(3)]
+        return self._some(self._brokers, 1)[: 1 + self._pick(3)]
 
     def _create_topic(self, topic: str) -> ControlCommand:
-        numbers = NUMBERS[: 1 + self._pick(2)]
+        numbers = self._numbers[: 1 + self._pick(2)]
         return {"do": "create_topic", "topic": topic, "partitions": {number: self._replicas() for number in numbers}}
 
-    def _topics(self) -> ControlCommand:
-        topic = self._one(TOPICS)
+    def _change_topics(self) -> ControlCommand:
+        topic = self._one(self._topics)
         match self._pick(4):
             case 0 | 1:
                 return self._create_topic(topic)
             case 2:
-                return {"do": "extend_topic", "topic": topic, "partitions": {NUMBERS[1]: self._replicas()}}
+                return {"do": "extend_topic", "topic": topic, "partitions": {self._numbers[1]: self._replicas()}}
         return {"do": "configure", "topic": topic, "unclean": self._one((True, False, None))}
 
     def _ask_deletion(self) -> ControlCommand:
-        return {"do": "ask_deletion", "topic": self._one(TOPICS)}
+        return {"do": "ask_deletion", "topic": self._one(self._topics)}
 
     def _whole_deletion(self) -> ControlCommand:
         """A topic is to be deleted, and every broker answers."""
-        self._to_come = [{"do": "answer", "broker": broker, "errors": {}} for broker in BROKERS]
+        self._to_come = [{"do": "answer", "broker": broker, "errors": {}} for broker in self._brokers]
         return self._ask_deletion()
 
     def _whole_reassignment(self) -> ControlCommand:
         """A partition is to move, and all brokers come to be in sync."""
-        partition = self._one(PARTITIONS)
+        partition = self._one(self._partitions)
         in_sync = {
             "do": "alter_partition",
-            "broker": self._one(BROKERS),
-            "isrs": {partition: list(BROKERS)},
+            "broker": self._one(self._brokers),
+            "isrs": {partition: list(self._brokers)},
             **dict.fromkeys(("epoch_off", "leader_epoch_off", "partition_epoch_off", "recovery"), 0),
         }
-        self._to_come = [in_sync, {"do": "answer", "broker": self._one(BROKERS), "errors": {}}]
+        self._to_come = [in_sync, {"do": "answer", "broker": self._one(self._brokers), "errors": {}}]
         return {"do": "reassign", "targets": {partition: self._replicas()}}
 
     def _reassign(self) -> ControlCommand:
-        moved = sorted(self._few(PARTITIONS))
+        moved = sorted(self._few(self._partitions), reverse=self._is_old)
         if self._pick(3) == 2:
             return {"do": "reassign_by_node", "targets": {partition: self._replicas() for partition in moved}}
         targets = {partition: None if self._pick(4) == 3 else self._replicas() for partition in moved}
         return {"do": "reassign", "targets": targets}
 
     def _elect(self) -> ControlCommand:
-        partitions = self._few(PARTITIONS)
+        partitions = self._few(self._partitions)
         match self._pick(5):
             case 0 | 1:
                 return {"do": "elect", "partitions": partitions, "type": "PREFERRED"}
@@ -222,7 +244,7 @@ class EventDrawing:
         return {"do": "rebalance"}
 
     def _permit(self) -> ControlCommand:
-        return {"do": "permit_unclean", "topic": self._one((None, *TOPICS))}
+        return {"do": "permit_unclean", "topic": self._one((None, *self._topics))}
 
     # Controllers.
 

@@ -20,11 +20,11 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from spec.kafka.control_plane import KafkaControlPlane
-from spec.kafka.event_plane import EVENTS, EventPlane
+from spec.kafka.event_plane import EVENTS, RELEASES, EventPlane
 from spec.kafka.world import ControlCommand
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.releases import line_of
-from tests.kafka.conftest import RELEASE
+from tests.kafka.conftest import RELEASE, controlling
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
 
@@ -33,13 +33,14 @@ CHOICES = 512
 """How many choices a sequence takes at most, or nearly so."""
 LONG = int(os.environ.get("EVENT_SEQUENCES", 2_000))
 """How many sequences the long test has."""
+OLDER = RELEASES[:-1]
 Seen = Mapping[str, Any]
 """What is to be seen of Kafka after a command."""
 
 
-def drawn(seed: int, count: int) -> Iterable[list[ControlCommand]]:
-    """So many sequences; each is `EventDrawing(Random(f"{seed} {number}").randrange).sequence(20)`."""
-    return (EventDrawing(Random(f"{seed} {number}").randrange).sequence(LENGTH) for number in range(count))
+def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[ControlCommand]]:
+    """So many sequences; each is `EventDrawing(Random(f"{seed} {number}").randrange, release).sequence(20)`."""
+    return (EventDrawing(Random(f"{seed} {number}").randrange, release).sequence(LENGTH) for number in range(count))
 
 
 def chosen(choices: bytes) -> list[ControlCommand]:
@@ -97,6 +98,27 @@ def test_many_sequences(control_plane: KafkaControlPlane, first_seed: int) -> No
     assert every - met.keys() == {"PartitionReassignmentIsrChange"}  # which is until 2.6
 
 
+@pytest.mark.parametrize("release", OLDER)
+def test_sequences_of_older_releases(release: str, first_seed: int) -> None:
+    """A handful for each."""
+    older_agrees(release, first_seed, 12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", OLDER)
+def test_many_sequences_of_older_releases(release: str, first_seed: int) -> None:
+    """A quarter as many as of the newest."""
+    older_agrees(release, first_seed, LONG // 4)
+
+
+def older_agrees(release: str, seed: int, count: int) -> None:
+    """So many sequences beside a release of its own."""
+    print(f"seed {seed}")
+    with controlling(release) as kafka:
+        for sequence, seen in kafka.of("Events", drawn(seed, count, release)):
+            compare(sequence, seen, release)
+
+
 # Cases of interest.
 
 
@@ -149,6 +171,20 @@ def test_a_replica_without_state_fails_every_failover(control_plane: KafkaContro
     compare(sequence, seen)
     for now in seen[-2:]:
         assert sum(event == ["Reelect"] for event in now["handled"]) > len(sequence)
+
+
+def test_a_request_leaves_a_watch_for_the_node(control_plane: KafkaControlPlane) -> None:
+    """A reassignment by request ends one by the node; the next node is an event by the watch, and one as it went."""
+    sequence, seen = asked(
+        control_plane,
+        *COMES_UP,
+        and_all({"do": "create_topic", "topic": "i", "partitions": {"0": [1]}}),
+        and_all({"do": "reassign_by_node", "targets": {"i-0": [2]}}),
+        {"do": "reassign", "targets": {"i-0": [1]}, "handle": 1},
+        and_all({"do": "reassign_by_node", "targets": {"i-0": [2]}}),
+    )
+    compare(sequence, seen)
+    assert sum(event == ["ZkPartitionReassignment"] for event in seen[-1]["handled"]) == 2
 
 
 # Mistakes.

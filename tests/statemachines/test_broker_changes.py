@@ -159,6 +159,18 @@ def test_until_2_1_all_were_told_everything() -> None:
     assert cluster.story()[:1] == ["1+2+3 UpdateMetadata of 1+2+3; t-0 led by 1 in 1; t-1 led by 2 in 1"]
 
 
+@pytest.mark.parametrize(("release", "told"), [("2.6", ["t", "t"]), ("2.7", [])])
+def test_until_2_6_a_new_broker_was_told_of_what_is_to_be_deleted(release: str, told: list[str]) -> None:
+    """That it is to be forgotten [KAFKA-10040]."""
+    cluster = started(control_design_of(release))
+    cluster.ask_to_delete("t")
+    cluster.quietly("process_topic_deletion")
+    cluster.register(4)
+    cluster.process("process_broker_change")
+    [request] = [request for broker, request in cluster.sent if broker == 4]
+    assert [state.topicName for state in request.partitionStates] == told
+
+
 def test_it_is_elected_where_there_was_nobody() -> None:
     """A partition that found no live replica when it was created has a leader now."""
     cluster = EventCluster((1,))

@@ -207,6 +207,8 @@ class Turbulence(EventCluster):
         """The controller hears of an ISR."""
         self.zookeeper.create(None, isr_change_notification_path(), (partition,), sequential=True)
         self.process("process_isr_change_notification")
+        if not self.batch.design.alter_partition:
+            self.process("process_partition_reassignment_isr_change", partition)
 
     def leader_of(
         self,

@@ -331,6 +331,15 @@ def test_an_epoch_that_was_incremented_is_known_since_2_4(release: str, known: i
     assert cluster.context.leader_epoch(T1) == known
 
 
+@pytest.mark.parametrize(("release", "new"), [("2.6", False), ("2.7", True)])
+def test_who_is_added_is_told_so_at_once_since_2_7(release: str, new: bool) -> None:
+    """Before, only as it became NewReplica: where a log directory had failed it was offline by then [KAFKA-10314]."""
+    cluster = cluster_with(control_design_of(release))
+    reassign(cluster, (T0, (4, 1)))
+    told = [line for line in cluster.story() if "LeaderAndIsr" in line and "4" in line.split()[0]]
+    assert [line.endswith(", new") for line in told] == [new, True]
+
+
 def test_a_third_one_leads_to_whom_the_second_deleted(cluster: EventCluster) -> None:
     """Moved there again, who has no log any more is in the ISR still, and leads; the old replica is deleted, too."""
     reassign(cluster, (T1, (4, 6)))
@@ -430,6 +439,18 @@ def test_a_notification_ends_what_has_arrived(cluster: EventCluster) -> None:
     assert cluster.story()[0].startswith("1+2+3+4+5+6 UpdateMetadata")
     assert assigned(cluster) == ReplicaAssignment((4, 1))
     assert not cluster.exists(path)
+
+
+def test_until_2_6_a_notification_ended_nothing() -> None:
+    """The controller watched the state of what moves, of which an event came [KAFKA-10521]."""
+    cluster = cluster_with(control_design_of("2.6"))
+    reassign(cluster, (T0, (4, 1)))
+    cluster.leader_writes(T0, (1, 2, 3, 4))
+    cluster.zookeeper.create(None, "/isr_change_notification/isr_change_", (T0,), sequential=True)
+    cluster.process("process_isr_change_notification")
+    assert assigned(cluster).is_being_reassigned
+    cluster.process("process_partition_reassignment_isr_change", T0)
+    assert assigned(cluster) == ReplicaAssignment((4, 1))
 
 
 def test_a_notification_of_nothing_goes(cluster: EventCluster) -> None:

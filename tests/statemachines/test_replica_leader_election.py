@@ -227,6 +227,15 @@ def test_a_replica_whose_disk_has_failed_does_not_lead_again(cluster: EventClust
     assert cluster.log == []
 
 
+@pytest.mark.parametrize(("release", "failed"), [("2.5", [T1]), ("2.6", [])])
+def test_until_2_5_who_is_not_in_sync_was_to_be_elected(release: str, failed: list[TopicPartition]) -> None:
+    """Which failed, and was logged as an error, again and again [KAFKA-9866]."""
+    cluster = astray(control_design_of(release))
+    cluster.process("process_auto_preferred_replica_leader_election")
+    assert cluster.state(T0).leader == 1
+    assert [failure.subject for failure in cluster.log] == failed
+
+
 def test_until_3_3_it_waited_for_reassignments() -> None:
     """Of whichever partition. [KAFKA-10149]"""
     leaders = []

@@ -17,6 +17,7 @@ from statemachines.replica import (
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
 )
+from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.state_change import Processed
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicConfig, topic_path
@@ -323,6 +324,56 @@ def test_two_topics_do_not_wait_for_each_other() -> None:
         cluster.deleted(broker, T0, T1)
     assert not cluster.exists(topic_path("t"))
     assert cluster.exists(topic_path("u"))
+
+
+@pytest.mark.parametrize(("release", "stopped"), [("2.4", [["t"], ["u"], ["t"], ["u"]]), ("2.5", [["t", "u"]] * 2)])
+def test_until_2_4_deletions_began_topic_by_topic(release: str, stopped: list[list[str]]) -> None:
+    """Since 2.5 all replicas on a broker stop with one request, and are deleted with one [KAFKA-9499]."""
+    cluster = with_topic(control_design_of(release))
+    cluster.create_topic("u", (1,))
+    cluster.quietly("process_topic_change")
+    for topic in ("t", "u"):
+        cluster.ask_to_delete(topic)
+    cluster.process("process_topic_deletion")
+    requests = [request for broker, request in cluster.sent if broker == 1]
+    topics = [
+        sorted({state.topicName for state in request.partitionStates})
+        for request in requests
+        if isinstance(request, StopReplicaRequest)
+    ]
+    assert sorted(topics) == sorted(stopped)
+
+
+@pytest.mark.parametrize(("release", "queued"), [("2.6", frozenset()), ("2.7", {"t"})])
+def test_until_2_6_a_topic_was_not_queued_while_its_nodes_went(release: str, queued: frozenset[str]) -> None:
+    """If that fails, the same controller does not try again [KAFKA-10040]."""
+    cluster = deleting(control_design_of(release))
+    cluster.deleted(1, T0, T1)
+    cluster.process(
+        "process_topic_deletion_stop_replica_response_received",
+        2,
+        Errors.NONE,
+        ((T0, Errors.NONE), (T1, Errors.NONE)),
+        before={6: cluster.elect_another_controller},
+    )
+    assert cluster.exists(topic_path("t"))
+    assert cluster.context.state.topics_to_be_deleted == queued
+    assert cluster.context.state.topics_with_deletion_started == queued
+
+
+@pytest.mark.parametrize(("release", "failure"), [("2.6", None), ("3.1", EventFailure.NotAssigned), ("3.2", None)])
+def test_from_2_7_to_3_1_a_topic_without_replicas_was_not_queued_again(
+    release: str, failure: EventFailure | None
+) -> None:
+    """When another one is to be deleted, all that are asked for are queued; a metric then looks for replicas."""
+    cluster = deleting(control_design_of(release))
+    for partition in (T0, T1):
+        cluster.context.update_partition_full_replica_assignment(partition, ReplicaAssignment(()))
+    cluster.create_topic("u", (3,))
+    cluster.quietly("process_topic_change")
+    cluster.ask_to_delete("u")
+    assert cluster.process("process_topic_deletion").failure is failure
+    assert cluster.context.state.topics_to_be_deleted == ({"t", "u"} if failure else {"u"})
 
 
 def test_a_controller_that_moves_while_nodes_go() -> None:
