@@ -9,9 +9,9 @@ from typing import Any
 from spec.checking.arguments import Given
 from spec.checking.followed import follow
 from spec.checking.itf import RecordedTrace
-from spec.checking.model import Model
 from spec.checking.notebook import Shown
 from spec.checking.refusal import Refusal, RefusedValue
+from spec.checking.steps_meant import steps_meant, together
 from spec.checking.trace import TraceStep, change
 from spec.checking.values import jsonable, show
 from spec.language.errors import UsageError
@@ -47,11 +47,21 @@ class Explanation(Shown):
                 yield from (f"    {place}: {change(*values)}" for place, values in outcome.changes.items())
                 if not outcome.changes:
                     yield "    nothing changes"
+        for steps, refusal in self._refused():
+            yield f"  {steps} cannot be done: {refusal.guard or 'a guard'} ({refusal.place or 'of unknown place'})"
+            if not self.brief:
+                yield from (f"    {cell}: {show(value)}" for cell, value in refusal.looked_at.items())
+
+    def _refused(self) -> Iterator[tuple[str, Refusal]]:
+        """The steps that cannot be done, with what refuses them; those of an action refused alike together."""
+        alike: dict[tuple[str, ...], tuple[list[Step], Refusal]] = {}
         for step, outcome in self.outcomes:
             if isinstance(outcome, Refusal):
-                yield f"  {step} cannot be done: {outcome.guard or 'a guard'} ({outcome.place or 'of unknown place'})"
-                if not self.brief:
-                    yield from (f"    {cell}: {show(value)}" for cell, value in outcome.looked_at.items())
+                read = () if self.brief else (f"{cell}: {show(value)}" for cell, value in outcome.looked_at.items())
+                reason = (step.action, outcome.guard, outcome.place, *read)
+                alike.setdefault(reason, ([], outcome))[0].append(step)
+        for steps, refusal in alike.values():
+            yield together(steps), refusal
 
     def to_json(self) -> dict[str, Any]:
         """One object."""
@@ -87,36 +97,10 @@ def explain(
     if followed.replay is None:
         raise UsageError(f"the specification does not have this trace: state {followed.at}: {followed.left}")
     replay = followed.replay
-    steps = _asked(replay.model, action, parameters or {})
+    steps = steps_meant(replay.model.actions, action, parameters or {})
     outcomes = tuple((step, replay.would(step)) for step in steps)
     there = tuple(each for each in outcomes if not isinstance(each[1], RefusedValue))
     return Explanation(recorded.system, at, there or outcomes, brief=action is None)
-
-
-def _asked(model: Model, action: str | None, parameters: Mapping[str, str]) -> list[Step]:
-    """The steps that are meant.
-
-    Raises:
-        UsageError: there are none.
-    """
-    known = {each.name: each for each in model.actions}
-    if action is not None and action not in known:
-        raise UsageError(f"there is no action {action}; there are {', '.join(known)}")
-    steps = [
-        each.step(number)
-        for each in model.actions
-        if action in (None, each.name)
-        for number in range(len(each.instances))
-    ]
-    for name, value in parameters.items():
-        having = [step for step in steps if name in step.parameters]
-        if not having:
-            raise UsageError(f"{action} has no parameter {name}" if action else f"no action has a parameter {name}")
-        steps = [step for step in having if show(step.parameters[name]) == value]
-        if not steps:
-            allowed = dict.fromkeys(show(step.parameters[name]) for step in having)
-            raise UsageError(f"{name}={value}: {name} is one of {', '.join(allowed)}")
-    return steps
 
 
 def _jsonable(step: Step, outcome: TraceStep | Refusal) -> dict[str, Any]:

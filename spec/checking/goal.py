@@ -1,8 +1,8 @@
 """A goal: what a check is asked to show the shortest way to, as the property that it then looks for.
 
-It is a witness of the specification, a step of an action, or a predicate on states that a person writes in Python, as
-the body of a `sometimes` would say it: `s` is the state, `self` the specification with its constants, and what the
-module of the specification knows is known.
+It is a witness of the specification; a step of an action, or of one with some parameters, `elect(broker=1)`; or a
+predicate on states that a person writes in Python, as the body of a `sometimes` would say it: `s` is the state,
+`self` the specification with its constants, and what the module of the specification knows is known.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from spec.checking.expression import NotKnown, function_of
+from spec.checking.steps_meant import parameters_in, steps_meant
 from spec.language.errors import UsageError
 from spec.language.part import Instance, Property
 from spec.language.specification import Specification
@@ -22,7 +23,7 @@ from spec.language.words import Step
 
 @dataclass(frozen=True)
 class Goal:
-    """What is to be shown: a name, or a predicate with its function.
+    """What is to be shown: a witness by its name, steps of some actions, or a predicate with its function.
 
     It belongs to no instance of a specification, so it can be sent to another process with one.
     """
@@ -30,19 +31,37 @@ class Goal:
     written: str
     """As it is asked for; the name of the property."""
     predicate: Callable[[Specification, State], Any] | None = None
+    actions: frozenset[str] = frozenset()
+    """Their names."""
+    steps: tuple[tuple[int, int], ...] = ()
+    """Which of the steps of these are meant, by the numbers of action and instance; none: all of them."""
 
     @classmethod
     def of(cls, specification: Specification, written: str) -> Goal:
         """The goal that is meant by a name or a predicate: a witness first, then an action, then a predicate.
 
         Raises:
-            UsageError: there is no witness or action of this name, or it is no predicate: not Python, or with a name
-                in it that is not known.
+            UsageError: there is no witness or action of this name, or not with such parameters, or it is no
+                predicate: not Python, or with a name in it that is not known.
         """
         written = " ".join(map(str.strip, written.strip().splitlines()))
-        if _named(specification, written) is not None:
+        if _witness(specification, written) is not None:
             return cls(written)
-        return cls(written, _predicate(specification, written))
+        action, parameters = parameters_in(written) or (written, {})
+        named = frozenset(each.name for each in specification.actions if action in (each.name, each.rule))
+        if not named:
+            return cls(written, _predicate(specification, written))
+        try:
+            meant = steps_meant(specification.actions, action, parameters) if parameters else []
+        except UsageError as wrong:
+            raise UsageError(f"{written} cannot be shown: {wrong}") from None
+        steps = tuple(
+            (number, at)
+            for number, each in enumerate(specification.actions)
+            for at in range(len(each.instances))
+            if each.step(at) in meant
+        )
+        return cls(written, actions=named, steps=steps)
 
     def property_of(self, specification: Specification) -> Property:
         """The property that is witnessed where the goal is reached."""
@@ -50,25 +69,24 @@ class Goal:
             return Property(
                 self.written, "sometimes", "", False, (Instance({}, partial(self.predicate, specification)),)
             )
-        found = _named(specification, self.written)
+        if self.actions:
+            doc = next(each.doc for each in specification.actions if each.name in self.actions)
+            meant = tuple(specification.actions[number].step(at) for number, at in self.steps)
+            is_taken = Instance({}, partial(_is_taken, self.actions, meant))
+            return Property(self.written, "sometimes", doc, True, (is_taken,))
+        found = _witness(specification, self.written)
         assert found is not None
         return found
 
 
-def _named(specification: Specification, name: str) -> Property | None:
-    """The witness with this name, or the property that some step is one of the action; None if there is neither."""
-    for each in specification.properties:
-        if each.name == name and each.kind == "sometimes":
-            return each
-    actions = [each for each in specification.actions if name in (each.name, each.rule)]
-    if not actions:
-        return None
-    names = frozenset(each.name for each in actions)
-    return Property(name, "sometimes", actions[0].doc, True, (Instance({}, partial(_is_taken, names)),))
+def _witness(specification: Specification, name: str) -> Property | None:
+    found = (each for each in specification.properties if each.name == name and each.kind == "sometimes")
+    return next(found, None)
 
 
-def _is_taken(actions: frozenset[str], before: State, step: Step, after: State) -> bool:
-    return step.action in actions
+def _is_taken(actions: frozenset[str], steps: tuple[Step, ...], before: State, step: Step, after: State) -> bool:
+    """Whether it is a step of these actions; one of these steps, if there are any."""
+    return step.action in actions and (not steps or step in steps)
 
 
 def _predicate(specification: Specification, written: str) -> Callable[[Specification, State], Any]:

@@ -78,3 +78,15 @@ def test_where_nothing_is_there_everything_is_told() -> None:
     """An answer is never empty."""
     told = explain(trace(), Letters(), action="take")
     assert [str(step) for step, _ in told.outcomes] == [f"take(letter={letter!r})" for letter in "abc"]
+
+
+def test_steps_that_are_refused_alike_stand_on_one_line() -> None:
+    """Of one action, by one guard in one line; where it is told what they read, if they read the same."""
+    told = str(explain(trace("a", "b", "c"), Letters()))
+    guard = "require(letter not in s.held) (test_explained.py, line"
+    assert f"  put(letter='a' or 'b' or 'c') cannot be done: {guard}" in told
+    assert told.count("cannot be done") == 2
+    told = str(explain(trace("a", "b", "c"), Letters(), action="put"))
+    assert told.count("cannot be done") == 1
+    assert told.splitlines()[-1] == "    held: {a, b, c}"
+    assert str(explain(trace(), Letters(), action="put")).count("can be done") == 3

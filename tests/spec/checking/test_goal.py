@@ -31,6 +31,7 @@ GOALS: dict[str, tuple[str, int]] = {
     "all_at_the_end": ("sometimes", 10),
     "last_step_of_the_first": ("sometimes", 5),
     "change": ("action", 3),
+    "change(walker=1)": ("action", 3),
     "s.at[0] == 2 and s.at[1] > 0": ("predicate", 4),
     "sum(s.at.values()) == self.length": ("predicate", 5),
     "[walker for walker in s.at if s.at[walker]] == [2]": ("predicate", 2),
@@ -73,6 +74,13 @@ def test_a_predicate_that_tells_brokers_apart_is_refused_under_symmetry(engine: 
     with pytest.raises(UsageError) as refused:
         check(SOCIETY, engine=ENGINES[engine](), show="s.state[0] == 2", symmetry=True)
     assert str(refused.value).startswith("--symmetry: property s.state[0] == 2 of society tells brokers apart: ")
+
+
+def test_a_step_of_one_broker_is_refused_under_symmetry() -> None:
+    """For the same reason; without parameters it is any broker's."""
+    with pytest.raises(UsageError, match="tells brokers apart"):
+        check(SOCIETY, engine="reference", show="hand_over(broker=0)", symmetry=True)
+    assert check(SOCIETY, engine="reference", show="hand_over(broker=0)").verdict == "witnessed"
 
 
 @pytest.mark.parametrize("engine", [LocalEngine, SparkEngine])
@@ -166,6 +174,9 @@ WRONG = {
     "zk.nothing": "walkers has the witnesses ",
     "not_too_far": "it is an invariant, of which a check shows how it breaks",
     "change_when_near": "it is a transition invariant, of which a check shows how it breaks",
+    "change(walker=2)": "walker=2: walker is one of 0, 1",
+    "change(who=1)": "change has no parameter who",
+    "change(1)": "change is not known; s is the state",
     "s.at[0] >": "it is no expression of Python: invalid syntax",
     "s.at = 3": "it is no expression of Python: invalid syntax",
     "s.at[0] == far": "far is not known; s is the state, self the specification",
