@@ -818,10 +818,12 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
     @view
     def assignment(self, s: ReassignedCluster) -> str:
         """Who keeps the partition, and where it moves to."""
-        now = s.assignment
+        now, state = s.assignment, s.state(PARTITION)
         keep = f"{PARTITION} is assigned to {_told(now.replicas)}"
         if now.is_being_reassigned:
-            return f"{PARTITION} moves from {_told(now.origin_replicas)} to {_told(now.target_replicas)}"
+            leader = NO_LEADER if state is None else state.leader
+            without = "" if leader in (NO_LEADER, *now.replicas) else f", without {_told([leader])}, which leads it"
+            return f"{PARTITION} moves from {_told(now.origin_replicas)} to {_told(now.target_replicas)}{without}"
         return keep if s.asked_for is None else f"{keep}; it is asked to move to {_told(s.asked_for)}"
 
     @view
