@@ -21,6 +21,7 @@ from click.core import ParameterSource
 
 from spec.ending import Ending
 from spec.streams import Unwritable, printing_to_stderr, take_over, tell
+from spec.terminal import COLOURS, for_stream
 
 if TYPE_CHECKING:
     from spec.checking import Engine, Result, Statistics, Trace
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from spec.checking.simulation import Simulation
     from spec.failures import Failure
     from spec.language import Specification
+    from spec.terminal import Colours
 
 T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -127,6 +129,21 @@ REPORTS = click.option(
     help="Write a report here, as FILE.html or FILE.md; may be repeated.",
 )
 JUNIT = one("--junit-xml", "junit", type=PLACE, metavar="FILE", help="Write the verdicts here, as CI reads them.")
+BRIEF = click.option("--brief", is_flag=True, help="Tell traces in brief: fold what need not be followed.")
+
+
+def _keep_colours(context: click.Context, option: click.Parameter, colours: Colours) -> None:
+    context.meta["colours"] = colours
+
+
+COLOUR = one(
+    "--color",
+    type=click.Choice(COLOURS),
+    default="auto",
+    expose_value=False,
+    callback=_keep_colours,
+    help="Whether the report has colours: `auto` where it goes to a terminal.",
+)
 DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 
 
@@ -216,6 +233,8 @@ def list_systems(system: str | None, as_json: bool) -> None:
 @TRACE
 @REPORTS
 @JUNIT
+@BRIEF
+@COLOUR
 @AS_JSON
 def check(
     system: str,
@@ -238,6 +257,7 @@ def check(
     trace: Path | None,
     reports: tuple[Path, ...],
     junit: Path | None,
+    brief: bool,
     as_json: bool,
 ) -> None:
     """Explore SYSTEM and say what holds, or show the shortest way to what does not; with --continue, to each of them.
@@ -253,6 +273,7 @@ def check(
         if show is not None and given:
             raise click.UsageError(f"--show and {option}: what is to be shown is looked for alone")
     _can_be_reported(reports, junit)
+    _one_form(brief, as_json)
     subject, release = _asked_for(system, release, settings, switched_on, switched_off)
     _can_be_written(trace)
     with _reporting_failures(junit, subject), _keeping(resume or run_dir):
@@ -268,9 +289,11 @@ def check(
             show=show,
             release=release,
         )
-    tell(json.dumps(result.to_json()) if as_json else str(result))
     if as_json:
+        tell(json.dumps(result.to_json()))
         _say_if_interrupted(result)
+    else:
+        _tell_text(_text(result, subject, brief))
     what = "counterexample" if show is None else f"way to {show}"
     _write_each(
         lambda: _write_traces(trace, result, subject, system, what),
@@ -359,6 +382,27 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as failure:
         raise Failure(f"{path} cannot be written: {failure.strerror}", ENVIRONMENT) from None
+
+
+def _one_form(brief: bool, as_json: bool) -> None:
+    """The brief form is for a person."""
+    if brief and as_json:
+        raise click.UsageError("--brief and --json: JSON has every step, as it was found")
+
+
+def _text(result: Result | Simulation, subject: Specification, brief: bool) -> str:
+    """The report on a specification, with its traces in full or in brief."""
+    if not brief:
+        return str(result)
+    from spec.checking.brief import brief as in_brief
+
+    with _evaluating(subject):
+        return result.report(lambda trace: in_brief(subject, trace))
+
+
+def _tell_text(text: str) -> None:
+    """Tell what a person reads, with the colours that were asked for."""
+    tell(for_stream(text, sys.stdout, click.get_current_context().meta.get("colours", "auto")), styled=True)
 
 
 def _can_be_written(trace: Path | None) -> None:
@@ -483,6 +527,8 @@ def _engine(
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
+@BRIEF
+@COLOUR
 @AS_JSON
 @click.pass_context
 def anomalies(
@@ -493,6 +539,7 @@ def anomalies(
     max_states: int | None,
     max_depth: int | None,
     memory: int | None,
+    brief: bool,
     as_json: bool,
 ) -> None:
     """The atlas of anomalies: what went wrong in Kafka, and the one switch that prevents each.
@@ -505,11 +552,12 @@ def anomalies(
     from spec.catalogue import atlas
 
     if id is None:
-        for name in ("engine", "workers", "memory", "max_states", "max_depth"):
+        for name in ("engine", "workers", "memory", "max_states", "max_depth", "brief"):
             if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
                 raise click.UsageError(f"--{name.replace('_', '-')}: say which anomaly is to be explored")
         tell(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
         return
+    _one_form(brief, as_json)
     row = anomaly_named(id)
     options = {"engine": _engine(engine, workers, memory), "max_states": max_states, "max_depth": max_depth}
     if not as_json:
@@ -520,7 +568,7 @@ def anomalies(
         if as_json:
             _say_if_interrupted(result)
         else:
-            tell(f"\n== with {row.setting(side)}\n\n{result}")
+            _tell_text(f"\n== with {row.setting(side)}\n\n{_text(result, row.specification(side), brief)}")
     outcome = Outcome(row, results)
     tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome.conclusion()}")
     sys.exit(outcome.exit_code)
@@ -636,6 +684,8 @@ def _give(picture: str, output: Path | None) -> None:
 @PROPERTIES
 @DEADLOCK
 @TRACE
+@BRIEF
+@COLOUR
 @AS_JSON
 def simulate(
     system: str,
@@ -651,6 +701,7 @@ def simulate(
     properties: tuple[str, ...],
     deadlock: bool,
     trace: Path | None,
+    brief: bool,
     as_json: bool,
 ) -> None:
     """Let chance walk through SYSTEM, run after run, until something breaks; it is shrunk to a short trace.
@@ -661,6 +712,7 @@ def simulate(
     from spec.checking.simulation import RUNS
     from spec.checking.simulation import simulate as walk
 
+    _one_form(brief, as_json)
     if run is not None and runs is not None:
         raise click.UsageError("--runs and --run: the one run is named, or they are counted")
     if run is not None and seed is None:
@@ -692,9 +744,11 @@ def simulate(
         words += ["--deadlock"] * deadlock
         words += ["--steps", str(steps), "--seed", str(found.seed), "--run", str(found.failing_run)]
         found = replace(found, repeat=shlex.join(words))
-    tell(json.dumps(found.to_json()) if as_json else str(found))
     if as_json:
+        tell(json.dumps(found.to_json()))
         _say_if_interrupted(found)
+    else:
+        _tell_text(_text(found, subject, brief))
     _write_each(lambda: _write_traces(trace, found, subject, system))
     sys.exit(found.exit_code)
 
@@ -758,12 +812,20 @@ def conform(
     metavar="SECONDS",
     help="How long nothing may happen on the brokers after the last step; else 10.",
 )
+@one(
+    "--format",
+    "form",
+    type=click.Choice(["text", "brief", "python"]),
+    help="Print the trace in FILE: in full, in brief, or as a program that takes its steps.",
+)
+@COLOUR
 @AS_JSON
-def replay(what: str, release: str | None, afterwards: float | None, as_json: bool) -> None:
+def replay(what: str, release: str | None, afterwards: float | None, form: str | None, as_json: bool) -> None:
     """Follow the trace in FILE, which `check --trace FILE.itf.json` wrote, on the specification that it names.
 
     Exits 0 if the specification has that trace and it ends as it says, 12 if it leaves the specification, which says
-    at which step and by which guard, and 2 if the file cannot be read.
+    at which step and by which guard, and 2 if the file cannot be read. With --format it prints the trace, if the
+    specification has it.
 
     Or replay anomaly ID on a real ZooKeeper server and real brokers of a release, step by step: a proxy holds each
     broker's requests until the specification's trace has come to them. Exits 0 if it goes as the specification says
@@ -773,7 +835,13 @@ def replay(what: str, release: str | None, afterwards: float | None, as_json: bo
     if what.endswith(".json"):
         if release is not None or afterwards is not None:
             raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
-        _follow(Path(what), as_json)
+        if form is None:
+            _follow(Path(what), as_json)
+        if as_json:
+            raise click.UsageError("--format and --json: a trace is printed in one form")
+        _print(Path(what), form)
+    if form is not None:
+        raise click.UsageError(f"--format: it is for a trace in a file, whose name ends with .json, not for {what}")
     if release is None:
         raise click.UsageError(f"{what}: say --on which release; or name the file of a trace, which ends with .json")
     from spec.kafka.replaying import replay as replay_on_brokers
@@ -793,6 +861,26 @@ def _follow(path: Path, as_json: bool) -> NoReturn:
 
     followed = _of_a_trace(path, follow)
     tell(json.dumps(followed.to_json()) if as_json else str(followed))
+    sys.exit(followed.exit_code)
+
+
+def _print(path: Path, form: str) -> NoReturn:
+    """Print the trace in a file in this form, and end."""
+    followed, replay, trace = _of_a_run(path)
+    subject = replay.model.specification
+    with _evaluating(subject):
+        if form == "python":
+            from spec.checking.program import program
+
+            text = program(subject, trace)
+        else:
+            from spec.checking.brief import brief
+
+            text = str(trace if form == "text" else brief(subject, trace))
+    if form == "python":
+        tell(text.rstrip("\n"))
+    else:
+        _tell_text(text)
     sys.exit(followed.exit_code)
 
 
@@ -826,6 +914,7 @@ def _evaluating(subject: Specification) -> Iterator[None]:
 @one("--step", "state", type=COUNT, metavar="N", help="The number of the state, as the trace has it; else the last.")
 @one("--action", type=TEXT, metavar="NAME", help="Only this action, with all that it read.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Only with this parameter.")
+@COLOUR
 @AS_JSON
 def explain(file: Path, state: int | None, action: str | None, parameters: tuple[str, ...], as_json: bool) -> None:
     """Say of a state of the trace in FILE, which `check --trace FILE.itf.json` wrote, what can be done there.
@@ -840,7 +929,10 @@ def explain(file: Path, state: int | None, action: str | None, parameters: tuple
     if wrong is not None:
         raise click.UsageError(f"--set {wrong}: write NAME=VALUE")
     found = _of_a_trace(file, explanation, state=state, action=action, parameters=given)
-    tell(json.dumps(found.to_json()) if as_json else str(found))
+    if as_json:
+        tell(json.dumps(found.to_json()))
+    else:
+        _tell_text(str(found))
 
 
 @kafkaspec.command(short_help="Draw a kept trace as a sequence diagram.")

@@ -99,14 +99,18 @@ def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
     )
 
 
-def tell(result: str) -> None:
+def tell(result: str, *, styled: bool = False) -> None:
     """Write a result to stdout, or at least to stderr.
+
+    Args:
+        result: the text.
+        styled: whether its colours stay whatever stdout is; else they are left out where it is no terminal.
 
     Raises:
         Unwritable: stdout took not all of it.
     """
     try:
-        click.echo(result)
+        click.echo(result, color=styled or None)
     except Unwritable:
         click.echo(result, err=True)
         raise

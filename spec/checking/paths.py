@@ -20,7 +20,9 @@ from spec.language.part import Instance
 from spec.language.state import Misplaced, Values
 from spec.language.words import Step, listening
 
-Path = tuple[Values, Sequence[tuple[int, int]]]
+Choice = tuple[int, int]
+"""A step by the numbers of its action and of its instance."""
+Path = tuple[Values, Sequence[Choice]]
 """An initial state, and the action and instance of each step."""
 
 
@@ -156,6 +158,7 @@ def _trace(model: Model, path: Path, steps: Sequence[StepDone]) -> Trace:
         initial=as_variables(model, path[0]),
         initial_views=tuple(filter(None, sentences(model, path[0]))),
         steps=tuple(done.told for done in steps),
+        states=tuple(as_variables(model, values) for values in (path[0], *(done.values for done in steps))),
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -159,11 +159,28 @@ class BaseResult(Shown, ABC):
         return f"<{type(self).__name__} of {self.system}: {self.headline}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.system}: {self.headline}", *self._figures(), *self._compiled()]
-        lines += [*self._held_for(), *self._judged()]
+        return self.report()
+
+    def report(self, tell: Callable[[Trace], object] = str) -> str:
+        """What a person reads.
+
+        Args:
+            tell: gives the text of each trace; else it is told in full. See `spec.checking.brief`.
+        """
+        lines = [f"{self.system}: {self.headline}", *self.basis(), *self._judged()]
         for each in self.traces:
-            lines += ["", str(each)]
+            lines += ["", str(tell(each))]
         return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """How a notebook shows it."""
+        from spec.checking.markup import of_result
+
+        return of_result(self)
+
+    def basis(self) -> Iterator[str]:
+        """Lines with what the verdict rests on: figures, constants, what is left out."""
+        yield from (*self._figures(), *self._compiled(), *self._held_for())
 
     @abstractmethod
     def _figures(self) -> Iterator[str]:

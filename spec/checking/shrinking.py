@@ -13,11 +13,9 @@ from typing import Final
 
 from spec.checking.exploration import Engine, Options
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
-from spec.checking.paths import Path
+from spec.checking.paths import Choice, Path
 from spec.language.errors import Disabled, UsageError
 from spec.language.state import Misplaced, Values
-
-Choice = tuple[int, int]
 
 ATTEMPTS: Final = 2_000_000
 """Steps that are done at most to find out what can be left out: some seconds."""

@@ -90,13 +90,14 @@ class Simulation(BaseResult):
         """Steps by seconds."""
         return round(self.tally.steps / self.seconds) if self.seconds else 0
 
-    def __str__(self) -> str:
+    def report(self, tell: Callable[[Trace], object] = str) -> str:
+        """What a person reads."""
         never = self.never_taken
-        lines = [super().__str__()]
+        lines = [super().report(tell)]
         if never and self.counterexample is None and self.example is None:
             lines.append(f"  never taken {', '.join(never)}")
         if self.example is not None:
-            lines += ["", str(self.example)]
+            lines += ["", str(tell(self.example))]
         return "\n".join(lines)
 
     def _figures(self) -> Iterator[str]:

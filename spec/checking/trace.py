@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spec.checking.model import DEADLOCK
 from spec.checking.notebook import Shown
@@ -16,6 +16,10 @@ from spec.language.domains import LEFT_OUT
 from spec.language.part import Lanes
 from spec.language.state import key_in_brackets
 from spec.language.words import Step
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
 EMPTY: Final = ((), frozenset[Any]())
 """Collections without members."""
@@ -33,6 +37,17 @@ class TraceStep:
     outside the domains."""
     lanes: Lanes = field(default_factory=Lanes)
     """Who takes it, in a sequence diagram."""
+
+    @property
+    def call(self) -> str:
+        """The action with its parameters."""
+        parameters = ", ".join(f"{name}={show(value)}" for name, value in self.step.parameters.items())
+        return f"{self.step.action}({parameters})"
+
+    @property
+    def line(self) -> str:
+        """That, and what the action said."""
+        return f"{self.call}   {'; '.join(self.said)}" if self.said else self.call
 
     def to_json(self) -> dict[str, Any]:
         """A step of the JSON contract; `views` is there if they say something."""
@@ -64,6 +79,8 @@ class Trace(Shown):
     steps: tuple[TraceStep, ...]
     witness: bool = False
     """Whether the property is a `sometimes` that was witnessed."""
+    states: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    """Each state, variable by variable; the last with a value outside its domain, if it is that which breaks."""
 
     @property
     def length(self) -> int:
@@ -83,6 +100,24 @@ class Trace(Shown):
             "steps": [each.to_json() for each in self.steps],
         }
 
+    def to_html(self) -> str:
+        """How a notebook shows it."""
+        from spec.checking.markup import of_trace
+
+        return of_trace(self)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Its states as a table of Arrow, see `spec.checking.tabular`."""
+        from spec.checking.tabular import arrow_table
+
+        return arrow_table(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Its states as a DataFrame of pandas, see `spec.checking.tabular`."""
+        from spec.checking.tabular import data_frame
+
+        return data_frame(self)
+
     def __repr__(self) -> str:
         return f"<Trace of {self.broken or 'a run'}, {self.length} states>"
 
@@ -90,15 +125,15 @@ class Trace(Shown):
         if not self.broken:
             return "\n".join(self._told())
         return "\n".join(
-            [f"{self.broken}: {self.sentence}" if self.sentence else self.broken, "", *self._told(), *self._why()]
+            [f"{self.broken}: {self.sentence}" if self.sentence else self.broken, "", *self._told(), *self.why()]
         )
 
     def _told(self) -> Iterator[str]:
         """The initial state and the steps, each with what was said, what the views say now, and only what changed."""
         width, mark = len(str(self.length)), self.ending
         yield f"  {1:{width}}  initially"
-        yield from _remarks(width, self.initial_views, "" if self.steps else mark)
-        for line in _variables(self.initial):
+        yield from remarks(width, self.initial_views, "" if self.steps else mark)
+        for line in variables_told(self.initial):
             yield f"  {'':{width}}    {line}"
         for number, step in enumerate(self.steps, start=2):
             yield from _step(number, width, step, mark if number == self.length else "")
@@ -112,7 +147,7 @@ class Trace(Shown):
             return ""
         return f"{self.broken} is witnessed here" if self.witness else f"{self.broken} breaks here"
 
-    def _why(self) -> Iterator[str]:
+    def why(self) -> Iterator[str]:
         """The property that is broken, below an empty line."""
         if self.witness:
             return
@@ -128,7 +163,7 @@ class Trace(Shown):
             yield f"  {self.broken} does not hold{where}"
 
 
-def _remarks(width: int, views: Iterable[str], mark: str) -> Iterator[str]:
+def remarks(width: int, views: Iterable[str], mark: str) -> Iterator[str]:
     """The lines that a reader looks for: what the views say from this state on, and that the property breaks here."""
     for sentence in views:
         yield f"  {'':{width}}  * {sentence}"
@@ -136,7 +171,7 @@ def _remarks(width: int, views: Iterable[str], mark: str) -> Iterator[str]:
         yield f"  {'':{width}}  ! {mark}"
 
 
-def _variables(variables: Mapping[str, Any]) -> Iterator[str]:
+def variables_told(variables: Mapping[str, Any]) -> Iterator[str]:
     """The initial state, line by line; keys of one variable that hold nothing stand in one line."""
     for name, value in variables.items():
         if not isinstance(value, Mapping) or not value:
@@ -165,10 +200,8 @@ def change(old: Any, new: Any) -> str:
 
 
 def _step(number: int, width: int, step: TraceStep, mark: str) -> Iterator[str]:
-    parameters = ", ".join(f"{name}={show(value)}" for name, value in step.step.parameters.items())
-    said = f"   {'; '.join(step.said)}" if step.said else ""
-    yield f"  {number:{width}}  {step.step.action}({parameters}){said}"
-    yield from _remarks(width, step.views, mark)
+    yield f"  {number:{width}}  {step.line}"
+    yield from remarks(width, step.views, mark)
     for place, (old, new) in step.changes.items():
         yield f"  {'':{width}}    {place}: {change(old, new)}"
     if not step.changes:

@@ -7,11 +7,11 @@ systems, their variants and their constants, in all processes alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from enum import Enum
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
+from spec.checking.literals import classes_in, constructor, literal
 from spec.language.specification import Specification
 from spec.testing.walk import WalkedGraph
 
@@ -27,11 +27,11 @@ class Recipe:
 
     def __init__(self, maker: Callable[..., Any], graph: WalkedGraph, *others: object, **named: object):
         specification = graph.specification
-        arguments = [as_code(specification), *map(name_of, others)]
+        arguments = [constructor(specification), *map(name_of, others)]
         arguments += [f"{keyword}={name_of(other)}" for keyword, other in named.items()]
         arguments += [] if graph.bounds else ["bounds=False"]
         self.name = class_name(specification, f"{maker.__name__}({', '.join(arguments)})")
-        needed = [type(specification), *others, *named.values(), *types_in(graph)]
+        needed = [type(specification), *others, *named.values(), *classes_of(graph)]
         imports: dict[str, dict[str, None]] = {__package__: {maker.__name__: None}}
         for each in needed:
             if name_of(each) != UNNAMED:
@@ -41,14 +41,11 @@ class Recipe:
         self.text = "\n".join(lines)
 
 
-def types_in(graph: WalkedGraph) -> list[type]:
-    """The types of constants and parameters that a program must import."""
-    found = [type(value) for value in graph.specification.valuation.values()]
-    for action in graph.model.actions:
-        found += [type(value) for domain in action.domains.values() for value in domain]
-    return [
-        each for each in dict.fromkeys(found) if each.__module__ != "builtins" and not issubclass(each, frozenset)
-    ]
+def classes_of(graph: WalkedGraph) -> list[type]:
+    """The classes of constants and parameters that a program must import."""
+    values = [*graph.specification.valuation.values()]
+    values += [value for action in graph.model.actions for domain in action.domains.values() for value in domain]
+    return list(dict.fromkeys(cls for each in values for cls in classes_in(each)))
 
 
 def name_of(function: object) -> str:
@@ -61,26 +58,7 @@ def class_name(specification: Specification, call: str) -> str:
     """A name that is the same in every process: the system's, and a digest of its variant and constants."""
     words = re.findall(r"[A-Za-z0-9]+", specification.name)
     system = type(specification)
-    identity = f"{system.__module__}.{system.__qualname__} {steady(specification.valuation)} {call}"
+    identity = f"{system.__module__}.{system.__qualname__} {literal(specification.valuation)} {call}"
     digest = sha256(identity.encode()).hexdigest()[:DIGEST]
     name = "".join(word[0].upper() + word[1:] for word in words)
     return f"{name if name[:1].isalpha() else 'System' + name}_{digest}"
-
-
-def as_code(specification: Specification) -> str:
-    """The expression that makes a specification: its class, and the constants that are not as by default."""
-    usual = {name: constant.default for name, constant in type(specification).constants().items()}
-    usual |= specification._fixed
-    given = {name: value for name, value in specification.valuation.items() if value != usual[name]}
-    return f"{type(specification).__name__}({', '.join(f'{name}={steady(value)}' for name, value in given.items())})"
-
-
-def steady(value: Any) -> str:
-    """A value's representation; sets in it stand sorted, as their order depends on the process."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{steady(key)}: {steady(part)}" for key, part in value.items()) + "}"
-    if isinstance(value, frozenset):
-        return f"frozenset({{{', '.join(sorted(map(steady, value)))}}})" if value else "frozenset()"
-    if type(value) is tuple:
-        return f"({', '.join(map(steady, value))}{',' if len(value) == 1 else ''})"
-    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)

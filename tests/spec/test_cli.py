@@ -933,6 +933,121 @@ def test_a_trace_that_the_specification_does_not_have_any_more(ask: Ask, kept: P
     assert (told.json()["state"], told.json()["looked_at"]) == (5, {"count[here]": 3})
 
 
+# In other forms.
+
+BRIEFLY = """\
+never_beyond: It never goes beyond the top.
+
+  1  initially
+       count[here]: 0
+  2  press(by=1)
+       count[here]: 0 -> 1
+  3  press(by=1)
+       count[here]: 1 -> 2
+  4  press(by=1)
+       count[here]: 2 -> 3
+  5  press(by=1)
+     ! never_beyond breaks here
+       count[here]: 3 -> 4
+
+  never_beyond does not hold, which looked at
+    count[here]: 4
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check own.py:Counter --engine reference --without stops",
+        "check own.py:Counter --engine reference --without stops --show full",
+        "simulate own.py:Counter --seed 1 --runs 1000 --without stops",
+        "anomalies raising --engine reference",
+    ],
+)
+def test_traces_are_told_in_brief(ask: Ask, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    """Wherever there are some; all else of the report is as ever."""
+    full = ask(*command.split())
+    monkeypatch.setattr("spec.checking.brief.Brief.__str__", lambda it: f"the brief form of {it.trace.broken}")
+    answer = ask(*command.split(), "--brief")
+    assert (answer.code, answer.err) == (full.code, full.err)
+    briefly = re.findall(r"^the brief form of \w+$", answer.out, re.MULTILINE)
+    assert len(briefly) == len(re.findall(r"^ +1  initially$", full.out, re.MULTILINE)) == (full.err == "")
+    assert "initially" not in answer.out
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_kept_trace_is_printed(ask: Ask) -> None:
+    """In full as `check` tells it, in brief, and as a program that runs as it stands."""
+    full = ask("replay", "kept.itf.json", "--format", "text")
+    assert (full.code, full.err) == (0, "")
+    found = ask("check", "own.py:Counter", "--engine", "reference", "--without", "stops").out
+    assert found.endswith(f"\n\n{full.out}")
+    assert ask("replay", "kept.itf.json", "--format", "brief") == (0, BRIEFLY, "")
+    printed = ask("replay", "kept.itf.json", "--format", "python")
+    Path("kept.py").write_text(printed.out)
+    done = subprocess.run([sys.executable, "kept.py"], capture_output=True, text=True)
+    assert (printed.code, done.returncode, done.stderr) == (0, 0, "")
+
+
+@pytest.mark.parametrize("form", ["text", "brief", "python"])
+def test_a_trace_that_the_specification_does_not_have_is_not_printed(ask: Ask, kept: Path, form: str) -> None:
+    """It says where the trace leaves it, and exits 12."""
+    kept.write_text(kept.read_text().replace('"stops": "false"', '"stops": "true"'))
+    answer = ask("replay", "kept.itf.json", "--format", form)
+    assert answer.code == 12
+    assert answer.out.startswith("own.py:Counter: state 5: press(by=1) cannot be done")
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("replay kept.itf.json --format text --json", "--format and --json: a trace is printed in one form"),
+        ("replay K1 --format text", "--format: it is for a trace in a file, whose name ends with .json, not for K1"),
+        ("check own.py:Counter --brief --json", "--brief and --json: JSON has every step, as it was found"),
+        ("anomalies --brief", "--brief: say which anomaly is to be explored"),
+    ],
+)
+def test_forms_that_do_not_go_together(ask: Ask, arguments: str, said: str) -> None:
+    """In one line."""
+    answer = ask(*arguments.split())
+    assert (answer.code, answer.err) == (2, f"Error: {said}\n")
+
+
+COUNTING = ["check", "own.py:Counter", "--engine", "reference", "--without", "stops"]
+
+
+def test_colours_where_they_are_asked_for(ask: Ask, kept: Path) -> None:
+    """In a pipe only then; the text is the same, and other output has none."""
+    assert kept.is_file()
+    for command in (COUNTING, ["replay", "kept.itf.json", "--format", "text"], ["explain", "kept.itf.json"]):
+        plain, styled = ask(*command), ask(*command, "--color", "always")
+        assert "\x1b[" not in plain.out
+        assert "\x1b[" in styled.out
+        assert re.sub(r"in [\d.]+ s.*", "", click.unstyle(styled.out)) == re.sub(r"in [\d.]+ s.*", "", plain.out)
+    assert "\x1b" not in ask(*COUNTING, "--json", "--color", "always").out
+
+
+def test_a_terminal_gets_colours_and_lines_that_fit() -> None:
+    """And a file none."""
+    terminal, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "60", "TERM": "xterm"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen([COMMAND, *COUNTING], stdout=theirs, stderr=subprocess.DEVNULL, env=environment)
+    os.close(theirs)
+    seen = b""
+    while select.select([terminal], [], [], 60)[0]:
+        try:
+            seen += os.read(terminal, 4096)
+        except OSError:  # as Linux says that the other side is closed
+            break
+    assert process.wait(60) == 12
+    os.close(terminal)
+    lines = seen.decode().replace("\r\n", "\n").splitlines()
+    assert max(len(click.unstyle(line)) for line in lines) <= 60
+    assert any("\x1b[" in line for line in lines)
+
+
 @pytest.mark.usefixtures("kept")
 def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
     """What can be done there, what that would change, and which guards refuse the rest."""

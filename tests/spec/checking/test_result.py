@@ -242,7 +242,7 @@ def test_what_is_printed_is_all_of_an_answer() -> None:
     assert walked.startswith("post: bounded: nothing was found in 3 runs of up to 2 steps, which proves nothing\n")
     for answer in answers():
         shown = answer._repr_mimebundle_()
-        assert list(shown) == ["text/plain"]
+        assert list(shown) == ["text/plain", "text/html"]
         assert re.sub("in .* s ", "", shown["text/plain"]) == re.sub("in .* s ", "", str(answer))
 
 

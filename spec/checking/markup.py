@@ -1,0 +1,83 @@
+"""Results and traces as HTML for a notebook: small tables in the notebook's own letters and colours, light or dark.
+
+What has a colour of its own is legible on both grounds. Where styles are taken away, as on GitHub, plain tables are
+left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Final
+
+from spec.checking.result import BaseResult
+from spec.checking.trace import Trace, TraceStep, change, variables_told
+
+__all__ = ["of_result", "of_trace"]
+
+STYLE: Final = """\
+<style>
+.kafkaspec table { border-collapse: collapse; margin: .5em 0; }
+.kafkaspec td, .kafkaspec th { text-align: left; vertical-align: top; padding: .15em .8em .15em 0; border: 0; }
+.kafkaspec tr { background: none; border-top: 1px solid #8884; }
+.kafkaspec .quiet { opacity: .7; }
+.kafkaspec .bad { color: #d9453d; font-weight: bold; }
+.kafkaspec .good { color: #2f9e58; font-weight: bold; }
+.kafkaspec code { background: none; color: inherit; }
+</style>"""
+GOOD: Final = {"holds", "witnessed"}
+BAD: Final = {"violated", "deadlock", "unwitnessed", "vacuous"}
+
+
+def of_result(result: BaseResult) -> str:
+    """The verdict, what it rests on, each property, and the traces."""
+    headline = f"<b>{escape(result.system)}</b>: {_verdict(result.verdict, result.headline)}"
+    rows = "".join(
+        f"<tr><td><code>{escape(each.name)}</code></td><td>{escape(each.kind.replace('_', ' '))}</td>"
+        f"<td>{_verdict(each.verdict, each.verdict)}</td><td>{'' if each.length is None else each.length}</td></tr>"
+        for each in result.properties
+    )
+    columns = "<tr><th>property</th><th></th><th></th><th>states</th></tr>"
+    parts = [headline, *(f'<div class="quiet">{escape(line.strip())}</div>' for line in result.basis())]
+    return _framed(*parts, f"<table>{columns}{rows}</table>" if rows else "", *map(_trace, result.traces))
+
+
+def of_trace(trace: Trace) -> str:
+    """A row for each state: its number, who did what, what that means, and, to be unfolded, what it changed."""
+    return _framed(_trace(trace))
+
+
+def _framed(*parts: str) -> str:
+    return "\n".join(['<div class="kafkaspec">', STYLE, *filter(None, parts), "</div>"])
+
+
+def _verdict(verdict: str, words: str) -> str:
+    mark = "good" if verdict in GOOD else "bad" if verdict in BAD else "quiet"
+    return f'<span class="{mark}">{escape(words)}</span>'
+
+
+def _trace(trace: Trace) -> str:
+    named = f"<b>{escape(trace.broken)}</b>" + (f": {escape(trace.sentence)}" if trace.sentence else "")
+    marks = [""] * len(trace.steps) + [trace.ending]
+    initially = _row(1, "", "initially", trace.initial_views, marks[0], [*variables_told(trace.initial)])
+    steps = (
+        _row(number, each.lanes.actor, each.line, each.views, marks[number - 1], _changes(each))
+        for number, each in enumerate(trace.steps, start=2)
+    )
+    why = (f"<div>{escape(line.strip())}</div>" for line in trace.why() if line)
+    return "\n".join([f"<div>{named}</div>" if trace.broken else "", "<table>", initially, *steps, "</table>", *why])
+
+
+def _row(number: int, actor: str, step: str, views: Iterable[str], mark: str, details: list[str]) -> str:
+    told = [escape(each) for each in views]
+    told += [f'<span class="bad">{escape(mark)}</span>'] if mark else []
+    if details:
+        count = f"{len(details)} value{'' if len(details) == 1 else 's'}"
+        inner = "<br>".join(f"<code>{escape(each)}</code>" for each in details)
+        told.append(f'<details class="quiet"><summary>{count}</summary>{inner}</details>')
+    cells = [str(number), escape(actor), f"<code>{escape(step)}</code>", "<br>".join(told)]
+    return f"<tr>{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
+
+
+def _changes(step: TraceStep) -> list[str]:
+    return [f"{place}: {change(*values)}" for place, values in step.changes.items()]

@@ -1,0 +1,78 @@
+"""The same steps in another order, in which the actor changes least."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from spec.checking import reordering
+from spec.checking.reordering import changes_of_actor, fewest_changes_of_actor
+from spec.checking.replay import NotEnabled, Replay
+from spec.language import Step
+from tests.spec.checking.test_brief import ANN, BOB, IN_TURN, Letters, by
+
+SHARED = [*by("ann", "open"), *by("bob", "open", "write"), *by("ann", "write"), *by("bob", "put"), *by("cy", "open")]
+
+
+def done(steps: list[Step]) -> Replay:
+    """A run of these steps."""
+    replay = Replay(Letters())
+    for each in steps:
+        replay.do(each)
+    return replay
+
+
+def fewest(steps: list[Step]) -> int:
+    """By trying all orders."""
+    wanted, least = done(steps).states[-1], len(steps)
+    for order in permutations(steps):
+        try:
+            reached = done(list(order)).states[-1]
+        except NotEnabled:
+            continue
+        if reached == wanted:
+            least = min(least, changes_of_actor([each.parameters["clerk"] for each in order]))
+    return least
+
+
+def reordered(steps: list[Step], *, last_stays: bool = False) -> list[Step]:
+    """As they come out."""
+    replay = done(steps)
+    _, choices = fewest_changes_of_actor(replay.model, (replay.reached[0], replay.choices), last_stays=last_stays)
+    return [replay.model.actions[action].step(instance) for action, instance in choices]
+
+
+def changes(steps: list[Step]) -> int:
+    """Of the clerk."""
+    return changes_of_actor([each.parameters["clerk"] for each in steps])
+
+
+@pytest.mark.parametrize("steps", [IN_TURN, SHARED, ANN, [], [*ANN, *by("bob", "drink"), *by("ann", "drink")]])
+def test_no_order_has_fewer_changes(steps: list[Step]) -> None:
+    """As trying all of them shows; and the steps are the same."""
+    found = reordered(steps)
+    assert changes(found) == fewest(steps)
+    assert sorted(map(str, found)) == sorted(map(str, steps))
+    assert done(found).states[-1] == done(steps).states[-1]
+
+
+def test_among_equals_the_order_is_most_like_that_given() -> None:
+    """Ann began."""
+    assert reordered(IN_TURN) == [*ANN, *BOB]
+    assert reordered([*BOB, *ANN]) == [*BOB, *ANN]
+
+
+def test_the_last_step_can_stay() -> None:
+    """And a change towards it counts."""
+    steps = [*by("ann", "open"), *by("bob", "open"), *by("ann", "write")]
+    assert reordered(steps) == [*by("ann", "open", "write"), *by("bob", "open")]
+    assert reordered(steps, last_stays=True) == [*by("bob", "open"), *by("ann", "open", "write")]
+
+
+def test_a_search_that_is_cut_short_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order that was given is always among those that it keeps."""
+    monkeypatch.setattr(reordering, "WIDEST", 1)
+    found = reordered([*IN_TURN, *by("cy", "open", "write", "put")])
+    assert changes(found) <= 6
+    assert done(found).number == 10
