@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from spec.checking.auto import AutoEngine
 from spec.checking.local import LocalEngine, compiling
 from spec.systems.replication import Replication
 from tests.spec.checking.local.kernels import ENDLESS, KERNEL, kernels
-from tests.spec.checking.toys import Bank, Counters, Philosophers
+from tests.spec.checking.toys import Bank, Clock, Counters, Philosophers
 
 PROGRAMS = Path(sys.executable).parent
 DEEP = Counters(counters=4, top=3)
@@ -197,3 +198,19 @@ def test_a_run_that_is_kept_begins_with_the_local_engine(tmp_path: Path) -> None
     engine = AutoEngine(run_dir=tmp_path / "run")
     assert figures_of(Bank(), engine) == figures_of(Bank(), LocalEngine())
     assert engine.name == "local"
+
+
+def test_the_seconds_of_levels_are_those_of_exploring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What went into loading is in none of them."""
+
+    def load(tier: first_tier.FirstTier, seconds: float) -> None:
+        began = time.perf_counter()
+        time.sleep(0.2)
+        tier._loaded, tier._loaded_after = True, seconds
+        tier._loading = time.perf_counter() - began
+
+    monkeypatch.setattr(first_tier, "ALONE", 0.0)
+    monkeypatch.setattr(first_tier.FirstTier, "_load", load)
+    result = check(Clock())
+    assert result.engine == "reference"
+    assert result.levels[-1].seconds <= result.seconds
