@@ -224,6 +224,8 @@ def test_one_step_of_an_actor_is_not_folded_alone() -> None:
     """With its parameters and what it changed it takes no more room."""
     lines = str(brief(TalkingLetters(), run(TalkingLetters(), [*ANN, *by("bob", "open")], ""))).splitlines()
     assert lines[-2:] == ["    5  open(clerk=bob)", "         done[bob]: 0 -> 1"]
+    lines = str(brief(TalkingLetters(), run(TalkingLetters(), [*by("bob", "open"), *ANN], ""))).splitlines()
+    assert lines[2:4] == ["    2  open(clerk=bob)", "         done[bob]: 0 -> 1"]
 
 
 class Alone(TalkingLetters):

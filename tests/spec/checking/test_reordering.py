@@ -9,7 +9,7 @@ import pytest
 from spec.checking import reordering
 from spec.checking.reordering import changes_of_actor, fewest_changes_of_actor
 from spec.checking.replay import NotEnabled, Replay
-from spec.language import Step
+from spec.language import Specification, State, Step, action, integers, require, variable
 from tests.spec.checking.test_brief import ANN, BOB, IN_TURN, Letters, by
 
 SHARED = [*by("ann", "open"), *by("bob", "open", "write"), *by("ann", "write"), *by("bob", "put"), *by("cy", "open")]
@@ -76,3 +76,40 @@ def test_a_search_that_is_cut_short_is_never_worse(monkeypatch: pytest.MonkeyPat
     found = reordered([*IN_TURN, *by("cy", "open", "write", "put")])
     assert changes(found) <= 6
     assert done(found).number == 10
+
+
+class Flags(State):
+    """Of `Race`."""
+
+    looked: int = variable("How far Ann is: not there, there, she has looked.", of=lambda self: integers(0, 2))
+    raised: bool = variable("Whether Bob has raised the flag.")
+    seen: bool = variable("Whether Ann has seen it.")
+
+
+class Race(Specification[Flags]):
+    """Ann comes and looks whether Bob has raised the flag."""
+
+    @action(actor="ann")
+    def come(self, s: Flags) -> None:
+        require(s.looked == 0)
+        s.looked = 1
+
+    @action(actor="bob")
+    def raise_it(self, s: Flags) -> None:
+        require(not s.raised)
+        s.raised = True
+
+    @action(actor="ann")
+    def look(self, s: Flags) -> None:
+        require(s.looked == 1)
+        s.looked, s.seen = 2, s.raised
+
+
+def test_a_search_that_is_cut_short_does_not_lose_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What begins with fewest changes of actor leads elsewhere: Ann would look before the flag is raised."""
+    monkeypatch.setattr(reordering, "WIDEST", 1)
+    replay = Replay(Race())
+    for name in ("come", "raise_it", "look"):
+        replay.do(Step(name, {}))
+    path = (replay.reached[0], [*replay.choices])
+    assert fewest_changes_of_actor(replay.model, path, last_stays=False) == path
