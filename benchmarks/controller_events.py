@@ -4,16 +4,22 @@
 brokers as for `benchmarks.broker_failure`, and has a controller take over, lose a broker, get it back, let another
 one go, move a partition and delete a topic. Told are the seconds that its handlers take, those of the ZooKeeper in
 memory beside them, and how many batches of requests, writes and requests to brokers there are.
+
+With `--kafka 3.9.1` the same happens to the KafkaController of that release (`spec.kafka.event_plane`), and its
+seconds stand in a column of their own: of its event thread, with ZooKeeper's own server, run within the call. Java
+goes through the day three times first, to be warm.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from benchmarks.broker_failure import PARTITIONS_OF_A_TOPIC, spread
+from spec.kafka.control_plane import KafkaControlPlane
+from spec.kafka.world import ControlCommand
 from statemachines.control_requests import ControlRequest
 from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, registration
 from statemachines.controller_calls import Call, Processing, call
@@ -23,6 +29,11 @@ from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import DELETE_TOPICS, TOPICS, TopicAssignment, delete_topics_topic_path, topic_path
 from statemachines.zookeeper import ZooKeeper
+
+WARM: Final = 3
+"""How often Java goes through the day before it counts."""
+EVERY_EVENT: Final = 12
+"""More than there are to be processed after a command."""
 
 
 class Event(NamedTuple):
@@ -97,16 +108,56 @@ class Cluster:
         return Event(name, seconds, zookeeper, batches, self.zookeeper.state.zxid - zxid, len(self.sent) - sent)
 
 
+def day_of_kafka(partitions: int, brokers: int) -> tuple[list[ControlCommand], dict[str, int]]:
+    """The same as commands to a real controller, and which of them is which event; it is broker 9."""
+    commands: list[ControlCommand] = [{"do": "register", "brokers": list(range(brokers))}]
+    for first in range(0, partitions, PARTITIONS_OF_A_TOPIC):
+        numbers = range(first, min(first + PARTITIONS_OF_A_TOPIC, partitions))
+        assigned = {str(number - first): list(spread(number, brokers)) for number in numbers}
+        topic = f"t{first // PARTITIONS_OF_A_TOPIC}"
+        commands.append({"do": "create_topic", "topic": topic, "partitions": assigned})
+    events: dict[str, ControlCommand] = {
+        "takes over": {"do": "wait"},
+        "broker dies": {"do": "die", "brokers": [3]},
+        "broker returns": {"do": "register", "brokers": [3]},
+        "broker shuts down": {"do": "shut_down", "broker": 2, "epoch": "now"},
+        "partition moves": {"do": "reassign", "targets": {"t1-0": [5, 4]}},
+        "topic goes": {"do": "ask_deletion", "topic": "t0"},
+    }
+    places = {name: len(commands) + number for number, name in enumerate(events)}
+    commands += ({**command, "handle": EVERY_EVENT} for command in events.values())
+    return [{**command, "quiet": True} for command in commands], places
+
+
+def seconds_of_kafka(release: str, partitions: int, brokers: int) -> dict[str, float]:
+    """How long a release's event thread takes, event by event.
+
+    Raises:
+        UsageError: the release is not run, or there is no Java.
+    """
+    commands, places = day_of_kafka(partitions, brokers)
+    seen: Sequence[Any] = ()
+    with KafkaControlPlane(release) as kafka:
+        for _ in range(WARM + 1):
+            [(_, seen)] = kafka.of("Events", [commands])
+    return {name: seen[place]["seconds"] for name, place in places.items()}
+
+
 def main() -> None:
     """Make a cluster, and go through its day."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--brokers", type=int, default=20)
+    parser.add_argument("--kafka", metavar="RELEASE", help="beside the KafkaController of this release")
     chosen = parser.parse_args()
-    print(f"{'':18}{'seconds':>9}{'ZooKeeper':>11}{'batches':>9}{'written':>9}{'sent':>6}")
+    kafka = seconds_of_kafka(chosen.kafka, chosen.partitions, chosen.brokers) if chosen.kafka else {}
+    print(
+        f"{'':18}{'seconds':>9}{'ZooKeeper':>11}{'batches':>9}{'written':>9}{'sent':>6}" + "  Kafka's" * bool(kafka)
+    )
     for each in Cluster(chosen.partitions, chosen.brokers).day():
         print(
             f"{each.name:18}{each.seconds:9.3f}{each.zookeeper:11.3f}{each.batches:9,}{each.written:9,}{each.sent:6,}"
+            + (f"{kafka[each.name]:9.3f}" if kafka else "")
         )
 
 

@@ -255,3 +255,14 @@ def test_the_day_of_a_controller_is_whole() -> None:
     assert (moves.written, moves.batches) == (2, 5)
     assert goes.sent > 6
     assert cluster.controller.context.state.topics_with_deletion_started == {"t0"}
+
+
+def test_the_day_of_kafkas_controller_is_the_same() -> None:
+    """Its commands are those of our events, by the same names, and the same partitions."""
+    commands, places = controller_events.day_of_kafka(partitions=240, brokers=6)
+    cluster = controller_events.Cluster(partitions=240, brokers=6)
+    assert list(places) == [event.name for event in cluster.day()]
+    assert [commands[place]["do"] for place in places.values()][1:3] == ["die", "register"]
+    topics = [command for command in commands if command["do"] == "create_topic"]
+    assert [len(command["partitions"]) for command in topics] == [100, 100, 40]
+    assert topics[2]["partitions"]["39"] == list(broker_failure.spread(239, 6))

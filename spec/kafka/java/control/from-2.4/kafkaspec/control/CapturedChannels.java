@@ -1,9 +1,11 @@
 package kafkaspec.control;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import kafka.cluster.Broker;
@@ -15,12 +17,21 @@ import org.apache.kafka.common.requests.AbstractResponse;
 import scala.Function1;
 import scala.runtime.BoxedUnit;
 
-/** A controller's channels, of which what would be sent is kept, until a broker answers. */
+/**
+ * A controller's channels, of which what would be sent is kept, until a broker answers. A request is built when it is
+ * looked at: in Kafka the threads that send build it, and the controller does not wait for that.
+ */
 final class CapturedChannels extends UnstartedChannels {
-    private record Unanswered(AbstractControlRequest request, Function1<AbstractResponse, BoxedUnit> callback) { }
+    private record Unanswered(
+            AbstractControlRequest.Builder<? extends AbstractControlRequest> builder,
+            Function1<AbstractResponse, BoxedUnit> callback) {
+        AbstractControlRequest request() {
+            return builder.build(builder.latestAllowedVersion());
+        }
+    }
 
     private final Map<Integer, List<Unanswered>> unanswered = new HashMap<>();
-    private ObjectNode sent = Json.object();
+    private final Map<Integer, List<Unanswered>> sent = new LinkedHashMap<>();
 
     CapturedChannels(KafkaConfig config) {
         super(config);
@@ -28,9 +39,18 @@ final class CapturedChannels extends UnstartedChannels {
 
     /** The requests since this was last asked, in order, broker by broker. */
     ObjectNode take() {
-        ObjectNode taken = sent;
-        sent = Json.object();
+        ObjectNode taken = Json.object();
+        sent.forEach((broker, requests) -> {
+            ArrayNode told = taken.putArray(String.valueOf(broker));
+            requests.forEach(each -> told.add(Requests.request(each.request())));
+        });
+        sent.clear();
         return taken;
+    }
+
+    /** What has been sent is not looked at. */
+    void forget() {
+        sent.clear();
     }
 
     /** A broker answers all that it has been sent. */
@@ -38,7 +58,7 @@ final class CapturedChannels extends UnstartedChannels {
         List<Unanswered> requests = unanswered.remove(broker);
         if (requests != null) {
             requests.forEach(each -> {
-                AbstractResponse response = Responses.to(each.request, errors);
+                AbstractResponse response = Responses.to(each.request(), errors);
                 if (response != null && each.callback != null) {
                     each.callback.apply(response);
                 }
@@ -51,9 +71,9 @@ final class CapturedChannels extends UnstartedChannels {
             int broker,
             AbstractControlRequest.Builder<? extends AbstractControlRequest> builder,
             Function1<AbstractResponse, BoxedUnit> callback) {
-        AbstractControlRequest request = builder.build(builder.latestAllowedVersion());
-        sent.withArray(String.valueOf(broker)).add(Requests.request(request));
-        unanswered.computeIfAbsent(broker, none -> new ArrayList<>()).add(new Unanswered(request, callback));
+        Unanswered request = new Unanswered(builder, callback);
+        sent.computeIfAbsent(broker, none -> new ArrayList<>()).add(request);
+        unanswered.computeIfAbsent(broker, none -> new ArrayList<>()).add(request);
     }
 
     @Override

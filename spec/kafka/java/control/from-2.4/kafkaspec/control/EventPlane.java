@@ -12,6 +12,7 @@ import org.apache.zookeeper.ZooKeeper.Request;
 /** A whole controller with ZooKeeper, and beside it what others do there and ask of it. */
 final class EventPlane implements AutoCloseable {
     private static final int CONTROLLER = 9;
+    private static final double A_SECOND = 1e9;
     private static final KafkaConfig CONFIG = Configuration.of(CONTROLLER);
 
     private final Ensemble ensemble = new Ensemble();
@@ -43,7 +44,10 @@ final class EventPlane implements AutoCloseable {
         controller.close();
     }
 
-    /** Carries out a command, and has events processed: what there is to be seen then, as far as it is new. */
+    /**
+     * Carries out a command, and has events processed: what there is to be seen then, as far as it is new. Where it
+     * is to be `quiet` that is how long the events took, and no more.
+     */
     ObjectNode perform(JsonNode command) {
         ObjectNode seen = Json.object();
         meanwhile.begin(command);
@@ -52,6 +56,7 @@ final class EventPlane implements AutoCloseable {
         }
         meanwhile.deliver();
         ArrayNode handled = seen.putArray("handled");
+        long began = System.nanoTime();
         for (int left = command.path("handle").asInt(); left > 0; left--) {
             JsonNode event = controller.handleOldest();
             if (event == null) {
@@ -59,6 +64,11 @@ final class EventPlane implements AutoCloseable {
             }
             handled.add(event);
             meanwhile.deliver();
+        }
+        seen.put("seconds", (System.nanoTime() - began) / A_SECOND);
+        if (command.path("quiet").asBoolean()) {
+            controller.channels().forget();
+            return seen;
         }
         observation.begin(seen);
         observation.put("znodes", world.observe());
