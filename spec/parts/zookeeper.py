@@ -11,11 +11,11 @@ client makes of an answer; a system says it of its clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from spec.language import (
     Domain,
@@ -58,6 +58,10 @@ EphemeralPath = Annotated[ZkPath, "a path whose node a session may own"]
 CountedPath = Annotated[ZkPath, "a path whose nodes are counted"]
 
 
+NEVER_SET: Final = (0,)
+"""The only version of a node whose data stay as they were when it was created."""
+
+
 class Session(NamedTuple):
     """A session of a client, with a number, which is used again when nothing refers to the session any more."""
 
@@ -84,7 +88,7 @@ class Znodes:
 
     paths: Domain[ZkPath] | ZkPath
     data: Size = (None,)
-    version: Size = (0,)
+    version: Size = NEVER_SET
     owned: Callable[[Any, ZkPath], bool] | None = None
     data_watched: bool = False
     child_watched: bool = False
@@ -165,12 +169,27 @@ class ZooKeeperPart(Part[Ensemble]):
             EphemeralPath: either(*(each.domain for each in self.znodes if each.owned)),
             CountedPath: either(*(each.domain for each in self.znodes if each.created)),
             Event.path: watched,
+            Event.type: tuple(self.event_types),
             Zxid: left_out(),
             Node.created: left_out(),
             tuple[Event, ...]: at_most(self.inbox),
         }
 
     # How large it is.
+
+    @property
+    def event_types(self) -> Iterator[EventType]:
+        """What clients may hear of: of new data only if a node is set, or to who was away while it came anew."""
+        data = [each for each in self.znodes if each.data_watched]
+        child = [each for each in self.znodes if each.child_watched]
+        if data:
+            yield EventType.NodeCreated
+        if data or child:
+            yield EventType.NodeDeleted
+        if data and (self.disconnections or any(each.version != NEVER_SET for each in data)):
+            yield EventType.NodeDataChanged
+        if child:
+            yield EventType.NodeChildrenChanged
 
     @cached_property
     def at(self) -> Mapping[ZkPath, Znodes]:
