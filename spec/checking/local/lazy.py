@@ -158,9 +158,12 @@ class LazyInteger(Lazy):
         return lens.value_of[self.seen[lens.at]]
 
     def __eq__(self, other: object) -> Any:
-        if type(other) is LazyInteger and other.lens is self.lens and other.seen is self.seen:
-            return True
-        return self._plain() == other
+        lens = self.lens
+        if type(other) is LazyInteger:
+            if other.lens is lens and other.seen is self.seen:
+                return True
+            other = other._plain()
+        return lens.value_of[self.seen[lens.at]] == other
 
     __hash__ = Lazy.__hash__
 
@@ -172,21 +175,47 @@ class LazyInteger(Lazy):
         return int
 
 
-def _read_for(name: str) -> Callable[..., Any]:
-    """A method of integers, which are read for it."""
+def _alone(name: str) -> Callable[[LazyInteger], Any]:
+    """A method of integers that takes nothing else; they are read for it."""
+    ask = getattr(int, name)
+
+    def answer(self: LazyInteger) -> Any:
+        lens = self.lens
+        return ask(lens.value_of[self.seen[lens.at]])
+
+    return answer
+
+
+def _with_another(name: str) -> Callable[[LazyInteger, Any], Any]:
+    """A method of integers that takes another one. Python does not ask another of the same class in turn."""
+    ask = getattr(int, name)
+
+    def answer(self: LazyInteger, other: Any) -> Any:
+        lens = self.lens
+        return ask(lens.value_of[self.seen[lens.at]], other._plain() if type(other) is LazyInteger else other)
+
+    return answer
+
+
+def _with_others(name: str) -> Callable[..., Any]:
+    """A method of integers that takes one or two more."""
     ask = getattr(int, name)
 
     def answer(self: LazyInteger, *others: Any) -> Any:
-        if others and type(others[0]) is LazyInteger:  # Python does not ask another one of the same class in turn
-            others = (others[0]._plain(), *others[1:])
-        return ask(self._plain(), *others)
+        return ask(self._plain(), *(plain(each) for each in others))
 
     return answer
 
 
 _ORDER = {"__ge__", "__gt__", "__le__", "__lt__"}
+_ALONE = {
+    *("__abs__", "__bool__", "__ceil__", "__float__", "__floor__", "__getnewargs__", "__index__", "__int__"),
+    *("__invert__", "__neg__", "__pos__", "__trunc__"),
+}
+_WITH_OTHERS = {"__pow__", "__round__", "__rpow__"}
 for _name in {name for name in vars(int) if name.startswith("__")} - {*vars(object)} | _ORDER:
-    setattr(LazyInteger, _name, _read_for(_name))
+    _of = _alone if _name in _ALONE else _with_others if _name in _WITH_OTHERS else _with_another
+    setattr(LazyInteger, _name, _of(_name))
 
 
 class LazySequence(Lazy):
