@@ -18,7 +18,7 @@ import re
 import shutil
 import signal
 import tempfile
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -120,6 +120,13 @@ class KeptProcess:
         """End it, at once, as kill -9 does."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
+        await self._process.wait()
+        await self._listening
+
+    async def terminate(self) -> None:
+        """Ask it to end, and wait until it has; a broker has its leaders moved first."""
+        with suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGTERM)
         await self._process.wait()
         await self._listening
 
@@ -284,6 +291,18 @@ class Processes:
         await process.start([*self._options, path, "kafkaspec.administrator.Administrator", broker])
         self._stack.push_async_callback(process.stop)
         return process
+
+    async def describe_topics(self, broker: str) -> str:
+        """What kafka-topics.sh prints, as it comes with 3.9.
+
+        Args:
+            broker: the HOST:PORT of the one that is asked.
+        """
+        path = os.pathsep.join(map(str, self._jars))
+        tool = ("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", broker, "--describe")
+        process = await asyncio.create_subprocess_exec(*self._options, path, *tool, stdout=PIPE, stderr=DEVNULL)
+        printed, _ = await process.communicate()
+        return printed.decode()
 
     def _directory(self) -> Path:
         directory = Path(tempfile.mkdtemp(prefix="kafkaspec-"))

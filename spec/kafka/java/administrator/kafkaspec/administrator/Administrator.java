@@ -31,6 +31,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * reassign TOPIC 2,3      to these replicas
  * cancel TOPIC            its reassignment
  * elect TOPIC             a leader, uncleanly if there is no other way
+ * prefer TOPIC            its first replica as leader
  * produce TOPIC 5         so many records, each acknowledged by all replicas in sync
  * end TOPIC               the offset behind its last record
  * </pre>
@@ -90,9 +91,10 @@ public final class Administrator {
                     reassigned(admin, partition, Optional.of(new NewPartitionReassignment(brokersOf(request))));
                 case "cancel" -> reassigned(admin, partition, Optional.empty());
                 case "elect" -> {
-                    Optional<Throwable> refused =
-                        admin.electLeaders(ElectionType.UNCLEAN, Set.of(partition)).partitions().get().get(partition);
-                    return refused.map(reason -> reason.getClass().getSimpleName()).orElse("done");
+                    return elected(admin, partition, ElectionType.UNCLEAN);
+                }
+                case "prefer" -> {
+                    return elected(admin, partition, ElectionType.PREFERRED);
                 }
                 case "end" -> {
                     ListOffsetsResult ends = admin.listOffsets(Map.of(partition, OffsetSpec.latest()));
@@ -102,6 +104,12 @@ public final class Administrator {
             }
         }
         return "done";
+    }
+
+    private static String elected(Admin admin, TopicPartition partition, ElectionType type) throws Exception {
+        Optional<Throwable> refused =
+            admin.electLeaders(type, Set.of(partition)).partitions().get().get(partition);
+        return refused.map(reason -> reason.getClass().getSimpleName()).orElse("done");
     }
 
     private static void reassigned(Admin admin, TopicPartition partition, Optional<NewPartitionReassignment> to)

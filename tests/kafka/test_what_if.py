@@ -1,0 +1,92 @@
+"""What `kafkaspec what-if` says of a cluster, on real brokers that Kafka's own tool has described."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Final
+
+import pytest
+
+from election.ids import BrokerId
+from spec.what_if.cluster import PartitionStatus, complete
+from spec.what_if.events import ClusterEvent, Crash, ElectPreferred, Return, Shutdown
+from spec.what_if.prediction import what_if
+from spec.what_if.topic_description import read_description
+from statemachines.topic_partition import TopicPartition
+from tests.kafka.real_cluster import Cluster, cluster_of, until
+
+TOPICS: Final = {"a": (0, 1, 2), "b": (1, 2, 0), "c": (2, 0, 1), "d": (1, 2), "e": (2,)}
+"""Their replicas. Broker 0 is the controller, and stays."""
+HAPPENS: Final[tuple[ClusterEvent, ...]] = (
+    Crash(1),
+    Return(1),
+    ElectPreferred(),
+    Shutdown(2),
+    Return(2),
+    ElectPreferred(),
+)
+
+Seen = tuple[tuple[BrokerId, ...], BrokerId | None, tuple[BrokerId, ...]]
+"""Replicas, leader, and who is in sync."""
+
+
+def seen(status: PartitionStatus) -> Seen:
+    return status.assignment.replicas, status.leader, tuple(sorted(status.isr))
+
+
+async def described(cluster: Cluster) -> dict[TopicPartition, Seen]:
+    """What Kafka's tool says."""
+    said = read_description(await cluster.described(0), "what kafka-topics.sh says").partitions
+    return {
+        partition: seen(PartitionStatus(each.assignment, each.leader, each.isr or (), 0))
+        for partition, each in said.items()
+    }
+
+
+async def do(cluster: Cluster, event: ClusterEvent) -> None:
+    """The same to real brokers."""
+    match event:
+        case Crash((broker,)):
+            await cluster.kill(broker)
+            await until(partial(cluster.gone, broker))
+        case Return((broker,)):
+            await cluster.starts_again(broker)
+        case Shutdown((broker,)):
+            await cluster.shut_down(broker)
+            await until(partial(cluster.gone, broker))
+        case ElectPreferred():
+            for topic in TOPICS:
+                assert await cluster.administrator.ask(f"prefer {topic}") in ("done", "ElectionNotNeededException")
+
+
+@pytest.mark.long
+def test_what_was_said_is_what_happens() -> None:
+    async def happens() -> None:
+        async with cluster_of(0, 1, 2) as cluster:
+            for topic, replicas in TOPICS.items():
+                assert await cluster.administrator.ask(f"create {topic} {','.join(map(str, replicas))}") == "done"
+                await cluster.reaches(topic, replicas[0], sorted(replicas))
+            text = await cluster.described(0)
+            begun = complete(read_description(text, "topics.txt"))
+            assert begun.live == {0, 1, 2}
+            assert {partition.topic for partition in begun.partitions} == TOPICS.keys()
+            for number, event in enumerate(HAPPENS, 1):
+                prediction = what_if(begun, *HAPPENS[:number])
+                said = {change.partition: seen(change.after) for change in prediction.changes}
+                epochs = {
+                    change.partition.topic: change.after.leader_epoch - change.before.leader_epoch
+                    for change in prediction.changes
+                }
+                await do(cluster, event)
+
+                async def as_said(said: dict[TopicPartition, Seen] = said) -> bool:
+                    return await described(cluster) == said
+
+                try:
+                    await until(as_said)
+                except AssertionError:
+                    assert await described(cluster) == said, f"after {event}"
+                assert {topic: await cluster.leader_epoch(topic) for topic in TOPICS} == epochs, f"after {event}"
+
+    asyncio.run(happens())
