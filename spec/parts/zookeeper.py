@@ -11,11 +11,11 @@ client makes of an answer; a system says it of its clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from spec.language import (
     Domain,
@@ -58,10 +58,6 @@ EphemeralPath = Annotated[ZkPath, "a path whose node a session may own"]
 CountedPath = Annotated[ZkPath, "a path whose nodes are counted"]
 
 
-NEVER_SET: Final = (0,)
-"""The only version of a node whose data stay as they were when it was created."""
-
-
 class Session(NamedTuple):
     """A session of a client, with a number, which is used again when nothing refers to the session any more."""
 
@@ -88,7 +84,7 @@ class Znodes:
 
     paths: Domain[ZkPath] | ZkPath
     data: Size = (None,)
-    version: Size = NEVER_SET
+    version: Size = (0,)
     owned: Callable[[Any, ZkPath], bool] | None = None
     data_watched: bool = False
     child_watched: bool = False
@@ -137,6 +133,7 @@ class ZooKeeperPart(Part[Ensemble]):
         sessions: every session that there may be: each a `Session`, or whatever else the system makes of its clients.
         znodes: every znode that there may be, and how large it is.
         inbox: how many events can be on their way to a client.
+        told: of which changes; fewer than all where the others cannot be told of. `type_ok` finds what is missing.
         expiries: the servers end sessions.
         disconnections: clients lose their connection for a while.
         outliving: a fault of the servers: what an ended session owned goes later. [ZOOKEEPER-2985]
@@ -149,6 +146,7 @@ class ZooKeeperPart(Part[Ensemble]):
     sessions: Domain[SessionId]
     znodes: Collection[Znodes]
     inbox: int
+    told: Collection[EventType] = tuple(EventType)
     expiries: bool = True
     disconnections: bool = False
     outliving: bool = False
@@ -169,27 +167,13 @@ class ZooKeeperPart(Part[Ensemble]):
             EphemeralPath: either(*(each.domain for each in self.znodes if each.owned)),
             CountedPath: either(*(each.domain for each in self.znodes if each.created)),
             Event.path: watched,
-            Event.type: tuple(self.event_types),
+            Event.type: self.told,
             Zxid: left_out(),
             Node.created: left_out(),
             tuple[Event, ...]: at_most(self.inbox),
         }
 
     # How large it is.
-
-    @property
-    def event_types(self) -> Iterator[EventType]:
-        """What clients may hear of: of new data only if a node is set, or to who was away while it came anew."""
-        data = [each for each in self.znodes if each.data_watched]
-        child = [each for each in self.znodes if each.child_watched]
-        if data:
-            yield EventType.NodeCreated
-        if data or child:
-            yield EventType.NodeDeleted
-        if data and (self.disconnections or any(each.version != NEVER_SET for each in data)):
-            yield EventType.NodeDataChanged
-        if child:
-            yield EventType.NodeChildrenChanged
 
     @cached_property
     def at(self) -> Mapping[ZkPath, Znodes]:

@@ -54,6 +54,7 @@ from statemachines.controller import (
 from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
 from statemachines.kafka_controller import CHECKS, NEW_SESSION, STEPS, WRITES, Answer, is_repeated, of_thread
 from statemachines.znode import name_of
+from statemachines.zookeeper import EventType
 
 LOSABLE = WRITES - {Do.DeleteRegistration}
 """The requests whose answer may be lost. What a deletion of a registration did is seen by the next request anyway."""
@@ -150,6 +151,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """Its clients are the brokers, whose connections may be lost."""
         return replace(
             super().zk,
+            told=tuple(EventType),
             inbox=4,
             expiries=self.expiries,
             disconnections=self.disconnections,

@@ -57,6 +57,7 @@ from statemachines.controller import (
 from statemachines.controller_event import ControllerEvent
 from statemachines.kafka_controller import STEPS, Answer, Failover, KafkaController, of_thread, requests_of
 from statemachines.znode import Node, SessionId, ZkVersion
+from statemachines.zookeeper import EventType
 
 
 class Cluster(State):
@@ -159,7 +160,6 @@ class ControllerElection(Specification[C]):
             SessionId: every(Session, client=brokers, number=range(self.sessions_per_broker)),
             ControllerEpoch: integers(0, self.elections),
             ZkVersion: integers(0, max(self.elections, self.most_writes)),
-            Controller.epoch_zk_version: integers(0, self.elections),
             Controller.queue: at_most(self.waiting),
             tuple[Failover, ...]: at_most(self.elections * self.brokers),
             **values_of(self.design, self.told),
@@ -168,17 +168,19 @@ class ControllerElection(Specification[C]):
     @part
     def zk(self) -> ZooKeeperPart:
         """Its clients are the brokers, whose connections are never lost. /controller is never set."""
+        watches_brokers = Do.ReadBrokers in self.design.failover
+        told = (EventType.NodeCreated, EventType.NodeDeleted, *([EventType.NodeChildrenChanged] * watches_brokers))
         own, epochs = every(registration, broker=self.domain_of(BrokerId)), self.domain_of(ControllerEpoch)
         state, writes = self.domain_of(PartitionStateEpoch), integers(0, self.most_writes)
         znodes = (
             Znodes("/"),
-            Znodes(BROKER_IDS, child_watched=Do.ReadBrokers in self.design.failover),
+            Znodes(BROKER_IDS, child_watched=watches_brokers),
             Znodes(CONTROLLER, data=self.domain_of(BrokerId), owned=lambda session, path: True, data_watched=True),
             Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
             Znodes(PARTITION_STATE, data=state, version=writes),
             Znodes(own, owned=lambda session, path: path == registration(session.client), created=self.registrations),
         )
-        return ZooKeeperPart(self.domain_of(SessionId), znodes, inbox=3)
+        return ZooKeeperPart(self.domain_of(SessionId), znodes, inbox=3, told=told)
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
