@@ -81,7 +81,7 @@ BOUNDS: Final[Mapping[Threads, tuple[Mapping[str, Any], ...]]] = {
     ),
 }
 """What is explored of each generation, breadth first."""
-STATES: Final = 150_000
+STATES: Final = 800_000
 """As many are explored under each of them, and the level to its end."""
 
 SAID: Final = {

@@ -17,7 +17,7 @@ from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEve
 from statemachines.kafka_controller import Answer, KafkaController
 from tests.generations import each_generation
 
-MOVES = {"0.10.1": 92, "0.10.2": 96, "1.0": 81, "2.0": 95, "3.0": 110, "3.9": 108}
+MOVES = {"0.10.1": 95, "0.10.2": 99, "1.0": 83, "2.0": 95, "3.0": 110, "3.9": 108}
 """How many there are. In 3.0 a client may begin anew, with the office or without. [KAFKA-13461]"""
 
 NEVER: dict[str, set[Agenda]] = {
@@ -52,7 +52,7 @@ def test_there_are_so_many_moves(release: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", MOVES)
 def test_further_on_there_are_no_others(release: str) -> None:
-    """So the bounds are wide enough: ten times as many states show nothing new."""
+    """So the bounds are wide: nearly twice as many states show nothing new. (In 1.0 four times as many show one.)"""
     assert len(moves(release)) == MOVES[release]
     assert moves_with(ControllerLife.releases[release], states=1_500_000) == moves(release)
 
