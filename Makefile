@@ -15,7 +15,7 @@ QUICK := $(addprefix tests/test_,examples.py names.py rows.py sharing.py) tests/
 # Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants
+PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants long-pictures
 
 .DEFAULT_GOAL := help
 .PHONY: help check quick test lint long long-sequences kafka bench diagrams clean $(PARTS)
@@ -76,6 +76,9 @@ long-zookeeper: PART = tests/zookeeper tests/spec/testing
 
 long-mutants:  ## of that, what is broken on purpose
 long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py)
+
+long-pictures:  ## of that, what is drawn of each generation, and the command in a hostile world
+long-pictures: PART = tests/spec/test_life.py tests/spec/test_diagrams.py tests/statemachines/test_controller_diagram.py tests/spec/test_cli.py tests/spec/test_world.py
 
 kafka: $(COMPILED)  ## Kafka's own classes beside the specification, all there is for the newest release; minutes
 	$(TEST) tests/kafka
