@@ -64,9 +64,25 @@ def require_run(run_dir: Path | None, resume: bool) -> None:
 
 
 def open_run(
-    path: Path, model: Model, options: Options, until_done: ExitStack, *, resume: bool, buckets: int = BUCKETS
+    path: Path,
+    model: Model,
+    options: Options,
+    until_done: ExitStack,
+    *,
+    resume: bool,
+    buckets: int = BUCKETS,
+    with_figures: bool = True,
 ) -> tuple[RunDirectory, list[Commit]]:
     """The run directory in which to explore, locked until the exploration is done, and the commits it has already.
+
+    Args:
+        path: where it is, or is to be.
+        model: what is explored.
+        options: what is asked of the engine.
+        until_done: ends with the exploration.
+        resume: whether there is a run to go on with.
+        buckets: among how many a new run spreads its states.
+        with_figures: whether the tables of figures are written at the end; not where another engine goes on.
 
     Raises:
         UsageError: it is not empty, or what it holds cannot be resumed.
@@ -79,7 +95,8 @@ def open_run(
         directory, commits = RunDirectory.resume(path, identity)
     else:
         directory = RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets)
-    until_done.enter_context(keeping_figures(directory))
+    if with_figures:
+        until_done.enter_context(keeping_figures(directory))
     return directory, commits
 
 

@@ -159,11 +159,10 @@ class LazyInteger(Lazy):
 
     def __eq__(self, other: object) -> Any:
         lens = self.lens
-        if type(other) is LazyInteger:
-            if other.lens is lens and other.seen is self.seen:
-                return True
-            other = other._plain()
-        return lens.value_of[self.seen[lens.at]] == other
+        if type(other) is LazyInteger and other.lens is lens and other.seen is self.seen:
+            return True
+        mine = lens.value_of[self.seen[lens.at]]
+        return mine == (other._plain() if type(other) is LazyInteger else other)
 
     __hash__ = Lazy.__hash__
 
