@@ -17,6 +17,7 @@ __all__ = [
     "DELETE_TOPICS",
     "ISR_CHANGE_NOTIFICATION",
     "LOG_DIR_EVENT_NOTIFICATION",
+    "PERSISTENT_PATHS",
     "PREFERRED_REPLICA_ELECTION",
     "REASSIGN_PARTITIONS",
     "TOPICS",
@@ -44,6 +45,12 @@ ISR_CHANGE_NOTIFICATION: Final = "/isr_change_notification"
 """Has a child for each notification, whose data are partitions [IsrChangeNotificationZNode]."""
 LOG_DIR_EVENT_NOTIFICATION: Final = "/log_dir_event_notification"
 """Has a child for each notification, whose data are a broker's id [LogDirEventNotificationZNode]."""
+
+PERSISTENT_PATHS: Final = (
+    *("/brokers", TOPICS, "/brokers/ids", "/config", "/config/topics"),
+    *("/admin", DELETE_TOPICS, ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION),
+)
+"""Nodes that each broker makes when it starts, if they are not there, parents first. [ZkData.PersistentZkPaths]"""
 
 
 def topic_path(topic: TopicName) -> ZkPath:

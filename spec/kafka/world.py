@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId
 from spec.kafka.control_values import parsed
-from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, registration
+from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, registration
 from statemachines.kafka_zk_client import (
     UNFENCED,
     ZkRequest,
@@ -22,12 +22,10 @@ from statemachines.leader_and_isr import LeaderRecoveryState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicName, TopicPartition
 from statemachines.zk_data import (
-    DELETE_TOPICS,
-    ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,
+    PERSISTENT_PATHS,
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
-    TOPICS,
     TopicAssignment,
     TopicConfig,
     TopicPartitionState,
@@ -60,10 +58,6 @@ OTHER_CONTROLLER: Final = 8
 """The id of another broker that is elected."""
 NO_ARGUMENTS: Final = frozenset({"do", "handle", "meanwhile", "lost"})
 """What a command says beside its arguments."""
-ROOTS: Final = (
-    *("/brokers", TOPICS, "/config", "/config/topics", BROKER_IDS),
-    *("/admin", DELETE_TOPICS, ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION),
-)
 
 
 class Disagreement(NamedTuple):
@@ -87,7 +81,7 @@ class World:
 
     def __init__(self) -> None:
         self.zookeeper = ZooKeeper()
-        for path in ROOTS:
+        for path in PERSISTENT_PATHS:
             self.zookeeper.create(None, path)
         self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
         self.zookeeper.connect(SESSION)

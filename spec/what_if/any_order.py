@@ -222,6 +222,11 @@ class EventsInAnyOrder(Partitions[PlannedCluster]):
         state = s.state(TopicPartition(TOPIC, 0))
         return state is None or len(state.isr) >= self.situation.min_isr
 
+    @sometimes(where=at_rest)
+    def comes_to_rest(self, s: PlannedCluster) -> bool:
+        """All that was planned can happen; else nothing would be said of how it ends."""
+        return True
+
     @sometimes
     def at_a_bound(self, s: PlannedCluster) -> bool:
         """A bound of this system may have cut something off: it is to be explored again, with higher ones."""
@@ -239,6 +244,9 @@ WORST: Final[Mapping[str, PartitionHealth]] = {
     "keeps_min_isr": PartitionHealth.UnderMinIsr,
 }
 """The property whose counterexample is the way to it, the worst first."""
+
+
+WITNESSES: Final = ("comes_to_rest", "at_a_bound")
 
 
 class WorstCase(NamedTuple):
@@ -474,9 +482,7 @@ def in_any_order(
             situation,
             partitions,
             line,
-            lambda subject: explore(
-                subject, properties=[*WORST, "at_a_bound"], keep_going=True, max_states=max_states
-            ),
+            lambda subject: explore(subject, properties=[*WORST, *WITNESSES], keep_going=True, max_states=max_states),
         )
         for situation, partitions in situations(cluster, events).items()
     ]
@@ -493,14 +499,20 @@ def _explored(
     """The worst of a situation, with bounds that cut nothing off."""
     highest = 1 + 2 * len(situation.events)
     result = explore(system_of(situation, release, highest))
-    while any(each.name == "at_a_bound" and each.verdict == "witnessed" for each in result.properties):
+    while _verdict(result, "at_a_bound") == "witnessed":
         highest += 2
         result = explore(system_of(situation, release, highest))
     if result.verdict == "interrupted":
         raise KeyboardInterrupt
+    if _verdict(result, "comes_to_rest") == "unwitnessed":
+        raise UsageError(f"--any-order: these events cannot all happen to {partitions[0]}, in whatever order")
     broken = {trace.broken: trace for trace in result.counterexamples}
     name = next((name for name in WORST if name in broken), None)
     health = PartitionHealth.Online if name is None else WORST[name]
     trace = None if name is None else broken[name]
     explored = all(each.verdict in ("holds", "violated") for each in result.properties if each.name in WORST)
     return WorstCase(situation, partitions, health, trace, result.distinct_states, explored)
+
+
+def _verdict(result: Result, name: str) -> str:
+    return next(each.verdict for each in result.properties if each.name == name)

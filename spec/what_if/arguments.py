@@ -1,10 +1,13 @@
 """What stands behind the options of `kafkaspec what-if`, as values.
 
---crash 1,3             brokers
---reassign plan.json    a plan
---unclean, --unclean t  of all topics, or of one
---isr t-0=1,2           the ISR of a partition
---min-isr 2, t=2        of all topics that do not say, or of one
+    --crash 1,3             brokers
+    --reassign plan.json    a plan
+    --unclean               of all topics
+    --unclean-topic t       of one
+    --isr t-0=1,2           the ISR of a partition
+    --min-isr 2, t=2        of all topics that do not say, or of one
+
+What is none of these is refused in a line.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """What is done to a cluster, or befalls it: the events of a what-if, in Kafka's words.
 
-Crash(1, 3)             brokers die, both before the controller looks
-Shutdown(2)             a broker is shut down: it asks its controller first, and is gone then
-Return(1)               brokers start again, and their replicas catch up
-AllowUnclean("t")       unclean elections are permitted, of a topic, or by default
-Reassign({...})         partitions are to be kept by other brokers, which copy them
-ElectPreferred()        the preferred replica is elected of every partition
-AnotherController()              another broker becomes controller
+    Crash(1, 3)             brokers die, both before the controller looks
+    Shutdown(2)             a broker is shut down: it asks its controller first, and is gone then
+    Return(1)               brokers start again, and their replicas catch up
+    AllowUnclean("t")       unclean elections are permitted, of a topic, or by default
+    Reassign({...})         partitions are to be kept by other brokers, which copy them
+    ElectPreferred()        the preferred replica is elected of every partition
+    AnotherController()     another broker becomes controller
+
+What each of them does is `running_cluster`'s, and `any_order`'s.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Where a description of a cluster comes from: a file of one of Kafka's tools, or a running ZooKeeper.
 
-topics.txt                       what `kafka-topics.sh --describe` has printed
-assignment.json                  the JSON of `kafka-reassign-partitions.sh`
--                                one of these, from standard input
-zookeeper://zk1:2181,zk2/kafka   a ZooKeeper, by kazoo
+    topics.txt                       what `kafka-topics.sh --describe` has printed
+    assignment.json                  the JSON of `kafka-reassign-partitions.sh`
+    -                                one of these, from standard input
+    zookeeper://zk1:2181,zk2/kafka   a ZooKeeper, by kazoo
+
+Which of the two a file is, its first character tells.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language.errors import UsageError
@@ -43,9 +43,7 @@ from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import Processed
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import (
-    DELETE_TOPICS,
-    ISR_CHANGE_NOTIFICATION,
-    LOG_DIR_EVENT_NOTIFICATION,
+    PERSISTENT_PATHS,
     REASSIGN_PARTITIONS,
     TOPICS,
     TopicAssignment,
@@ -62,12 +60,6 @@ from statemachines.znode import ZkPath
 from statemachines.zookeeper import Multi, ZooKeeper
 
 __all__ = ["Elected", "Failed", "RunningCluster", "Sent", "Effect", "Written"]
-
-PERSISTENT_PATHS: Final = (
-    *("/brokers", TOPICS, BROKER_IDS, "/config", "/config/topics"),
-    *("/admin", DELETE_TOPICS, ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION),
-)
-"""[ZkData.PersistentZkPaths, 3.9]"""
 
 
 class Elected(NamedTuple):

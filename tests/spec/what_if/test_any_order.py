@@ -181,3 +181,36 @@ def test_as_json() -> None:
     assert found["exit"] == 12
     assert [each["worst"] for each in found["classes"]] == ["offline", "online"]
     assert found["classes"][0]["counterexample"]["property"] == "keeps_a_leader"
+
+
+@pytest.mark.parametrize("events", [(Return(1),), (Crash(1), Shutdown(1))], ids=["alive already", "dead by then"])
+def test_events_that_cannot_all_happen_are_refused(events: tuple[ClusterEvent, ...]) -> None:
+    """Else nothing would ever be at rest, and so everything fine."""
+    with pytest.raises(UsageError, match="these events cannot all happen to t-0"):
+        in_any_order(cluster(status(1, 2)), *events)
+
+
+def test_who_lags_stays_behind_while_others_return() -> None:
+    found = in_any_order(cluster(status(1, 2, 3, isr=(1, 2)), min_isr=3), Crash(2), Return(2))
+    assert worst(found) is PartitionHealth.UnderMinIsr
+    back = in_any_order(cluster(status(1, 2, 3, isr=(1, 2)), min_isr=3), Crash(3), Return(3))
+    assert worst(back) is PartitionHealth.Online
+
+
+def test_an_election_that_is_not_needed_happens_too() -> None:
+    assert worst(in_any_order(cluster(status(1, 2), min_isr=3), ElectPreferred())) is PartitionHealth.UnderMinIsr
+
+
+def test_the_first_thing_happens_to_a_cluster_at_rest() -> None:
+    [case] = in_any_order(cluster(status(1, 2)), Crash(1, 2)).cases
+    assert case.trace is not None
+    steps = [each.step.action for each in case.trace.steps]
+    assert steps.index("become_controller") < steps.index("die")
+
+
+def test_a_bound_that_cuts_something_off_is_seen() -> None:
+    situation = Situation(2, 0, (0, 1), frozenset({0, 1}), ("crash of 0", "crash of 1"), 1, False)
+    cut = check(system_of(situation, "3.9", max_leader_epoch=1), properties=["at_a_bound"], engine="reference")
+    assert cut.verdict == "holds"
+    wide = check(system_of(situation, "3.9", max_leader_epoch=9), properties=["at_a_bound"], engine="reference")
+    assert wide.verdict == "vacuous"
