@@ -27,7 +27,7 @@ from typing import Final, NamedTuple, Self
 from election.ids import BrokerId
 from spec.kafka.classes import compiled
 from spec.kafka.jars import class_path, locked
-from spec.kafka.java import java
+from spec.kafka.java import BRIEFLY, java
 from spec.kafka.proxy import Address
 from spec.kafka.sources import SOURCES
 from spec.language.errors import EnvironmentFailed
@@ -35,7 +35,8 @@ from spec.language.errors import EnvironmentFailed
 __all__ = ["AdministratorProcess", "BrokerProcess", "KeptProcess", "LogLine", "Processes", "ZooKeeperProcess"]
 
 OPTIONS: Final = (
-    *("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
+    *BRIEFLY,
+    "-Xmx384m",
     "-Dzookeeper.4lw.commands.whitelist=*",
     "-Dzookeeper.forceSync=no",  # what is written here may be lost
     "-Dzookeeper.admin.enableServer=false",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spec.kafka.jars import cache_directory, exclusively
-from spec.kafka.java import Java
+from spec.kafka.java import BRIEFLY, Java
 from spec.language.errors import EnvironmentFailed
 
 __all__ = ["compiled"]
@@ -46,7 +46,8 @@ def _compile(what: str, sources: Sequence[Path], jars: Sequence[Path], with_java
         unfinished = Path(place) / classes.name
         run = subprocess.run(
             [
-                *(with_java.compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(unfinished)),
+                *(with_java.compiler, *(f"-J{option}" for option in BRIEFLY)),
+                *("-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", str(unfinished)),
                 *("-cp", os.pathsep.join(map(str, jars))),
                 *map(str, sources),
             ],

@@ -2,7 +2,7 @@
 
 What a release needs is written down in `locks/`, one jar a line with its hash, so that everybody runs the same
 classes. What is not in the cache is fetched by Ivy, which pyspark carries; `KAFKASPEC_IVYSETTINGS` names a settings
-file of Ivy where jars come from a place of one's own.
+file of Ivy where jars come from a place of one's own. What several releases need is there once.
 
     python -m spec.kafka.jars 3.9.1 org.apache.kafka:kafka_2.13:3.9.1 org.slf4j:slf4j-simple:1.7.36
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from xml.sax.saxutils import quoteattr
 
-from spec.kafka.java import java
+from spec.kafka.java import BRIEFLY, java
 from spec.language.errors import EnvironmentFailed, UsageError
 
 __all__ = ["Artifact", "cache_directory", "class_path", "exclusively", "locked", "releases"]
@@ -91,7 +91,7 @@ def class_path(release: str) -> list[Path]:
         UsageError: there is no such release, no Java, or a jar cannot be had.
         EnvironmentFailed: the cache cannot be written.
     """
-    wanted, place = locked(release), cache_directory() / release
+    wanted, place = locked(release), cache_directory() / "jars"
     with exclusively(place):
         missing = [each for each, digest in wanted.items() if _digest(place / each.file) != digest]
         if missing:
@@ -156,7 +156,7 @@ def _ivy(artifacts: Sequence[Artifact], into: Path, whole: Sequence[Artifact] = 
     )
     settings = os.environ.get(SETTINGS)
     command = [
-        *(java().command, "-cp", str(_ivy_jar()), "org.apache.ivy.Main"),
+        *(java().command, *BRIEFLY, "-cp", str(_ivy_jar()), "org.apache.ivy.Main"),
         *(("-settings", settings) if settings else ()),
         *("-ivy", str(module), "-confs", "default", "-cache", str(into / "ivy")),
         *("-types", "jar", "bundle", "-retrieve", f"{into}/[organisation]~[artifact]~[revision].[ext]"),

@@ -16,13 +16,14 @@ from typing import Any, Final, Self, TypeVar
 
 from spec.kafka.classes import compiled
 from spec.kafka.jars import class_path
-from spec.kafka.java import java
+from spec.kafka.java import BRIEFLY, java
 from spec.language.errors import EnvironmentFailed
 
 __all__ = ["AskedJava"]
 
 OPTIONS: Final = (
-    *("-Xmx700m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
+    *BRIEFLY,
+    "-Xmx700m",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
 )
 AHEAD: Final = 8

@@ -63,10 +63,19 @@ def test_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Pat
     assert jar.read_bytes() == (repository / "small-1.0.jar").read_bytes()
     shutil.rmtree(repository)
     assert class_path("9.9") == [jar]
-    assert {each.name for each in (tmp_path / "cache" / "kafkaspec" / "kafka" / "9.9").iterdir()} == {
+    assert {each.name for each in (tmp_path / "cache" / "kafkaspec" / "kafka" / "jars").iterdir()} == {
         "small-1.0.jar",
         ".lock",
     }
+
+
+def test_what_two_releases_need_is_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
+    """The second release finds it there."""
+    lock()
+    fetched = class_path("9.9")
+    shutil.rmtree(repository)
+    (tmp_path / "9.9.txt").rename(tmp_path / "9.10.txt")
+    assert class_path("9.10") == fetched
 
 
 def test_what_was_damaged_is_fetched_again(repository: Path, lock: Callable[..., None]) -> None:
@@ -110,12 +119,14 @@ def test_a_cache_that_cannot_be_written(
 
 
 def test_the_locks_of_kafka() -> None:
-    """Each has Kafka itself, of that release, and a hash for each jar."""
+    """Each has Kafka itself, of that release, and a hash for each jar; what several need is the same for all."""
     assert "3.9.1" in releases()
+    known: dict[str, str] = {}
     for release in releases():
         jars_of_it = locked(release)
         assert [each.version for each in jars_of_it if each.name.startswith("kafka_2.")] == [release]
         assert all(len(digest) == 64 for digest in jars_of_it.values())
+        assert all(known.setdefault(each.file, digest) == digest for each, digest in jars_of_it.items())
 
 
 def test_a_release_that_is_not_there() -> None:
