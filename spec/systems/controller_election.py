@@ -160,6 +160,7 @@ class ControllerElection(Specification[C]):
             SessionId: every(Session, client=brokers, number=range(self.sessions_per_broker)),
             ControllerEpoch: integers(0, self.elections),
             ZkVersion: integers(0, max(self.elections, self.most_writes)),
+            Controller.epoch_zk_version: integers(0, self.elections),
             Controller.queue: at_most(self.waiting),
             tuple[Failover, ...]: at_most(self.elections * self.brokers),
             **values_of(self.design, self.told),
