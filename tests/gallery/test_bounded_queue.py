@@ -50,7 +50,8 @@ def plain(producers: int, consumers: int, places: int, notify: str) -> Explored:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("producers", "consumers", "places", "states"), [(1, 2, 1, 8), (2, 1, 1, 9), (2, 2, 1, 9), (4, 3, 3, 47)]
+    ("producers", "consumers", "places", "states"),
+    [(1, 2, 1, 8), (2, 1, 1, 9), (2, 2, 1, 9), pytest.param(4, 3, 3, 47, marks=pytest.mark.long)],
 )
 def test_the_lost_wakeup_is_as_far_as_published(
     engine: str, producers: int, consumers: int, places: int, states: int

@@ -109,6 +109,7 @@ def test_what_must_be_able_to_happen_does(engine: str) -> None:
     assert checked("raft_election", engine).verdict == "holds"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_it_has_as_many_orbits_as_can_be_told_apart(engine: str) -> None:
     """By trying out every permutation on every state."""

@@ -101,6 +101,7 @@ def test_a_context_stays_where_a_failover_fails_that_moves_nobody() -> None:
     assert said(result, 2) == ["it moves the controller", "there is none: it leaves it at that"]
 
 
+@pytest.mark.long
 def test_a_context_stays_where_somebody_stands_for_election_who_was_controller() -> None:
     """B24 without a failure: the node goes between maybeResign and elect, and elect only notes that there is none."""
     result = check(ControllerLife.of(failures=False), properties=["resigned_clean"])
@@ -110,6 +111,7 @@ def test_a_context_stays_where_somebody_stands_for_election_who_was_controller()
     assert brokers(result, "maybe_resign") == brokers(result, "elect")[-1:]
 
 
+@pytest.mark.long
 def test_who_resigns_whenever_it_reads_another_keeps_no_context() -> None:
     """Both forms of B24 are gone with the proposal, to the end where one election is all there is.
 
@@ -257,6 +259,7 @@ def witnesses(result: Result) -> dict[str, int | None]:
     return {each.name: each.length for each in result.properties if each.verdict == "witnessed"}
 
 
+@pytest.mark.long
 def test_every_witness_is_met() -> None:
     """Two brokers, two elections and two writes are enough, and none of these is too much."""
     result = check(ControllerLife.of(**PROPOSED), max_depth=24, symmetry=True)
@@ -296,8 +299,10 @@ def test_with_everything_on_all_of_it_holds() -> None:
     "constants",
     [
         NOTHING_FAILS,
-        {"expiries": False},
-        *(pytest.param({fault: False}, marks=pytest.mark.long) for fault in ("failures", "operator", "crashes")),
+        *(
+            pytest.param({fault: False}, marks=pytest.mark.long)
+            for fault in ("expiries", "failures", "operator", "crashes")
+        ),
     ],
     ids=lambda constants: " and ".join(constants),
 )
@@ -604,8 +609,21 @@ MUTANTS: list[tuple[Specification, str, int]] = [
 ]
 
 
+def takes_long(mutant: Specification, states: int) -> bool:
+    """Two brokers have been through many states by then."""
+    return bool(mutant.valuation["brokers"] > 1 and states > 21)
+
+
 @pytest.mark.parametrize(
-    ("mutant", "property_", "states"), MUTANTS, ids=[f"{type(mutant).__name__}-{name}" for mutant, name, _ in MUTANTS]
+    ("mutant", "property_", "states"),
+    [
+        pytest.param(
+            *(mutant, name, states),
+            id=f"{type(mutant).__name__}-{name}",
+            marks=[pytest.mark.long] * takes_long(mutant, states),
+        )
+        for mutant, name, states in MUTANTS
+    ],
 )
 def test_a_mutant_breaks_the_property_that_is_there_for_it(
     mutant: Specification, property_: str, states: int
@@ -715,7 +733,9 @@ def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
     assert check(before("0.10.1", waiting=8, skip_if_self=True), properties=seen).verdict == "holds"
 
 
-@pytest.mark.parametrize(("release", "states"), [("0.10.1", 23), ("0.10.2", 23), ("1.0", 19)])
+@pytest.mark.parametrize(
+    ("release", "states"), [("0.10.1", 23), ("0.10.2", 23), pytest.param("1.0", 19, marks=pytest.mark.long)]
+)
 def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str, states: int) -> None:
     """B20 with a single broker: its own increment stands in the way of its retry, which is swallowed."""
     known = {"lost_replies": True, "elections": 2}

@@ -47,6 +47,7 @@ def broken(result: Result) -> set[str]:
 # Each fix switched off breaks the property that it is there for.
 
 
+@pytest.mark.long
 def test_what_a_change_leaves_in_its_batch_stops_all_that_follow() -> None:
     """B21: cut short, it leaves StopReplica behind; elected again, the controller takes no replica offline."""
     result = check(Partitions(), engine=LocalEngine(), keep_going=True)
@@ -60,6 +61,7 @@ def test_what_a_change_leaves_in_its_batch_stops_all_that_follow() -> None:
     assert check(Partitions(**PROPOSED), engine=LocalEngine()).verdict == "holds"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("without", "breaks"),
     [
@@ -74,6 +76,7 @@ def test_without_a_fix_its_anomaly_happens(without: dict[str, Any], breaks: str)
     assert broken(result) == {breaks}
 
 
+@pytest.mark.long
 def test_the_last_member_leaves_only_where_unclean_elections_are_permitted() -> None:
     """B14 takes both."""
     assert check(Partitions(**PROPOSED, keep_last_isr=False), engine=LocalEngine()).verdict == "holds"
@@ -367,6 +370,7 @@ def test_every_release_is_mapped() -> None:
     assert {name for name, on in newest.items() if not on} == {"clear_batch"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "constants",
     [

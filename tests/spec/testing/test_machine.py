@@ -135,7 +135,11 @@ def test_a_sole_initial_state_is_judged_too() -> None:
     assert failure.steps == ["state.lit()"]
 
 
-@pytest.mark.parametrize("system", [Lock(), Clock(), Wheels()], ids=lambda system: type(system).__name__)
+@pytest.mark.parametrize(
+    "system",
+    [Lock(), pytest.param(Clock(), marks=pytest.mark.long), Wheels()],
+    ids=lambda system: type(system).__name__,
+)
 def test_programs_are_as_short_as_can_be(system: Specification) -> None:
     """Hypothesis shrinks to the length that the checker proves to be the least."""
     shortest = check(system).counterexample

@@ -141,7 +141,7 @@ def apart(situation: Situation, order: tuple[int, ...]) -> Any:
 WAYS = ("keeps_a_leader", "keeps_min_isr")
 
 
-@pytest.mark.parametrize("order", [(1, 0), (2, 0, 1)])
+@pytest.mark.parametrize("order", [(1, 0), pytest.param((2, 0, 1), marks=pytest.mark.long)])
 def test_what_brokers_are_called_decides_nothing_but_what_is_done_first(order: tuple[int, ...]) -> None:
     """Replicas of several dead brokers go offline in the order of ids: a way may be a step longer, its end is not."""
     replicas = len(order)

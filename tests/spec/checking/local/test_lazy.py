@@ -188,7 +188,9 @@ class Pairs:
             yield answer, takers
 
 
-@pytest.mark.parametrize("kind", FEW_OF)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(each, marks=[pytest.mark.long] * each.startswith("records ")) for each in FEW_OF]
+)
 def test_every_question_about_few_values(kind: str) -> None:
     """Asked of all pairs of them, it has one answer on each path, which is that of plain values."""
     pairs = Pairs(FEW_OF[kind])

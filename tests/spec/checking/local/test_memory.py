@@ -92,6 +92,7 @@ def reserved() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
 
 
+@pytest.mark.long
 def test_the_process_keeps_to_its_budget_and_what_it_kept_goes_on_with_more(tmp_path: Path) -> None:
     """Little above the least: it ends as bounded, after whole levels."""
     budget, run = 304 * MB, tmp_path / "run"

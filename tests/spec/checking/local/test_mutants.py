@@ -389,14 +389,11 @@ def in_kernel(of: ModuleType, name: str, right: str, wrong: str, within: str = "
     return put
 
 
-FAULTS |= {
+DEAR: dict[str, tuple[str, Fault]] = {
     "a tag is all that is compared": (
         "a large crowd",
         in_kernel(storing, "insert", "states[one + k] == others[other + k]", "True", within="are_same"),
     ),
-}
-
-DEAR: dict[str, tuple[str, Fault]] = {
     "a state is credited to the highest action": (
         "credit",
         in_kernel(storing, "insert", "min(one & actions, other & actions)", "max(one & actions, other & actions)"),

@@ -96,7 +96,10 @@ def test_societies_come_out_as_on_the_reference_engine(society: Society) -> None
         pytest.param(
             Replication.of(brokers=3, max_leader_epoch=1, log_size=1, max_records=1), marks=pytest.mark.long
         ),
-        ControllerElection.of(brokers=2, elections=1, crashes=False, operator=False, fence_zk=False),
+        pytest.param(
+            ControllerElection.of(brokers=2, elections=1, crashes=False, operator=False, fence_zk=False),
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["votes", "four brokers", "two brokers", "three brokers", "election"],
 )
@@ -129,6 +132,7 @@ def reduced(directory: Path, resume: bool = False, **bounds: Any) -> Result:
     return check(ControllerElection.of(brokers=2, elections=1), engine=engine, symmetry=True, **bounds)
 
 
+@pytest.mark.long
 def test_a_run_goes_on_from_orbit_to_orbit(tmp_path: Path) -> None:
     """It ends as one that was never stopped."""
     stopped = reduced(tmp_path / "stopped", max_depth=12)

@@ -306,6 +306,7 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
     assert (found.ended, found.statistics.depth, found.discoveries) == ("interrupted", 5, {})
 
 
+@pytest.mark.long
 def test_sigterm_writes_a_checkpoint(tmp_path: Path) -> None:
     """The command says so, exits 130, and goes on from there."""
     run = str(tmp_path / "run")
@@ -364,6 +365,7 @@ def test_auto_hands_over_to_spark(
     assert {name.partition("/")[0] for name in tree(tmp_path)} == ({"run"} if kept else set())
 
 
+@pytest.mark.long
 def test_auto_hands_orbits_over_to_spark(small_memory: None, impatient: None) -> None:
     """Spark goes on with one state of each, and with what was found among them."""
     subject, asked = Replication.of(brokers=2, max_leader_epoch=1), {"symmetry": True, "keep_going": True}

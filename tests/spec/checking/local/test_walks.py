@@ -96,7 +96,7 @@ def test_a_system_is_walked_alike(pool: ThreadPoolExecutor, specification: Speci
 
 
 @given(systems())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_random_system_is_walked_alike(system: Random) -> None:
     """It may raise, leave its domains, be bounded, have witnesses: all is the same, the run that fails included."""
     with ThreadPoolExecutor(3) as pool:

@@ -131,6 +131,7 @@ class Bits(Specification[BitsState]):
         return not (far and before.byte[8 * self.words - 1] == 4)
 
 
+@pytest.mark.long
 def test_a_set_of_messages_of_five_fields_is_explored() -> None:
     """It takes 1,202 bits, more than code is compiled for word by word."""
     gossip = Gossip()
@@ -166,6 +167,7 @@ def test_the_one_form_for_many_words_does_what_the_others_do(toy: str, monkeypat
     agreed(TOYS[toy])
 
 
+@pytest.mark.long
 def test_spark_learns_wide_states_too() -> None:
     """With the outcome of the reference engine."""
     gossip = Gossip()
