@@ -15,7 +15,11 @@ from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
 LEADERS_WRITE_ISRS: Final = "2.4.1"
 """A release in which they do, and a reassignment can be cancelled."""
-SEEN: Final = {"K2": ("2.4.1", "2.8.2", RELEASE), "K3": (LEADERS_WRITE_ISRS,)}
+SEEN: Final = {
+    "K2": ("2.4.1", "2.8.2", RELEASE),
+    "K3": (LEADERS_WRITE_ISRS,),
+    "K4": ("2.4.1", "2.8.2", RELEASE),
+}
 """On which releases these rows of the atlas are done here."""
 LAG: Final = 1_000
 """Milliseconds after which a leader takes a follower that lags behind out of the ISR."""
@@ -82,6 +86,32 @@ def test_moving_it_there_again_deletes_the_rest() -> None:
             assert await cluster.administrator.ask("end t") == "0", "ten were acknowledged"
 
     asyncio.run(lost())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", SEEN["K4"])
+def test_a_second_reassignment_takes_the_leader_away(release: str) -> None:
+    """What is in sync, assigned and runs does not lead, until an administrator permits an unclean election."""
+
+    async def leaderless() -> None:
+        async with cluster_of(0, 1, 2, 3, release=release) as cluster:
+            ask = cluster.administrator.ask
+            await moved_half_way(cluster)
+            await cluster.starts_again(1)
+            await cluster.reaches("t", 2, [1, 2])
+            assert await ask("reassign t 0") == "done"
+            await cluster.reaches("t", -1, [1])
+            await until(partial(cluster.deleted, 2))
+            assert await cluster.replicas("t") == [0, 1]
+            await asyncio.sleep(2)
+            assert await cluster.state("t") == (-1, [1])
+            assert await ask("prefer t") != "done", "the first replica is not in sync"
+            assert await ask("elect t") == "done"
+            await cluster.reaches("t", 0, [0])
+            assert await cluster.replicas("t") == [0]
+            assert await ask("end t") == "10", "all that were acknowledged"
+
+    asyncio.run(leaderless())
 
 
 @pytest.mark.long
