@@ -770,32 +770,32 @@ def conform(
     every_edge: bool,
     as_json: bool,
 ) -> None:
-    """Follow paths of SYSTEM, which is `controller`, on real KafkaControllers of a release, step by step.
+    """Follow paths of SYSTEM on real KafkaControllers of a release, step by step: `controller`, one request to
+    ZooKeeper at a time, or `partitions`, one batch of requests at a time.
 
     Each kind of step is told once, in every position from which it can be done; with --every-edge, each step. Exits 0
     if all is as claimed, 12 if something differs, 2 without a Java that compiles, or without Kafka's jars, which are
     fetched once.
     """
-    from spec.kafka.conformance import BUG_FIXES, DRIVEN, STATES
     from spec.kafka.conformance import conform as compare
-    from spec.kafka.harness import Harness, release_run
-    from spec.systems.controller import ControllerLife
+    from spec.kafka.mapping import release_among
+    from spec.kafka.mappings import mapping_of
+    from spec.loading import system_named
 
-    if system != ControllerLife.name:
-        raise click.UsageError(f"{system}: only {ControllerLife.name} is run beside Kafka's classes")
+    mapping = mapping_of(system_named(system))
     if every_edge and per_class is not None:
         raise click.UsageError("--per-class: with --every-edge all edges of a class are told")
-    run = release_run(release or list(ControllerLife.releases)[-1])
+    run = release_among(release or list(mapping.system.releases)[-1], mapping.releases())
     given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
-    unless_given = {**DRIVEN, **BUG_FIXES.get(run, {})}
+    unless_given = {**mapping.driven, **mapping.corrected(run)}
     ours = [f"{name}={str(value).lower()}" for name, value in unless_given.items() if name not in given]
     subject, _ = _asked_for(system, release, (*ours, *settings), switched_on, switched_off)
-    with Harness(run) as kafka:
+    with mapping.kafka(run) as kafka:
         result = _watched(
             compare,
             subject,
             kafka=kafka,
-            max_states=STATES if max_states is None else max_states,
+            max_states=max_states,
             per_class=1 if per_class is None else per_class,
             every_edge=every_edge,
         )

@@ -1,17 +1,17 @@
-"""Conformance: whether Kafka's own classes do what the system `controller` says, step by step.
+"""Conformance: whether Kafka's own classes do what a system says, step by step.
 
-The specification is explored breadth-first. Each of its edges belongs to a class: what is done, and how the broker
-that does it stands before and after. Of each class some edges are told to real KafkaControllers, with the shortest
-path that leads there, and after each step what is to be seen of them is compared.
+The specification is explored breadth-first. Each of its edges belongs to a class: what is done, and how that stands
+which does it, before and after. Of each class some edges are told to Kafka's classes, with the shortest path that
+leads there, and after each step what is to be seen of them is compared. What the classes, steps and states of a
+system are its mapping says (`mappings`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from spec.checking.check import silent
 from spec.checking.edge_coverage import EdgeCoverage, EdgePath, EdgeTours
@@ -21,24 +21,20 @@ from spec.checking.notebook import Shown
 from spec.checking.paths import Path, trace_along
 from spec.checking.trace import Trace
 from spec.checking.values import jsonable, show
-from spec.kafka.divergences import DIVERGENCES, Divergence, divergence_at, divergences_of
-from spec.kafka.following import Deviation, Following, PathTask, deviation_in
-from spec.kafka.harness import Harness, Response
-from spec.language import Step
-from spec.parts.zookeeper import Session
-from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH
+from spec.kafka.divergences import DIVERGENCES, Divergence
+from spec.kafka.following import Deviation, deviation_in
+from spec.kafka.mapping import KafkaRun, PathTask, Response
+from spec.kafka.mappings import mapping_of
+from spec.language import Specification
 
 __all__ = ["Conformance", "conform"]
-
-STATES = 150_000
-"""As many are explored, unless it is said otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Conformance(Shown):
     """What came of it."""
 
+    system: str
     release: str
     about: Mapping[str, str]
     """The versions of Kafka, ZooKeeper and Java."""
@@ -74,6 +70,7 @@ class Conformance(Shown):
     def to_json(self) -> dict[str, Any]:
         """One object, see docs/kafka.md."""
         return {
+            "system": self.system,
             "release": self.release,
             "versions": dict(self.about),
             "constants": jsonable(self.constants),
@@ -96,14 +93,14 @@ class Conformance(Shown):
         }
 
     def __repr__(self) -> str:
-        return f"<Conformance to Kafka {self.release}: {'conforms' if self.conforms else 'differs'}>"
+        return f"<Conformance of {self.system} to Kafka {self.release}: {'conforms' if self.conforms else 'differs'}>"
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
         yield (
-            f"{'Conforms' if self.conforms else 'Differs'}: controller beside Kafka {self.about['ready']} "
+            f"{'Conforms' if self.conforms else 'Differs'}: {self.system} beside Kafka {self.about['ready']} "
             f"(ZooKeeper {self.about['zookeeper']}, Java {self.about['java']})"
         )
         yield f"  with {', '.join(f'{name} = {show(value)}' for name, value in self.constants.items())}"
@@ -122,102 +119,38 @@ class Conformance(Shown):
 
 
 def conform(
-    system: ControllerLife,
-    kafka: Harness,
+    system: Specification,
+    kafka: KafkaRun,
     *,
-    max_states: int = STATES,
+    max_states: int | None = None,
     per_class: int = 1,
     every_edge: bool = False,
     on_progress: OnProgress = silent,
 ) -> Conformance:
-    """Tell real KafkaControllers the paths of a specification, and compare.
+    """Tell Kafka's own classes the paths of a specification, and compare.
 
     Args:
-        system: the specification.
-        kafka: the release, running.
-        max_states: how many states are explored.
+        system: the specification, of a system that has a mapping.
+        kafka: the release, running: what the mapping's `kafka` gives.
+        max_states: how many states are explored; else as many as the mapping says.
         per_class: how many edges of each class are told.
         every_edge: all edges are told, but for those of known divergences.
         on_progress: told now and then how far it is.
 
     Raises:
+        UsageError: the system has no mapping.
         EnvironmentFailed: Java died.
     """
+    max_states = mapping_of(type(system)).states if max_states is None else max_states
     return _Conforming(system, kafka, max_states, per_class, every_edge, on_progress).result()
-
-
-DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "failed_elections": True, "receives": False}
-"""The constants that are others than those of the system, unless it is said otherwise."""
-BUG_FIXES: Final[Mapping[str, Mapping[str, Any]]] = {"3.0.2": {"reinit_only_if_dead": True}}
-"""What a release has that the first of its line, whose switches the specification has, had not."""
-
-
-class Position(NamedTuple):
-    """How a broker stands to what it does: all but names, numbers and the rest of the world."""
-
-    doing: Hashable
-    active: bool
-    started: bool
-    listens: bool
-    listening: Hashable
-    """What ZkEventThread does, until 1.0."""
-
-
-@dataclass(frozen=True)
-class EdgeClass:
-    """What is done, how the broker stands before and after that does it, and what of ZooKeeper decides."""
-
-    action: str
-    parameters: tuple[Hashable, ...]
-    before: Position | None = None
-    after: Position | None = None
-    decisive: tuple[Hashable, ...] = ()
-
-
-def edge_class(
-    before: ClusterAtWork, step: Step, after: ClusterAtWork, known: Sequence[Divergence]
-) -> EdgeClass | Divergence:
-    """The class of an edge; a divergence that is known is a class of its own."""
-    divergence = divergence_at(before, step, after, known)
-    if divergence is not None:
-        return divergence
-    broker = _broker_of(before, step)
-    others = tuple(
-        value if name != "path" or value == CONTROLLER else "a registration"
-        for name, value in sorted(step.parameters.items())
-        if name not in ("broker", "session")
-    )
-    if broker is None:
-        return EdgeClass(step.action, others)
-    me, node = before.controllers[broker], before.zk.nodes.get(CONTROLLER)
-    decisive = (
-        me.session in before.zk.sessions,
-        tuple(queued.event for queued in (*me.queue[:1], *me.posted[:1])),
-        None if node is None else (node.data == broker, node.owner == me.session),
-        me.epoch == before.zk.nodes[CONTROLLER_EPOCH].data,
-        me.epoch in before.receiver.requests,  # if so, whether another one is sent is not to be seen
-    )
-    return EdgeClass(step.action, others, _position(me), _position(after.controllers[broker]), decisive)
-
-
-def _broker_of(before: ClusterAtWork, step: Step) -> int | None:
-    """Which broker a step is about: that makes it, or that had the session which ends, or left a node."""
-    its = step.parameters
-    session: Session | None = before.zk.nodes[its["path"]].owner if "path" in its else its.get("session")
-    broker: int | None = its.get("broker") if session is None else session.client
-    return broker
-
-
-def _position(me: Any) -> Position:
-    return Position(me.doing, me.active, me.started, me.listens, me.listening)
 
 
 @dataclass
 class _Conforming:
     """A comparison under way."""
 
-    system: ControllerLife
-    kafka: Harness
+    system: Specification
+    kafka: KafkaRun
     max_states: int
     per_class: int
     every_edge: bool
@@ -228,11 +161,11 @@ class _Conforming:
     found: dict[Hashable, tuple[Deviation, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.model = Model(self.system)
-        self.following = Following(self.model)
+        model = Model(self.system)
+        self.mapping = mapping_of(type(self.system))(model, self.kafka.release)
         self.coverage = (EdgeTours if self.every_edge else EdgeCoverage)(
-            self.model,
-            partial(edge_class, known=divergences_of(self.kafka.release)),
+            model,
+            self.mapping.edge_class,
             max_states=self.max_states,
             per_class=self.per_class,
             ends=lambda of: isinstance(of, Divergence),
@@ -246,6 +179,7 @@ class _Conforming:
             self.on_progress(self.coverage.statistics())
         known = {of.id: edges for of, edges in self.coverage.edges.items() if isinstance(of, Divergence)}
         return Conformance(
+            system=self.system.name,
             release=self.kafka.release,
             about=self.kafka.about,
             constants=self.system.values_of(switches=False),
@@ -259,24 +193,25 @@ class _Conforming:
             every_edge=self.every_edge,
             seconds=monotonic() - began,
             known=known,
-            vanished={each: trace_along(self.model, path) for each, path in self.vanished.items()},
+            vanished={each: trace_along(self.mapping.model, path) for each, path in self.vanished.items()},
             deviations=[
-                (each, times, trace_along(self.model, each.path))
+                (each, times, trace_along(self.mapping.model, each.path))
                 for each, times in sorted(self.found.values(), key=lambda found: found[0].length)
             ],
         )
 
     def _told(self, path: EdgePath) -> PathTask:
-        return self.following.task(path.states, path.choices, path.of)
+        task: PathTask = self.mapping.task(path.states, path.choices, path.of)
+        return task
 
     def _judge(self, task: PathTask, answer: Response) -> None:
         self.runs += 1
         self.steps += len(answer.seen)
-        deviation, of = deviation_in(task, answer), task.of
+        deviation, of = deviation_in(self.mapping, task, answer), task.of
         if isinstance(of, Divergence):
             if deviation is None and not of.silent:
                 self.vanished.setdefault(of.id, task.path)
-            if deviation is None or deviation.length == len(task.steps):
+            if deviation is None or deviation.length == len(task.specified):
                 return  # it diverges where it is known to
         if deviation is not None:
             shortest, times = self.found.get(deviation.kind, (deviation, 0))

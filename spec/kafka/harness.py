@@ -14,15 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from spec.kafka.jars import releases
+from spec.kafka.mapping import Observation, Response, release_among
 from spec.kafka.process import AskedJava
 from spec.kafka.sources import SOURCES, sources_for
 from spec.language.errors import UsageError
-from statemachines.releases import UnknownRelease, line_of
+from statemachines.releases import line_of
 
-__all__ = ["FAMILIES", "Response", "Harness", "Observation", "Task", "release_run"]
+__all__ = ["FAMILIES", "Harness", "Observation", "Response", "Task", "driven_releases", "release_run"]
 
 FAMILIES: Final[Mapping[str, Sequence[str]]] = {
     "until-1.0": ("0.11", "1.0"),
@@ -34,9 +35,6 @@ FAMILIES: Final[Mapping[str, Sequence[str]]] = {
 `sources_for` says which files of that folder a release has. A line stands here once its controllers have been seen to
 follow the specification; that the sources of an older line may do for another one makes none.
 """
-
-Observation: TypeAlias = Mapping[str, Any]
-"""What is to be seen between two steps: of ZooKeeper, and of each broker."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +55,9 @@ class Task:
 T = TypeVar("T", bound=Task)
 
 
-@dataclass(frozen=True)
-class Response:
-    """What came of a task.
-
-    Args:
-        seen: what was to be seen after each step, and after one that failed.
-        error: why the last of them failed; empty if none did.
-    """
-
-    seen: Sequence[Observation]
-    error: str
+def driven_releases() -> tuple[str, ...]:
+    """The releases that are run, oldest first."""
+    return tuple(release for release in releases() if _family(release))
 
 
 def release_run(name: str) -> str:
@@ -76,11 +66,7 @@ def release_run(name: str) -> str:
     Raises:
         UsageError: there is none, for its line is in none of `FAMILIES`.
     """
-    driven = {line_of(release): release for release in releases() if _family(release)}
-    try:
-        return driven[line_of(name)]
-    except (KeyError, UnknownRelease):
-        raise UsageError(f"Kafka {name} is not run here; {', '.join(driven.values())} are") from None
+    return release_among(name, driven_releases())
 
 
 class Harness(AskedJava):

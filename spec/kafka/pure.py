@@ -10,7 +10,7 @@ Each call is a class of `java/pure/`, which says what a case of it is and what a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -47,13 +47,24 @@ class PureCalls(AskedJava):
         own = sources or [*SHARED, *sources_for(release, SOURCES / "pure")]
         super().__init__(release, what, own, f"kafkaspec.{what}.Main")
 
-    def of(self, call: str, cases: Iterable[Case]) -> Iterator[tuple[Case, Any]]:
+    def of(
+        self, call: str, cases: Iterable[Case], written: Callable[[Case], Any] = lambda case: case
+    ) -> Iterator[tuple[Case, Any]]:
         """What Kafka makes of each case, in their order.
+
+        Args:
+            call: the name of its class.
+            cases: what it is asked.
+            written: a case as JSON.
 
         Raises:
             EnvironmentFailed: Java died, does not answer, or this release has no such call.
         """
-        for line, told in self.answers(_lines(cases, self.A_LINE), lambda line: {"call": call, "cases": line}):
+
+        def asked(line: Sequence[Case]) -> Any:
+            return {"call": call, "cases": list(map(written, line))}
+
+        for line, told in self.answers(_lines(cases, self.A_LINE), asked):
             yield from zip(line, told["answers"], strict=True)
 
 

@@ -14,7 +14,7 @@ from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.paths import Path
-from spec.kafka.conformance import BUG_FIXES
+from spec.kafka.mappings.controller import BUG_FIXES
 from spec.language.errors import UsageError
 from spec.loading import system_named, under
 from spec.systems.controller import ControllerLife

@@ -214,8 +214,10 @@ class ControllerOfCluster(ControllerEventProcessor):
         return (following.given(tuple(answers)),)
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
-        """Notifications are deleted."""
+        """Notifications are deleted; a controller that has been replaced is refused that, and finds out by it."""
         if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths):
+            if self.design.fence_zk and self.cluster.context.epoch != self.cluster.epoch:
+                self.fail(EventFailure.ControllerMoved)
             self.cluster.isr_change_notification = frozenset()
         return ()
 

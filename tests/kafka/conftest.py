@@ -9,9 +9,9 @@ from random import SystemRandom
 import pytest
 from hypothesis import settings
 
-from spec.kafka.control_plane import KafkaControlPlane
 from spec.kafka.harness import Harness
 from spec.kafka.pure import PureCalls
+from spec.kafka.step_plane import KafkaSteps
 from spec.language.errors import UsageError
 
 RELEASE = "3.9.1"
@@ -54,18 +54,18 @@ def pure() -> Iterator[PureCalls]:
 
 
 @contextmanager
-def controlling(release: str) -> Iterator[KafkaControlPlane]:
-    """A controller's state machines of a release; the test is skipped where they cannot be had."""
+def controlling(release: str) -> Iterator[KafkaSteps]:
+    """A controller of a release, or its state machines; the test is skipped where they cannot be had."""
     with ExitStack() as stack:
         try:
-            machines = stack.enter_context(KafkaControlPlane(release))
+            machines = stack.enter_context(KafkaSteps(release))
         except UsageError as missing:
             pytest.skip(str(missing))
         yield machines
 
 
 @pytest.fixture(scope="session")
-def control_plane() -> Iterator[KafkaControlPlane]:
+def control_plane() -> Iterator[KafkaSteps]:
     """Those of the newest release."""
     with controlling(RELEASE) as machines:
         yield machines

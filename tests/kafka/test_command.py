@@ -51,7 +51,7 @@ def test_it_differs() -> None:
 @pytest.mark.parametrize(
     ("options", "system", "said"),
     [
-        ([], "replication", "replication: only controller is run beside Kafka's classes"),
+        ([], "replication", "replication: only controller and partitions are run beside Kafka's classes"),
         (["--release", "0.10.2"], "controller", "Kafka 0.10.2 is not run here; "),
         (["--release", "4.0"], "controller", "Kafka 4.0 is not run here; 0.11.0.3, 1.0.2, 1.1.1"),
         (["--set", "brokers=9"], "controller", "brokers = 9"),

@@ -15,11 +15,11 @@ from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.paths import Path
 from spec.kafka import divergences
-from spec.kafka.conformance import BUG_FIXES, DRIVEN, Conformance, conform, edge_class
+from spec.kafka.conformance import Conformance, conform
 from spec.kafka.divergences import Divergence
 from spec.kafka.following import Following
 from spec.kafka.harness import Harness, Observation
-from spec.kafka.mapping import ControllerMapping
+from spec.kafka.mappings.controller import BUG_FIXES, DRIVEN, ControllerMapping, edge_class
 from spec.language import sometimes
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller import Controller

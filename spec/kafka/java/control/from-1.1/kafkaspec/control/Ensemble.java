@@ -91,11 +91,13 @@ final class Ensemble {
         }
     }
 
-    /** A leader changes its ISR, if there is a state. */
+    /** A leader changes its ISR, if there is a state, and has recovered by then, unless it says nothing of that. */
     private void leaderWrites(String partition, JsonNode command) {
         change(partition, state -> {
             state.set("isr", Json.field(command, "isr"));
-            state.put("leader_recovery_state", 0);
+            if (!command.path("keeps_recovery_state").asBoolean()) {
+                state.put("leader_recovery_state", 0);
+            }
         });
     }
 

@@ -3,8 +3,10 @@ package kafkaspec.control;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import kafka.controller.ControllerBrokerRequestBatch;
 import kafka.controller.KafkaController;
 import kafka.server.KafkaConfig;
@@ -47,7 +49,7 @@ final class WholeController extends BrokerProcess {
 
     /** Processes the oldest event, if there is one: what it was. */
     JsonNode handleOldest() {
-        Queue<?> queue = queued();
+        Queue<Object> queue = queued();
         if (queue.isEmpty()) {
             return null;
         }
@@ -56,7 +58,25 @@ final class WholeController extends BrokerProcess {
         return oldest;
     }
 
-    private Queue<?> queued() {
+    /** Processes the newest event of these names, before all that wait: whether there is one. */
+    boolean handle(Set<String> names) {
+        Queue<Object> queue = queued();
+        List<Object> waiting = new ArrayList<>(queue);
+        int place = waiting.size() - 1;
+        while (place >= 0 && !names.contains(event(waiting.get(place)).get(0).asText())) {
+            place--;
+        }
+        if (place < 0) {
+            return false;
+        }
+        waiting.add(0, waiting.remove(place));
+        queue.clear();
+        queue.addAll(waiting);
+        handleEvent();
+        return true;
+    }
+
+    private Queue<Object> queued() {
         return field(controller().eventManager(), "queue");
     }
 

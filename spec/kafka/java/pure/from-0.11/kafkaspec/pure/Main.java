@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.Map;
 import kafkaspec.Json;
 import org.apache.kafka.common.utils.AppInfoParser;
+import org.apache.zookeeper.Version;
 
 /**
  * Lines of JSON in, lines of JSON out: what functions of Kafka make of many cases.
@@ -47,6 +48,7 @@ public final class Main {
     private void answerAll(BufferedReader in) throws Exception {
         print(Json.object()
             .put("ready", AppInfoParser.getVersion())
+            .put("zookeeper", Version.getVersion())
             .put("java", System.getProperty("java.version")));
         for (String line; (line = in.readLine()) != null; ) {
             print(answer(Json.read(line.getBytes(StandardCharsets.UTF_8))));

@@ -1,0 +1,98 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.HashSet;
+import java.util.Set;
+import kafka.server.KafkaConfig;
+import kafkaspec.Configuration;
+import kafkaspec.Json;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.ZooKeeper.Request;
+
+/**
+ * A whole controller with ZooKeeper, whose events are processed one by one, each batch by batch: between two batches
+ * of its state machines others do something there, and it is looked at.
+ */
+final class StepPlane implements AutoCloseable {
+    private static final int CONTROLLER = 9;
+    private static final KafkaConfig CONFIG = Configuration.of(CONTROLLER);
+    private static final StackWalker STACK = StackWalker.getInstance();
+
+    private final Ensemble ensemble = new Ensemble();
+    private final World world = new World(ensemble);
+    private final Meanwhile meanwhile = new Meanwhile(ensemble, this::isDoneByOthers, StepPlane::isOfStateMachine);
+    private final Observation observation = new Observation();
+    private final WholeController controller;
+    private final Asking asking;
+    private final ArrayNode looks = Json.array();
+
+    StepPlane() {
+        ZooKeeper.ownedBy(connectString -> meanwhile);
+        Features.create(ensemble, CONFIG);
+        controller = new WholeController(CONFIG, meanwhile);
+        controller.start();
+        world.isRegistered(CONTROLLER);
+        asking = new Asking(controller.asked(), ensemble, answer -> { });
+    }
+
+    /** Whether a request is one by which states change: all others are served within the step that makes them. */
+    private static boolean isOfStateMachine(Request sent) {
+        return STACK.walk(frames -> frames.map(StackWalker.StackFrame::getClassName).anyMatch(
+            name -> name.startsWith("kafka.controller.") && name.contains("StateMachine")));
+    }
+
+    @Override
+    public void close() {
+        controller.asked().shutdown();
+        controller.close();
+    }
+
+    /**
+     * Has all of this happen: what others do, what they ask of the controller, `look`, and `process`: the newest
+     * event of these names, before all that wait, with what happens `meanwhile` between its batches. Where there is
+     * no such event, that is the end.
+     *
+     * @return what was to be seen at each look, as far as it was new, with the number of its step
+     */
+    ArrayNode perform(JsonNode happens) {
+        for (JsonNode each : happens) {
+            if (each.has("process")) {
+                meanwhile.begin(each);
+                if (!controller.handle(names(each.get("process")))) {
+                    break;
+                }
+            } else if (!isDoneByOthers(each)) {
+                asking.perform(Json.field(each, "do").asText(), each);
+            }
+            meanwhile.deliver();
+        }
+        return looks;
+    }
+
+    private static Set<String> names(JsonNode events) {
+        Set<String> names = new HashSet<>();
+        events.forEach(name -> names.add(name.asText()));
+        return names;
+    }
+
+    /** Does what is not asked of the controller: whether it is such. */
+    private boolean isDoneByOthers(JsonNode command) {
+        if (!Json.field(command, "do").asText().equals("look")) {
+            return world.perform(command);
+        }
+        look(command.path("only_zookeeper").asBoolean(), looks.addObject().set("step", Json.field(command, "step")));
+        return true;
+    }
+
+    private void look(boolean onlyZooKeeper, ObjectNode seen) {
+        observation.begin(seen);
+        observation.put("znodes", world.observe());
+        if (!onlyZooKeeper) {
+            controller.observe(observation);
+            seen.set("asked", meanwhile.asked().deepCopy());
+            seen.set("sent", controller.channels().take());
+        }
+    }
+}

@@ -1,0 +1,17 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import kafkaspec.pure.Call;
+
+/**
+ * What a whole controller does batch by batch, from an empty cluster.
+ * A case is a list of what happens (`StepPlane`). Its answer has what is to be seen at each `look`.
+ */
+public final class Steps implements Call {
+    @Override
+    public JsonNode answer(JsonNode given) {
+        try (StepPlane plane = new StepPlane()) {
+            return plane.perform(given);
+        }
+    }
+}

@@ -1,0 +1,422 @@
+"""What a step and a state of the system `partitions` are, where Kafka's own classes run, and which edges are alike.
+
+    of the specification                    of Kafka
+    an event begins                         what makes it happens, and it is processed up to its first batch
+    `answer_partitions`, `answer_replicas`  the batch is answered: on to the next one, or to the end of the event
+    `next_change`                           nothing: where a change is over Kafka does not wait, and is there already
+    brokers, leaders, other controllers     the same happens, wherever the controller stands
+
+While a change is over only ZooKeeper is compared, and the rest at the `next_change` that leads to a batch, or to the
+end of the event. That loses nothing: what the controller does meanwhile touches what is its own alone. A path that
+ends there goes on so far.
+
+Which requests make one batch, and which of them are a change's, Kafka says: they are made by its state machines. All
+that it reads or writes otherwise is served within the step, as the specification has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeVar
+
+from election.ids import BrokerId
+from spec.checking.model import Model
+from spec.kafka.control_values import of_context
+from spec.kafka.event_plane import RELEASES
+from spec.kafka.mapping import Observation, SystemMapping
+from spec.kafka.step_plane import SEEN_OF_CONTEXT, KafkaSteps, StepsTask, comparable_requests, is_compared
+from spec.kafka.world import ControlCommand, path_of
+from spec.language import Size, Step
+from spec.language.state import Values
+from spec.parts.controlled_cluster import ANSWERS, TOPIC, ControlledCluster
+from spec.systems.partitions import Partitions
+from statemachines.control_requests import ControlRequest
+from statemachines.controller_calls import Call
+from statemachines.leader_and_isr import NO_LEADER
+from statemachines.partition_state_machine import PartitionStateChange
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.znode import ZkPath
+
+__all__ = ["PartitionsMapping"]
+
+Cluster = ControlledCluster
+T = TypeVar("T")
+
+BEGINS: Final[Mapping[str, tuple[str, ...]]] = {
+    "become_controller": ("Startup", "Reelect"),
+    "hear_of_another_controller": ("ControllerChange", "Reelect"),
+    "broker_change": ("BrokerChange",),
+    "topic_change": ("TopicChange",),
+    "hear_of_isr_changes": ("IsrChangeNotification",),
+    "shut_down": ("ControlledShutdown",),
+    "elect_preferred": ("ReplicaLeaderElection",),
+}
+"""The actions in which an event begins, by Kafka's names for it: the newest of these.
+
+Others may wait, which a failover puts there. A controller's own election is a ControllerChange: if another one is
+elected before that is processed, it is heard of by it, else by the Reelect that the end of the earlier one brings.
+And each failover ends with a ReplicaLeaderElection of no partitions, to watch for the node again.
+"""
+HIGHER: Final = 5
+"""So many leader epochs more than the system has, for changes that are told to their end."""
+
+
+class Verbatim(Partitions[Any]):
+    """The system with all that requests say, which tells what is sent. What is explored is the same."""
+
+    @staticmethod
+    def tell(broker: BrokerId, request: ControlRequest) -> None:
+        """What becomes of a request; see `verbatim`."""
+        raise NotImplementedError
+
+    @property
+    def requested(self) -> Mapping[Any, Size]:
+        """Nothing is left out of requests that wait."""
+        return self.given
+
+    def receive(self, s: Any, broker: BrokerId, request: ControlRequest) -> None:
+        """That is told."""
+        self.tell(broker, request)
+        super().receive(s, broker, request)
+
+
+def verbatim(system: Partitions[Any], tell: Callable[[BrokerId, ControlRequest], None]) -> Verbatim:
+    """The same system, be it a mutant, that says more, and higher epochs."""
+    that_tells: type[Verbatim] = type(type(system).__name__, (Verbatim, type(system)), {"tell": staticmethod(tell)})
+    return that_tells(**{**system.valuation, "max_leader_epoch": system.max_leader_epoch + HIGHER})
+
+
+class PartitionsMapping(SystemMapping[StepsTask]):
+    """From the system `partitions`, under its constants, to a whole controller's batches."""
+
+    system = Partitions
+    states = 100_000
+
+    def __init__(self, model: Model, release: str = "3.9.1") -> None:
+        super().__init__(model, release)
+        self.sent: list[tuple[BrokerId, ControlRequest]] = []
+        assert isinstance(model.specification, Partitions)
+        self.partitions = verbatim(model.specification, lambda broker, request: self.sent.append((broker, request)))
+        self.model = Model(self.partitions)
+        self._window = self.model.window()
+        self._numbers = {action.name: number for number, action in enumerate(self.model.actions)}
+        [self.first] = self.model.first_states()
+
+    @classmethod
+    def releases(cls) -> Sequence[str]:
+        """Those whose whole controllers are run."""
+        return RELEASES
+
+    @classmethod
+    def kafka(cls, release: str) -> KafkaSteps:
+        """A whole controller, batch by batch."""
+        return KafkaSteps(release)
+
+    # Paths.
+
+    def task(self, states: Sequence[Values], choices: Sequence[tuple[int, int]], of: Hashable = None) -> StepsTask:
+        """What happens, and what is to be seen; a path that ends where a change is over goes on to the next batch."""
+        path = PathTold(self)
+        for choice in choices:
+            path.take(choice)
+        while (ahead := self.ahead(path.state)) is not None:
+            path.take(ahead)
+        return StepsTask(happens=path.happens, path=(self.first, path.taken), specified=path.specified, of=of)
+
+    def after(self, before: Values, choice: tuple[int, int]) -> Values:
+        """The state after a step; what the controller sends in it is `sent`."""
+        action = self.model.actions[choice[0]]
+        self.sent.clear()
+        self._window.load(before)
+        self._window.writable(action.name)
+        action.instances[choice[1]](self._window.s)
+        return self._window.changed()
+
+    def at(self, state: Values) -> Cluster:
+        """A state, until another one is looked at."""
+        self._window.load(state)
+        here: Cluster = self._window.s  # type: ignore[assignment]
+        return here
+
+    def ahead(self, state: Values) -> tuple[int, int] | None:
+        """The step in which the controller goes on without asking ZooKeeper, if that is what it does."""
+        s = self.at(state)
+        if s.thread.over is not None:
+            return self._numbers["next_change"], 0
+        change = s.thread.electing or s.thread.removing
+        if change is None or self.asked(state):
+            return None
+        return self._numbers["answer_partitions" if s.thread.electing else "answer_replicas"], 0
+
+    def settled(self, state: Values) -> Values:
+        """Where Kafka stands by then: before a batch, or at the end of the event."""
+        while (choice := self.ahead(state)) is not None:
+            state = self.after(state, choice)
+        return state
+
+    def asked(self, state: Values) -> list[ZkPath]:
+        """What the batch asks for that is waited for."""
+        s = self.at(state)
+        change = s.thread.electing or s.thread.removing
+        if change is None:
+            return []
+        machine = self.partitions.controller(s).machine_of(change)
+        assert machine is not None
+        return sorted(map(path_of, machine.requests(change)))
+
+    # Steps.
+
+    def set_up(self) -> list[ControlCommand]:
+        """A cluster as the specification begins with it."""
+        happens: list[ControlCommand] = [{"do": "register", "brokers": list(range(self.partitions.brokers))}]
+        if self.partitions.unclean:  # of the broker in the specification, of the topic here
+            happens.append({"do": "configure", "topic": TOPIC, "unclean": True})
+        return happens if self.partitions.creation else [*happens, self._creation()]
+
+    def _creation(self) -> ControlCommand:
+        assigned = {str(each.partition): list(it.replicas) for each, it in self.partitions.assignments.items()}
+        return {"do": "create_topic", "topic": TOPIC, "partitions": assigned}
+
+    def commands(self, s: Cluster, step: Step) -> Iterator[ControlCommand]:
+        """What others do in a step."""
+        its = step.parameters
+        match step.action:
+            case "become_controller" if s.epoch:
+                yield {"do": "vacate"}
+            case "elect_another_controller":
+                yield {"do": "depose"}
+            case "die" | "come_back":
+                yield {"do": "die" if step.action == "die" else "register", "brokers": [its["broker"]]}
+            case "create_topic":
+                yield self._creation()
+            case "shut_down":
+                yield {"do": "shut_down", "broker": its["broker"], "epoch": "now"}
+            case "elect_preferred":
+                yield {"do": "elect", "partitions": [str(its["partition"])], "type": "PREFERRED"}
+            case "shrink_isr" | "expand_isr":
+                partition: TopicPartition = its["partition"]
+                state = s.state(partition)
+                assert state is not None
+                others = [member for member in state.isr if member != its["broker"]]
+                isr = others if step.action == "shrink_isr" else [*others, its["broker"]]
+                name = str(partition)
+                yield {"do": "leader_writes", "partition": name, "isr": isr, "keeps_recovery_state": True}
+                yield {"do": "notify_isr", "partitions": [name]}
+
+    # States.
+
+    def of_zookeeper(self, s: Cluster) -> Observation:
+        """What is to be seen of ZooKeeper."""
+        return {"znodes": {path: (node.version, node.data) for path, node in s.zk.nodes.items() if is_compared(path)}}
+
+    def of_controller(self, s: Cluster) -> Observation:
+        """What is to be seen of a controller that waits, or has nothing to do."""
+        context = of_context(self.partitions.context.of(s.context).state)
+        return {
+            "active": s.active,
+            "live_brokers": frozenset(s.context.live_broker_epochs),
+            **{name: _plain(context[name]) for name in SEEN_OF_CONTEXT},
+            "left": tuple(
+                (_plain(batch.leader_and_isr), _plain(batch.stop_replica)) for batch in self.partitions.requests_in(s)
+            ),
+        }
+
+    # Edges that are alike.
+
+    def edge_class(self, before: Cluster, step: Step, after: Cluster) -> Hashable:
+        """By what is done to whom, how the controller stands before and after, and what changes."""
+        broker, partition = step.parameters.get("broker"), step.parameters.get("partition")
+        partitions = self.partitions.assignments if partition is None else (partition,)
+        return EdgeClass(
+            step.action,
+            None if broker is None else tuple(_relation(before, broker, each) for each in partitions),
+            _office(before),
+            _doing(before),
+            _doing(after),
+            frozenset(_change(before, after, each, range(self.partitions.brokers)) for each in partitions),
+        )
+
+
+@dataclass
+class PathTold:
+    """A path, as it is told step by step."""
+
+    mapping: PartitionsMapping
+
+    def __post_init__(self) -> None:
+        self.state = self.mapping.first
+        self.taken: list[tuple[int, int]] = []
+        self.happens: list[ControlCommand] = list(self.mapping.set_up())
+        self.specified: list[Observation] = []
+        """What is to be seen after each step."""
+        self._meanwhile: list[Any] = []
+        """What happens between the batches of the event."""
+        self._asked: list[list[ZkPath]] = []
+        """The batches of the event that have been answered."""
+        self._sent: dict[BrokerId, list[ControlRequest]] = {}
+        """What has been sent since all of the controller was to be seen."""
+        self._waits = False
+        """It stands before a batch."""
+
+    def take(self, choice: tuple[int, int]) -> None:
+        """The next step."""
+        mapping, before = self.mapping, self.state
+        step = mapping.model.actions[choice[0]].step(choice[1])
+        asked, commands = mapping.asked(before), list(mapping.commands(mapping.at(before), step))
+        self.state = mapping.after(before, choice)
+        for broker, request in mapping.sent:
+            self._sent.setdefault(broker, []).append(request)
+        for command in commands:
+            self._add(command)
+        if step.action in BEGINS:
+            self._meanwhile, self._asked = [], []
+            self.happens.append({"process": BEGINS[step.action], "meanwhile": self._meanwhile})
+        elif step.action in ANSWERS and asked:
+            self._asked.append(asked)
+        self._waits = bool(mapping.asked(mapping.settled(self.state)))
+        self._look()
+        self.taken.append(choice)
+
+    def _look(self) -> None:
+        """It is looked at what came of the step."""
+        mapping, is_over = self.mapping, self.mapping.ahead(self.state) is not None
+        self._add({"do": "look", "step": len(self.taken), "only_zookeeper": is_over})
+        s = mapping.at(self.state)
+        seen = mapping.of_zookeeper(s)
+        if not is_over:
+            requests = {"asked": list(self._asked), "sent": comparable_requests(self._sent)}
+            seen = {**seen, **mapping.of_controller(s), **requests}
+            self._sent = {}
+        self.specified.append(seen)
+
+    def _add(self, command: ControlCommand) -> None:
+        """Have this happen where the controller stands."""
+        if self._waits:
+            self._meanwhile.append([len(self._asked), 0, command])
+        else:
+            self.happens.append(command)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value.items()) if isinstance(value, Mapping) else value
+
+
+class Relation(NamedTuple):
+    """How a broker stands to a partition."""
+
+    runs: bool
+    live: bool
+    shuts_down: bool
+    leads: bool
+    in_sync: bool
+    is_preferred: bool
+
+
+class Office(NamedTuple):
+    """How the controller stands to the cluster."""
+
+    active: bool
+    is_newest: bool
+    knows_brokers: bool
+    knows_isrs: bool
+
+
+class Doing(NamedTuple):
+    """What is left of the event."""
+
+    due: Hashable
+    target: Hashable
+    calls: tuple[str, ...]
+
+
+class Change(NamedTuple):
+    """What becomes of a partition."""
+
+    states: tuple[Hashable, Hashable]
+    replica_states: frozenset[tuple[Hashable, Hashable]]
+    leads: tuple[Hashable, Hashable]
+    in_sync: tuple[Hashable, Hashable]
+    is_known: tuple[bool, bool]
+
+
+class EdgeClass(NamedTuple):
+    """What edges have in common of which one is told: no names, no epochs."""
+
+    action: str
+    broker: tuple[Relation, ...] | None
+    office: Office
+    before: Doing
+    after: Doing
+    changes: frozenset[Change]
+
+
+def _relation(s: Cluster, broker: BrokerId, partition: TopicPartition) -> Relation:
+    state = s.state(partition)
+    return Relation(
+        broker in s.registered,
+        broker in s.context.live_broker_epochs,
+        broker in s.context.shutting_down_broker_ids,
+        state is not None and state.leader == broker,
+        state is not None and broker in state.isr,
+        broker == 0,
+    )
+
+
+def _office(s: Cluster) -> Office:
+    return Office(
+        s.active,
+        s.context.epoch == s.epoch,
+        frozenset(s.context.live_broker_epochs) == s.registered,
+        not s.isr_change_notification,
+    )
+
+
+def _doing(s: Cluster) -> Doing:
+    thread = s.thread
+    change = thread.electing or thread.removing
+    target: Hashable = None
+    if isinstance(change, PartitionStateChange):
+        target = change.strategy
+    elif change is not None:
+        target = (change.replica in s.registered, len(change.to_come))
+    calls = [call.method for call in thread.calls if isinstance(call, Call)]
+    if thread.then is not None:
+        calls.insert(0, thread.then.method)
+    due = change.due if change is not None else thread.over is not None
+    return Doing(due, target, tuple(calls))
+
+
+def _change(before: Cluster, after: Cluster, partition: TopicPartition, brokers: Iterable[BrokerId]) -> Change:
+    def both(seen: Callable[[Cluster], T]) -> tuple[T, T]:
+        return seen(before), seen(after)
+
+    replicas = [PartitionAndReplica(partition, broker) for broker in brokers]
+    return Change(
+        both(lambda s: s.context.partition_states.get(partition)),
+        frozenset(_of_replica(before, after, each) for each in replicas),
+        both(lambda s: _leads(s, partition)),
+        both(lambda s: _in_sync(s, partition)),
+        both(lambda s: _is_known(s, partition)),
+    )
+
+
+def _of_replica(before: Cluster, after: Cluster, replica: PartitionAndReplica) -> tuple[Hashable, Hashable]:
+    return before.context.replica_states.get(replica), after.context.replica_states.get(replica)
+
+
+def _leads(s: Cluster, partition: TopicPartition) -> Hashable:
+    state = s.state(partition)
+    return None if state is None else state.leader == NO_LEADER or state.leader in s.registered
+
+
+def _in_sync(s: Cluster, partition: TopicPartition) -> Hashable:
+    state = s.state(partition)
+    return None if state is None else (len(state.isr), len(s.registered.intersection(state.isr)))
+
+
+def _is_known(s: Cluster, partition: TopicPartition) -> bool:
+    known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
+    if known is None or node is None:
+        return known is None and node is None
+    return bool(known.leader_and_isr.partition_epoch == node.version)

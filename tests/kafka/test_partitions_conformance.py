@@ -1,0 +1,146 @@
+"""The system `partitions` beside whole controllers of Kafka, batch by batch; and that they contradict a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from spec.checking.check import silent
+from spec.checking.exploration import Options
+from spec.checking.local import LocalEngine
+from spec.checking.model import Model
+from spec.kafka.conformance import Conformance, conform
+from spec.kafka.event_plane import RELEASES
+from spec.kafka.following import Following
+from spec.kafka.mapping import Observation
+from spec.kafka.mappings.partitions import PartitionsMapping
+from spec.kafka.step_plane import KafkaSteps, StepsTask
+from spec.kafka.world import ControlCommand
+from spec.language import Specification
+from spec.systems.partitions import Partitions
+from statemachines.releases import line_of
+from tests.kafka.conftest import RELEASE, controlling
+from tests.spec.systems.test_partitions import MUTANTS, LeavesOffline, mutant
+
+FEW: Mapping[str, Any] = {"creation": False, "max_deaths": 1}
+"""A topic is there from the beginning, and one broker dies."""
+
+
+def of(release: str, **constants: Any) -> Partitions[Any]:
+    """The specification of a release, under these constants."""
+    return Partitions(**{**Partitions.releases[line_of(release)], **constants})
+
+
+def test_it_conforms(control_plane: KafkaSteps) -> None:
+    """Every class of edges, as far as the first states go."""
+    result = conform(of(RELEASE, **FEW), control_plane, max_states=150)
+    assert result.conforms, result
+    assert result.runs == result.classes > 50
+    assert result.steps > 5 * result.runs
+    assert str(result).startswith("Conforms: partitions beside Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
+
+
+def test_a_specification_that_is_wrong(control_plane: KafkaSteps) -> None:
+    """Kafka contradicts it, with a path and what was seen."""
+    result = contradicted(control_plane, LeavesOffline, FEW, 150)
+    shortest, times, trace = result.deviations[0]
+    assert times > 0
+    assert trace.length == shortest.length + 1
+    assert "replica_states" in str(shortest)
+
+
+def contradicted(kafka: KafkaSteps, kind: type[Any], constants: Mapping[str, Any], states: int) -> Conformance:
+    """What comes of a mutant."""
+    wrong: Specification = mutant(kind, **{**Partitions.releases["3.9"], **constants})
+    result = conform(wrong, kafka, max_states=states)
+    assert result.exit_code == 12, result
+    return result
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "constants"),
+    [(kind, constants) for kind, constants, _ in MUTANTS if kind is not None],
+    ids=[f"{kind.__name__}-{name}" for kind, _, name in MUTANTS if kind is not None],
+)
+def test_each_mutant_is_contradicted(control_plane: KafkaSteps, kind: type[Any], constants: dict[str, Any]) -> None:
+    """By Kafka, as by the property that is there for it."""
+    contradicted(control_plane, kind, constants, 8_000)
+
+
+@pytest.mark.long
+def test_a_switch_turned_the_wrong_way(control_plane: KafkaSteps) -> None:
+    """Kafka contradicts what it does no more, or not yet."""
+    for switch, wrong in (("fence_zk", False), ("offline_on_failover", False), ("clear_batch", True)):
+        result = conform(of(RELEASE, **{switch: wrong}), control_plane, max_states=8_000)
+        assert result.exit_code == 12, switch
+
+
+class LessIsSeen(PartitionsMapping):
+    """What is to be seen of the controller has one thing less, wherever there is something."""
+
+    less: str
+
+    def task(self, *told: Any, **named: Any) -> StepsTask:
+        task = super().task(*told, **named)
+        return StepsTask(
+            happens=task.happens, path=task.path, specified=list(map(self.lessened, task.specified)), of=task.of
+        )
+
+    def lessened(self, specified: Observation) -> Observation:
+        """One observation."""
+        whole = specified.get(self.less)
+        match whole:
+            case dict() if whole:
+                return {**specified, self.less: dict(list(whole.items())[1:])}
+            case list() | tuple() if whole:
+                return {**specified, self.less: whole[1:]}
+            case frozenset() if whole:
+                return {**specified, self.less: whole - {min(whole)}}
+            case bool():
+                return {**specified, self.less: not whole}
+        return specified
+
+
+def test_whatever_is_compared_is_noticed(control_plane: KafkaSteps) -> None:
+    """That one thing less is said of anything that is compared is a deviation, along a path that has it all."""
+    model = Model(of(RELEASE, creation=False, max_deaths=1))
+    [number] = model.numbers(["another_leader"])
+    options = Options((*model.numbers(["type_ok"]), number))
+    path = LocalEngine(1).explore(model, options, silent).discoveries[number].path
+    assert Following(model).follow(control_plane, path) is None
+    names = Following(model).task_along(path).specified[0].keys()
+    assert names >= {"znodes", "partition_states", "replica_states", "partition_leadership_info", "live_brokers"}
+    for name in names:
+        deviation = Following(model, type("Less", (LessIsSeen,), {"less": name})).follow(control_plane, path)
+        assert deviation is not None, name
+        assert {each.where.partition(".")[0] for each in deviation.differences} == {name}
+
+
+def test_what_does_not_come(control_plane: KafkaSteps) -> None:
+    """An event that is not in Kafka's queue, and a batch that it does not make, are said of the step."""
+    empty: Any = (), ()
+    cases: list[list[ControlCommand]] = [
+        [{"process": ["TopicChange"]}, {"do": "look", "step": 0}],
+        [{"process": ["Startup"], "meanwhile": [[0, 0, {"do": "look", "step": 0}]]}],
+    ]
+    for happens in cases:
+        task = StepsTask(happens=happens, path=empty, specified=[{}])
+        [(_, answer)] = control_plane.runs([task])
+        assert answer.error == "Kafka does not come to where this step can be seen"
+
+
+# All that there is.
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("constants", [{}, {"unclean": True}], ids=["clean", "unclean"])
+def test_every_class_of_edges(release: str, constants: dict[str, Any]) -> None:
+    """Of the first 100,000 states."""
+    with controlling(release) as kafka:
+        result = conform(of(release, **constants), kafka)
+        assert result.conforms, result
+        assert result.expanded == result.states
