@@ -38,7 +38,8 @@ class AskedJava:
     """The Java in which a main class answers each line with a line, from `__enter__` to `__exit__`.
 
     It reads a pipe of which this process holds the other end, and ends with it: nothing stays behind, even if this
-    process is killed. The first line that it prints says what runs there, `about`.
+    process is killed. The first line that it prints says what runs there, `about`. One that has not answered in time
+    is not asked again: its next line might be the answer to an earlier question.
 
     Args:
         release: of Kafka, one whose jars are written down.
@@ -55,6 +56,7 @@ class AskedJava:
         self.release = release
         self._what, self._sources, self._main = what, sources, main
         self._lines: SimpleQueue[str] = SimpleQueue()
+        self._is_late = False
 
     def __enter__(self) -> Self:
         java_found = java()
@@ -100,7 +102,7 @@ class AskedJava:
             written: a question as JSON.
 
         Raises:
-            EnvironmentFailed: Java died, or does not answer.
+            EnvironmentFailed: Java died, does not answer, or has once not answered in time.
         """
         waiting: deque[Question] = deque()
         try:
@@ -118,6 +120,7 @@ class AskedJava:
 
     def _send(self, question: Any) -> None:
         assert self._process.stdin is not None
+        self._require_in_time()
         try:
             self._process.stdin.write(json.dumps(question) + "\n")
             self._process.stdin.flush()
@@ -140,14 +143,20 @@ class AskedJava:
         self._lines.put("")
 
     def _line(self) -> str:
+        self._require_in_time()
         try:
             line = self._lines.get(timeout=PATIENCE)
         except Empty:
+            self._is_late = True
             raise self._failed(f"has not answered for {PATIENCE:.0f} s") from None
         if not line:
             self._lines.put(line)  # the end is the end for all that asks later
             raise self._gone()
         return line
+
+    def _require_in_time(self) -> None:
+        if self._is_late:
+            raise self._failed("has not answered in time, and is not asked again")
 
     def _gone(self) -> EnvironmentFailed:
         """What to say of a Java that has ended."""

@@ -114,6 +114,20 @@ def test_a_java_that_is_killed_with_much_to_do(kafka: Harness) -> None:
         assert monotonic() - began < PATIENCE / 2
 
 
+def test_a_java_that_is_late(kafka: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not asked again, though it would answer: that might be the answer to what it was asked before."""
+    with Harness(RELEASE) as doomed:
+        os.kill(doomed.pid, signal.SIGSTOP)
+        monkeypatch.setattr("spec.kafka.process.PATIENCE", 0.1)
+        with pytest.raises(EnvironmentFailed, match=r"has not answered for 0 s; nothing was kept$"):
+            doomed.run(Task(1, UP))
+        monkeypatch.undo()
+        os.kill(doomed.pid, signal.SIGCONT)
+        for _ in range(2):
+            with pytest.raises(EnvironmentFailed, match="has not answered in time, and is not asked again"):
+                doomed.run(Task(1, UP[:1]))
+
+
 def test_a_java_that_is_told_nonsense(kafka: Harness) -> None:
     """It ends, and its last words are told."""
     with Harness(RELEASE) as doomed, pytest.raises(EnvironmentFailed, match=r"has ended with 2 \(malformed: "):
