@@ -184,7 +184,7 @@ class BrokerChanges(PartitionReassignment):
         """Partitions that move to these brokers may have something to wait for now."""
         return self.maybe_resume_reassignments(
             partition
-            for partition in sorted(self.context.state.partitions_being_reassigned)
+            for partition in self.reassigned_partitions()
             if set(brokers) & set(self.reassignment_target(partition))
         )
 

@@ -128,6 +128,44 @@ class ControlDesign(NamedTuple):
         bool,
         "Who shuts down is told who leads in its place, as the other replicas are (not in 1.1 and 2.0).",
     ] = True
+    forget_failed_dirs: Annotated[
+        bool, "A controller that resigns forgets which log directories have failed (2.0, KAFKA-6630)."
+    ] = True
+    assign_first: Annotated[
+        bool,
+        "Where a partition moves is known before the topic's node is written; before, when it was (until 2.3; 2.0, "
+        "KAFKA-6630).",
+    ] = True
+    remove_together: Annotated[
+        bool,
+        "Reassignments for which there is nothing to do leave the node together; before, one by one (until 2.3; 2.0, "
+        "KAFKA-6617).",
+    ] = True
+    look_below_reassignment: Annotated[
+        bool,
+        "/admin/reassign_partitions is deleted when it has been read what is below it, which is nothing; before, at "
+        "once (2.2).",
+    ] = True
+    delete_partitions_first: Annotated[
+        bool,
+        "Partitions become NonExistentPartition as the deletion of their topic begins; before, as it ends (2.1, "
+        "KAFKA-6753).",
+    ] = True
+    pass_over_deleted: Annotated[bool, "Controlled shutdown passes over what is deleted (2.1, KAFKA-6753)."] = True
+    rebalance_together: Annotated[
+        bool,
+        "Leaders are rebalanced broker by broker; before, partition by partition (2.1, and 2.0.1, KAFKA-7299).",
+    ] = True
+    elect_where_needed: Annotated[
+        bool,
+        "Preferred replicas that lead already are not elected; before, they were, in a new leader epoch (2.2, "
+        "KAFKA-5692).",
+    ] = True
+    say_not_needed: Annotated[
+        bool,
+        "An administrator is told where no election was needed; before, as where one was held, by no error (2.4, "
+        "KIP-460).",
+    ] = True
     leave_reassignment: Annotated[
         bool, "A replica that is gone is not among those that are added or removed any more, either (2.5)."
     ] = True
@@ -207,6 +245,15 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "group_stop": False,
         "leaderless_offline": False,
         "metadata_of_deleted": True,
+        "forget_failed_dirs": False,
+        "assign_first": False,
+        "remove_together": False,
+        "look_below_reassignment": False,
+        "delete_partitions_first": False,
+        "pass_over_deleted": False,
+        "rebalance_together": False,
+        "elect_where_needed": False,
+        "say_not_needed": False,
         "leave_reassignment": False,
         "remember_epoch": False,
         "delete_together": False,
@@ -218,11 +265,36 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "0.11": {"reset_context": True},
     "1.0": {"log_dir_failure": True, "offline_without_log": True},
     "1.1": {"tell_leaving": False, "keep_last_isr": True},
-    "2.0": {"leaderless_offline": True, "metadata_of_deleted": False, "restore_assignment": True},
-    "2.1": {"tell_leaving": True, "fence_zk": True, "trunc_every_epoch": True},
-    "2.2": {"broker_epoch": True, "metadata_of_given": True},
+    "2.0": {
+        "leaderless_offline": True,
+        "metadata_of_deleted": False,
+        "restore_assignment": True,
+        "forget_failed_dirs": True,
+        "assign_first": True,
+        "remove_together": True,
+    },
+    "2.1": {
+        "tell_leaving": True,
+        "fence_zk": True,
+        "trunc_every_epoch": True,
+        "delete_partitions_first": True,
+        "pass_over_deleted": True,
+        "rebalance_together": True,
+    },
+    "2.2": {
+        "broker_epoch": True,
+        "metadata_of_given": True,
+        "elect_where_needed": True,
+        "look_below_reassignment": True,
+    },
     "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
-    "2.4": {"retry_alone": True, "config_once": True, "kip_455": True, "remember_epoch": True},
+    "2.4": {
+        "retry_alone": True,
+        "config_once": True,
+        "kip_455": True,
+        "remember_epoch": True,
+        "say_not_needed": True,
+    },
     "2.5": {"leave_reassignment": True, "hear_metadata_errors": True, "delete_together": True},
     "2.6": {"fence_stop": True, "rebalance_electable": True},
     "2.7": {

@@ -4,15 +4,17 @@ The answers are given to the controller's thread as events of its queue; what it
 
     LeaderAndIsr     each answer is an event [KAFKA-4763, 1.0]; the failed log directories of a broker are known by it
     UpdateMetadata   each is an event, which only logs errors [since 2.5]
-    StopReplica      one, of the partitions that were to be deleted and whose topics are being deleted
+    StopReplica      one, of the partitions that were to be deleted and whose topics are being deleted; until 2.2,
+                     when each of these has a request of its own, if it was sent as its topic was deleted
+                     [KAFKA-8294, 2.3]
 
 Errors stand partition by partition, as in the request. Where a request is refused as a whole, LeaderAndIsr says so of
 each partition as well, StopReplica of none [getErrorResponse, handleStopReplicaRequest].
 
-What older releases did otherwise, and this does not follow: until 2.2 a replica that was to be deleted had a request
-of its own, and its whole answer was the event [KAFKA-8294, 2.3].
+Until 2.2 a request goes with a callback, which the deletion of a topic gives it, and a reassignment does not. Here
+that is told when the answer comes: a reassignment deletes where the partition is assigned to others by then.
 
-[ControllerChannelManager.scala, KafkaController.scala, 3.9]
+[ControllerChannelManager.scala, KafkaController.scala, 2.2, 3.9]
 """
 
 # ruff: noqa: N815
@@ -135,9 +137,19 @@ def response_received(
             deleted = tuple(
                 (partition, outcome)
                 for partition, outcome in partition_errors
-                if partition in to_delete and context.is_topic_deletion_in_progress(partition.topic)
+                if partition in to_delete and _is_awaited(partition, broker, context, design)
             )
             return TopicDeletionStopReplicaResponseReceived(broker, error, deleted) if deleted else None
+
+
+def _is_awaited(
+    partition: TopicPartition, broker: BrokerId, context: ControllerContext, design: ControlDesign
+) -> bool:
+    """Whether it was deleted with its topic, so that the topic's deletion goes on with it."""
+    if design.group_stop:
+        return context.is_topic_deletion_in_progress(partition.topic)
+    replicas = context.partition_replica_assignment(partition)
+    return not replicas or broker in replicas
 
 
 def _to_delete(request: StopReplicaRequest) -> frozenset[TopicPartition]:

@@ -11,9 +11,9 @@ The broker is answered which partitions it still leads, those for which no other
 long as there are any. It is refused if it has been registered anew since it asked. A broker that has an epoch and is
 not known is no BrokerNotAvailable: the search for its epoch fails [NoSuchElementException].
 
-What older releases did otherwise, and this does not follow: until 2.0 partitions of topics that are queued for
-deletion were not left out [KafkaController.scala 1051, 2.0.1]; until 1.0 partitions were handled one by one, and
-others did what they liked in between [KAFKA-5642, 1.1].
+Until 2.0 partitions of topics that are queued for deletion were not left out. What older releases did otherwise, and
+this does not follow: until 1.0 partitions were handled one by one, and others did what they liked in between
+[KAFKA-5642, 1.1].
 
 [doControlledShutdown in KafkaController.scala, 3.9]
 """
@@ -72,7 +72,7 @@ class ControlledShutdown(ControllerCalls):
         for partition in self.context.partitions_on_broker(broker):
             leadership = self.context.leadership_of(partition)
             alone = len(self.context.partition_replica_assignment(partition)) == 1
-            if alone or leadership is None or self.context.is_topic_queued_up_for_deletion(partition.topic):
+            if alone or leadership is None or self._is_passed_over(partition):
                 continue
             (led if leadership.leader_and_isr.leader == broker else followed).append(partition)
         return (
@@ -91,8 +91,13 @@ class ControlledShutdown(ControllerCalls):
 
         self.in_a_batch(add)
 
+    def _is_passed_over(self, partition: TopicPartition) -> bool:
+        """Whether it makes no difference where a partition is led, as it is to be deleted."""
+        return self.design.pass_over_deleted and self.context.is_topic_queued_up_for_deletion(partition.topic)
+
     def _answer_controlled_shutdown(self, broker: BrokerId) -> Calls:
-        return (Callback(self.context.partition_leaders_on_broker(broker)),)
+        """What it leads still, if others keep it too."""
+        return (Callback(self.context.partition_leaders_on_broker(broker, not self.design.pass_over_deleted)),)
 
     def _controlled_shutdown_failed(self, failure: EventFailure | Code | None) -> Calls:
         return () if failure is None else (Callback(failure),)

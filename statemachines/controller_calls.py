@@ -170,6 +170,7 @@ class EventFailure(Enum):
     NoTopic = "the topic has no assignment [IllegalStateException]"
     NeverLed = "the partition never had a leader [NoSuchElementException]"
     NotAssigned = "the partition has no replica [NoSuchElementException]"
+    NotReassigned = "the partition is not being reassigned any more [NoSuchElementException]"
     NoReplicaState = "a replica's state is not known [NoSuchElementException]"
     UnknownBroker = "there is no epoch of the broker [NoSuchElementException]"
     StaleBrokerEpoch = "the broker has been registered anew [StaleBrokerEpochException]"

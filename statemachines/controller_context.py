@@ -290,11 +290,14 @@ class ControllerContext:
             and not self.is_topic_queued_up_for_deletion(partition.topic)
         )
 
-    def partition_leaders_on_broker(self, broker: BrokerId) -> tuple[TopicPartition, ...]:
-        """Those of them that this broker leads, if others keep them too."""
+    def partition_leaders_on_broker(
+        self, broker: BrokerId, include_deleted: bool = False
+    ) -> tuple[TopicPartition, ...]:
+        """Those of them that this broker leads, if others keep them too; perhaps what is to be deleted as well."""
+        with_leaders = self.state.partition_leadership_info if include_deleted else self.partitions_with_leaders()
         return tuple(
             partition
-            for partition in self.partitions_with_leaders()
+            for partition in with_leaders
             if self.state.partition_leadership_info[partition].leader_and_isr.leader == broker
             and len(self.partition_replica_assignment(partition)) > 1
         )

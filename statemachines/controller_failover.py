@@ -16,7 +16,8 @@ it fails the broker has another controller elected, and resigns if one is alread
 Who resigns forgets all of it. What an event that was cut short has left in the batches of requests stays there:
 elected again, that broker fails in every change of states that takes this batch [B21, open; `clear_batch` is a
 proposal]. Until 0.10.2 only the epoch was forgotten. The next failover reads the rest anew, but what was being
-reassigned is added to: reassignments that others have finished since begin once more [B26, KAFKA-5310, 0.11].
+reassigned is added to: reassignments that others have finished since begin once more [B26, KAFKA-5310, 0.11]. Until
+1.1 failed log directories were remembered, though other controllers had heard since that they were back.
 
 [onControllerFailover, onControllerResignation, initializeControllerContext in KafkaController.scala, 3.9]
 """
@@ -68,11 +69,13 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         """The broker is controller no longer, or its session has ended."""
         self.channels.shutdown()
         reassigned = self.context.state.partitions_being_reassigned
+        kept = {} if self.design.forget_failed_dirs else dict(self.context.state.replicas_on_offline_dirs)
         self.context.reset_context()
         if self.design.reset_context:
             self.reassignment_targets.clear()
         else:
             self.context.state.partitions_being_reassigned = reassigned
+        self.context.state.replicas_on_offline_dirs.update(kept)
         if self.design.clear_batch:
             for each in (self.batch, self.partition_state_machine.batch, self.replica_state_machine.batch):
                 each.clear()

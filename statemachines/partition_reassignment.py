@@ -122,6 +122,12 @@ class PartitionReassignment(ZkReassignment):
             return super().resume_reassignment(partition)
         return self.on_partition_reassignment(partition, self.context.partition_full_replica_assignment(partition))
 
+    def reassigned_partitions(self) -> Sequence[TopicPartition]:
+        """The partitions that are being reassigned, in the order in which they are gone through."""
+        if not self.design.kip_455:
+            return super().reassigned_partitions()
+        return sorted(self.context.state.partitions_being_reassigned)
+
     def reassignment_target(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
         """Where a partition moves to that is being reassigned."""
         if not self.design.kip_455:

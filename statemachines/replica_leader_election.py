@@ -10,13 +10,12 @@ ISR stays as it is. Three ask for that:
                                                  the partitions that prefer a broker are led by others, it is elected
                                                  for those of them that it can lead
 
-Whoever asks, partitions that are led as they ought to be are left alone, and so are those of topics that are to be
-deleted. Where one of the partitions never had a leader the event fails, and the node stays.
+Whoever asks, partitions that are led as they ought to be are left alone (since 2.2), and so are those of topics that
+are to be deleted. Where one of the partitions never had a leader the event fails, and the node stays.
 
-Until 2.5 the rebalance asked for partitions as well whose preferred replica was not in sync, which failed. What older
-releases did otherwise, and this does not follow: until 2.3 an administrator was answered NONE where the preferred
-replica led already, for which ELECTION_NOT_NEEDED came [KIP-460, 2.4]; until 1.1 the rebalance held an election for
-each partition, one after the other [KafkaController.scala 1003, 1.1.1]. Left out: when the next rebalance is due,
+Until 2.5 the rebalance asked for partitions as well whose preferred replica was not in sync, which failed. Until 2.3
+an administrator was answered NONE where the preferred replica led already; until 2.1 there was only the node; until
+2.0 the rebalance held an election for each partition, one after the other. Left out: when the next rebalance is due,
 which is scheduled whatever came of this one.
 
 [processReplicaLeaderElection, onReplicaElection, checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]
@@ -33,7 +32,7 @@ from statemachines.controller_zk_client import ControllerZkClient
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkResponse
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.partition import OnlinePartition
+from statemachines.partition import NonExistentPartition, OnlinePartition
 from statemachines.partition_state_machine import OFFLINE, PREFERRED, UNCLEAN_OFFLINE
 from statemachines.state_change import ElectionOutcome, StateChangeFailure
 from statemachines.topic_partition import TopicName, TopicPartition
@@ -164,19 +163,40 @@ class ReplicaLeaderElection(ControllerZkClient):
     def _elect_leaders(
         self, partitions: tuple[TopicPartition, ...], election_type: ElectionType, trigger: ElectionTrigger
     ) -> Calls:
+        if not self.design.elect_where_needed:
+            return self._elect_all(partitions)
         refused: ElectionResults = ()
         electable: tuple[TopicPartition, ...] = ()
         for partition in dict.fromkeys(partitions):
             error = self._refusal(partition, election_type)
-            if error is Errors.NONE:
+            if error is None:
                 electable += (partition,)
             else:
                 refused += ((partition, error),)
         answer = then(self._answer_election, election_type, refused)
         return self.on_replica_election(electable, election_type, trigger, answer)
 
-    def _refusal(self, partition: TopicPartition, election_type: ElectionType) -> Errors:
-        """Why there is no election for a partition."""
+    def _elect_all(self, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """Until 2.1: all that stand in the node, but for what is to be deleted. An unknown one cannot be, but counts.
+
+        It comes to have a state, and the node stays, for its leader is looked for.
+        """
+        wanted = tuple(
+            partition
+            for partition in dict.fromkeys(partitions)
+            if not self.context.is_topic_queued_up_for_deletion(partition.topic)
+        )
+        known = tuple(partition for partition in wanted if partition in self.context.state.partition_assignments)
+        for partition in wanted:
+            if partition not in known:
+                self.context.put_partition_state_if_not_exists(partition, NonExistentPartition)
+        return (
+            call(self.partitions_become, known, OnlinePartition, PREFERRED),
+            at_last(call(self._remove_partitions, wanted, ElectionTrigger.ZkTriggered)),
+        )
+
+    def _refusal(self, partition: TopicPartition, election_type: ElectionType) -> Errors | None:
+        """Why there is no election for a partition; None: there is one."""
         if partition not in self.context.state.partition_assignments:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
         if self.context.is_topic_queued_up_for_deletion(partition.topic):
@@ -186,7 +206,9 @@ class ReplicaLeaderElection(ControllerZkClient):
             needed = leader != self.preferred_replica(partition)
         else:
             needed = leader == NO_LEADER or not self.context.is_live_broker(leader)
-        return Errors.NONE if needed else Errors.ELECTION_NOT_NEEDED
+        if needed:
+            return None
+        return Errors.ELECTION_NOT_NEEDED if self.design.say_not_needed else Errors.NONE
 
     def _answer_election(
         self,
@@ -232,12 +254,19 @@ class ReplicaLeaderElection(ControllerZkClient):
         )
         if not candidates:
             return ()
-        able = tuple(
-            partition
-            for partition in candidates
-            if partition.topic in self.context.state.all_topics and self.context.is_replica_online(broker, partition)
-        )
+        if not self.design.rebalance_together:
+            return tuple(call(self._rebalance_one, broker, partition) for partition in candidates)
+        able = tuple(partition for partition in candidates if self._can_rebalance(broker, partition))
         return self.on_replica_election(able, ElectionType.PREFERRED, ElectionTrigger.AutoTriggered)
+
+    def _rebalance_one(self, broker: BrokerId, partition: TopicPartition) -> Calls:
+        if not self._can_rebalance(broker, partition):
+            return ()
+        return self.on_replica_election((partition,), ElectionType.PREFERRED, ElectionTrigger.AutoTriggered)
+
+    def _can_rebalance(self, broker: BrokerId, partition: TopicPartition) -> bool:
+        is_there = partition.topic in self.context.state.all_topics
+        return is_there and self.context.is_replica_online(broker, partition)
 
     def _remembered(self, partition: TopicPartition) -> Partition:
         """A partition, as `election.rebalance` takes it."""

@@ -21,12 +21,10 @@ reassignment of a partition that never had a leader, whose added replicas are as
 event that created a topic and was cut short.
 
 Until 2.4 deletions began, and began again, topic by topic. Until 2.6 a topic was no longer queued when its nodes were
-deleted, so if that failed it was not tried again before the next controller.
+deleted, so if that failed it was not tried again before the next controller. Until 2.0 partitions became Offline and
+NonExistent when all replicas of their topic were deleted, and not when that began.
 
-What older releases did otherwise, and this does not follow: until 2.0 partitions became Offline and NonExistent when
-all replicas of their topic were deleted, and not when that began [completeDeleteTopic, 2.0.1].
-
-[TopicDeletionManager.scala, 2.4, 3.9]
+[TopicDeletionManager.scala, 1.1, 2.2, 2.4, 3.9]
 """
 
 from collections.abc import Iterable, Sequence
@@ -177,6 +175,7 @@ class TopicDeletionManager(ControllerZkClient):
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (
             call(self.replicas_become, replicas, NonExistentReplica),
+            *(() if self.design.delete_partitions_first else self._partitions_of_are_gone((topic,))),
             *(() if self.design.queued_to_the_end else (call(self._unqueue, topic),)),
             call(self.delete_topic_znode, topic),
             call(self.delete_topic_configs, (topic,)),
@@ -199,13 +198,19 @@ class TopicDeletionManager(ControllerZkClient):
         if not topics:
             return ()
         unseen = tuple(topic for topic in topics if not self.context.is_topic_deletion_in_progress(topic))
-        partitions = self._partitions_of(unseen)
+        begin = (*self._partitions_of_are_gone(unseen), call(self._begin_topic_deletion, unseen))
+        return (
+            *(begin if self.design.delete_partitions_first else ()),
+            call(self._tell_of_deletion, topics),
+            call(self._on_partition_deletion, topics),
+        )
+
+    def _partitions_of_are_gone(self, topics: Sequence[TopicName]) -> Calls:
+        """What happens to these topics from now on, happens to replicas alone."""
+        partitions = self._partitions_of(topics)
         return (
             call(self.partitions_become, partitions, OfflinePartition),
             call(self.partitions_become, partitions, NonExistentPartition),
-            call(self._begin_topic_deletion, unseen),
-            call(self._tell_of_deletion, topics),
-            call(self._on_partition_deletion, topics),
         )
 
     def _begin_topic_deletion(self, topics: Sequence[TopicName]) -> None:

@@ -16,13 +16,16 @@ node has AR, the brokers that keep a partition; RAR are those that it moves to, 
     11  the partition leaves /admin/reassign_partitions, which goes with the last one
     12  all brokers are told, and the deletion of the topic may go on
 
-What cannot be begun, or fails, leaves the node as well, so that another may be asked for. What OAR were is known by
-AR alone: once a controller has written AR := OAR + RAR, no way leads back.
+What cannot be begun, or fails, leaves the node as well, so that another may be asked for; since 2.0 all of these at
+once, in the end. One that fails after 11 then has left already, which fails the event. What OAR were is known by AR
+alone: once a controller has written AR := OAR + RAR, no way leads back.
+
+A change of the state of a partition that moves is an event, by a watch, until it leaves the node.
 
 What older releases did otherwise, and this does not follow: until 1.0 a partition was begun only if a replica of RAR
 was live. AR is a set where it is written; here RAR come first, in their order.
 
-[onPartitionReassignment, maybeTriggerPartitionReassignment in KafkaController.scala, 2.3]
+[onPartitionReassignment, maybeTriggerPartitionReassignment in KafkaController.scala, 1.1, 2.2, 2.3]
 """
 
 from collections.abc import Sequence
@@ -60,6 +63,10 @@ class ZkReassignment(ReassignmentSteps):
         """Go on with a partition that is being reassigned."""
         return self.on_zk_reassignment(partition)
 
+    def reassigned_partitions(self) -> Sequence[TopicPartition]:
+        """The partitions that are being reassigned, in the order in which they are gone through."""
+        return tuple(self.reassignment_targets)
+
     def reassignment_target(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
         """Where a partition moves to that is being reassigned."""
         return self.reassignment_targets[partition]
@@ -92,17 +99,20 @@ class ZkReassignment(ReassignmentSteps):
     ) -> Calls:
         """Begin one after the other; then the node is written without those for which there is nothing to do."""
         for at, partition in enumerate(partitions):
+            rest = partitions[at + 1 :]
             assigned = self.context.partition_replica_assignment(partition)
             queued = self.is_topic_queued_up_for_deletion(partition.topic)
-            if queued or assigned in ((), self.reassignment_targets[partition]):
-                done += (partition,)
-                continue
-            self.mark_topic_ineligible_for_deletion((partition.topic,))
-            return (
-                call(self.on_zk_reassignment, partition),
-                caught(then(self._triggered_zk_reassignment, partition, partitions[at + 1 :], done)),
-            )
-        return self._remove_from_zk(done)
+            if not queued and assigned not in ((), self.reassignment_targets[partition]):
+                self.watch_isr(partition)
+                self.mark_topic_ineligible_for_deletion((partition.topic,))
+                return (
+                    call(self.on_zk_reassignment, partition),
+                    caught(then(self._triggered_zk_reassignment, partition, rest, done)),
+                )
+            if not self.design.remove_together:
+                return self._remove_before_going_on(partition, rest)
+            done += (partition,)
+        return self._remove_from_zk(done) if self.design.remove_together else ()
 
     def _triggered_zk_reassignment(
         self,
@@ -113,7 +123,14 @@ class ZkReassignment(ReassignmentSteps):
     ) -> Calls:
         if failure is EventFailure.ControllerMoved:
             raise EventFailed(failure)
-        return self.trigger_zk_reassignments(rest, done if failure is None else (*done, partition))
+        if failure is None:
+            return self.trigger_zk_reassignments(rest, done)
+        if not self.design.remove_together:
+            return self._remove_before_going_on(partition, rest)
+        return self.trigger_zk_reassignments(rest, (*done, partition))
+
+    def _remove_before_going_on(self, partition: TopicPartition, rest: tuple[TopicPartition, ...]) -> Calls:
+        return call(self._remove_from_zk, (partition,)), call(self.trigger_zk_reassignments, rest)
 
     # The steps.
 
@@ -129,9 +146,10 @@ class ZkReassignment(ReassignmentSteps):
             both = tuple(dict.fromkeys((*target, *now)))
             assignment = ReplicaAssignment(both)
             added = tuple(broker for broker in target if broker not in now)
+            known = call(self.update_memory, partition, assignment)
+            written = call(self.update_replica_assignment_for_partition, partition, assignment)
             return (
-                call(self.update_memory, partition, assignment),
-                call(self.update_replica_assignment_for_partition, partition, assignment),
+                *((known, written) if self.design.assign_first else (written, known)),
                 call(self.update_leader_epoch_and_send_request, partition, assignment, both),
                 *(call(self.replicas_become, (replica,), NewReplica) for replica in on_brokers(partition, added)),
             )
@@ -153,9 +171,15 @@ class ZkReassignment(ReassignmentSteps):
         left: Targets = tuple(
             (each, target) for each, target in self.reassignment_targets.items() if each not in partitions
         )
+        if self.design.remove_together and any(each not in self.reassignment_targets for each in partitions):
+            raise EventFailed(EventFailure.NotReassigned)
+        for partition in partitions:
+            self.unwatch_isr(partition)
         forget = call(self._forget, partitions)
         if not left:
-            return (*self.delete_recursive(REASSIGN_PARTITIONS), call(self.expect_reassignment), forget)
+            looks = self.design.look_below_reassignment
+            delete = self.delete_recursive(REASSIGN_PARTITIONS) if looks else self.delete((REASSIGN_PARTITIONS,))
+            return (*delete, call(self.expect_reassignment), forget)
         return (*self.set_or_create_partition_reassignment(left), forget)
 
     def _forget(self, partitions: tuple[TopicPartition, ...]) -> None:

@@ -39,7 +39,7 @@ from spec.kafka.control_values import (
     of_context,
     parsed,
 )
-from spec.kafka.pure import SHARED, PureCalls
+from spec.kafka.pure import PureCalls
 from spec.kafka.sources import SOURCES, sources_for
 from spec.kafka.world import ControlCommand, Disagreement, OtherRequests, World, different, in_order
 from spec.language.errors import UsageError
@@ -92,10 +92,9 @@ class KafkaControlPlane(PureCalls):
 
 
 def whole_controllers(release: str) -> list[Path]:
-    """The files that whole controllers are made with, if those of this release are run; else those of ZooKeeper."""
-    if Release(release) >= Release("2.4"):
-        return sources_for(release, SOURCES / "since-2.4", common=SOURCES / "common")
-    return [*SHARED, *sorted((SOURCES / "common" / "org").rglob("*.java"))]
+    """The files that whole controllers of a release are made with."""
+    family = "since-2.4" if Release(release) >= Release("2.4") else "until-2.2"
+    return sources_for(release, SOURCES / family, common=SOURCES / "common")
 
 
 class Kinds(NamedTuple):

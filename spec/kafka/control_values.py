@@ -210,9 +210,18 @@ def decoded_failure(told: Mapping[str, Any]) -> FailedStateChange:
     return FailedStateChange(replica, ReplicaState[source], replica_target, cause)
 
 
+EARLIER_NAMES: Final = {
+    "AlterIsrReceived": "AlterPartitionReceived",  # 2.7 to 3.0
+    "PartitionReassignment": "ZkPartitionReassignment",  # until 2.3
+    "PreferredReplicaLeaderElection": "ReplicaLeaderElection",  # until 2.3
+}
+"""What events of 3.9 were called before."""
+
+
 def decoded_event(told: Sequence[Any]) -> tuple[Any, ...]:
     """An event of the controller's queue, by its name of 3.9, with what it says of topics, partitions, brokers."""
-    return ("AlterPartitionReceived",) if told[0] == "AlterIsrReceived" else tuple(told)
+    name, *rest = told
+    return (EARLIER_NAMES.get(name, name), *rest)
 
 
 def of_context(state: ContextState) -> dict[str, Any]:

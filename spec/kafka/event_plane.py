@@ -22,10 +22,11 @@ The controller is broker 9. What others' registrations have for epochs is told a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import UserDict
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 
-from election.ids import BrokerId
+from election.ids import BrokerId, ControllerEpoch
 from spec.kafka.control_plane import CONTROLLER as BROKER
 from spec.kafka.control_plane import by_partition
 from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests, of_context, parsed
@@ -48,7 +49,7 @@ from statemachines.control_responses import (
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, registration
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.controller_calls import Call, EventFailure, Processing, call
-from statemachines.controller_context import ControllerContext
+from statemachines.controller_context import ControllerContext, InMemoryContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
@@ -67,12 +68,12 @@ from statemachines.zk_data import (
     TOPICS,
     topic_partition_state_path,
 )
-from statemachines.znode import Check, Code, Create, Delete, EventType, SetData, ZkPath
+from statemachines.znode import Check, Code, Create, Delete, EventType, SetData, ZkPath, ZkVersion
 from statemachines.zookeeper import Event, Multi
 
 __all__ = ["RELEASES", "EventPlane"]
 
-RELEASES: Final = ("2.4.1", "2.8.2", "3.9.1")
+RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
 """The releases whose whole controllers are run."""
 NO_CONTROLLER: Final = -1
 
@@ -132,6 +133,16 @@ FAILURES: Final[Mapping[Any, str]] = {
 """What a broker is answered that asked to be let go."""
 
 
+class Downwards(UserDict[TopicPartition, Any]):
+    """A map that is gone through from its last partition to its first.
+
+    So are Scala's until 2.4, if partitions have the names that `tests.kafka.event_sequences` gives them.
+    """
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(sorted(self.data, reverse=True))
+
+
 class EventPlane(World):
     """Our side: a broker that may be controller, with its queue of events.
 
@@ -145,7 +156,7 @@ class EventPlane(World):
     ) -> None:
         super().__init__()
         self.design = control_design_of(release)
-        self.context = ControllerContext()
+        self.context = ControllerContext(InMemoryContext(partition_assignments=self._of_partitions()))
         self.batches = [
             ControllerBrokerRequestBatch(BROKER, self.context, self._send, InMemoryBatch(), self.design)
             for _ in range(3)
@@ -156,6 +167,7 @@ class EventPlane(World):
             self.batches[2],
             self,
             lambda event: self.queue.append(event),
+            reassignment_targets=self._of_partitions(),
         )
         vars(self.processor).update(
             mute_partition_modifications=self._mute, watch_isr=self._watch_isr, unwatch_isr=self._unwatch_isr
@@ -183,6 +195,10 @@ class EventPlane(World):
         self._number = 0
         own = self.zookeeper.create(SESSION, registration(BROKER), ephemeral=True)
         self.registered.append(own.stat.czxid)
+
+    def _of_partitions(self) -> MutableMapping[TopicPartition, Any]:
+        """A map that is gone through as Kafka's is: until 2.3 what is done one by one is done in its order."""
+        return {} if self.design.kip_455 else Downwards()
 
     @property
     def is_active(self) -> bool:
@@ -237,8 +253,12 @@ class EventPlane(World):
 
     def _seen(self) -> dict[str, Any]:
         state = self.context.state
+        live_brokers = dict(state.live_broker_epochs)
+        if not self.design.broker_epoch:
+            live_brokers = dict.fromkeys(live_brokers, UNKNOWN_BROKER_EPOCH)
         return {
             **of_context(state),
+            "live_broker_epochs": live_brokers,
             "active": (self.is_active, self.active_controller),
             "being_reassigned": state.partitions_being_reassigned,
             "znodes": {
@@ -497,7 +517,7 @@ class EventPlane(World):
         self.answers_given.append(answer_told(event, answer))
 
     def _next_asked(self) -> list[ZkPath]:
-        return list(dict.fromkeys(self._asked[self._number])) if self._number < len(self._asked) else []
+        return self._asked[self._number] if self._number < len(self._asked) else []
 
     def _watched(self, request: ZkRequest) -> ZkRequest:
         """Until 2.6 the state of a partition that moves is watched by whatever reads it."""
@@ -545,22 +565,50 @@ class EventPlane(World):
         self.active_controller = self._controller_id()
         if self.active_controller != NO_CONTROLLER:
             return
-        (known,) = self._ask(GetData(CONTROLLER_EPOCH))
-        epoch = known.data + 1
-        creation = Create(CONTROLLER, BROKER, ephemeral=True)
-        (elected,) = self._ask(Multi((creation, SetData(CONTROLLER_EPOCH, epoch, known.version))))
-        if elected.code is not Code.OK and not self._was_elected(epoch):
-            self._maybe_resign()
+        if not (self._register_controller() if self.design.fence_zk else self._create_controller()):
             return
-        self.active_controller = BROKER
-        state = self.context.state
-        state.epoch, state.epoch_zk_version = epoch, known.version + 1
         self._listens = True
         processed = self._drive(call(self.processor.on_controller_failover))
         if processed.moves or processed.failure not in (None, EventFailure.ControllerMoved):
             self._trigger_controller_move()
         elif processed.failure is EventFailure.ControllerMoved:
             self._maybe_resign()
+
+    def _register_controller(self) -> bool:
+        """/controller is created as the epoch is incremented [registerControllerAndIncrementControllerEpoch, 2.1]."""
+        (known,) = self._ask(GetData(CONTROLLER_EPOCH))
+        epoch = known.data + 1
+        creation = Create(CONTROLLER, BROKER, ephemeral=True)
+        (elected,) = self._ask(Multi((creation, SetData(CONTROLLER_EPOCH, epoch, known.version))))
+        if elected.code is not Code.OK and not self._was_elected(epoch):
+            self._maybe_resign()
+            return False
+        self._takes_over(epoch, known.version + 1)
+        return True
+
+    def _create_controller(self) -> bool:
+        """Before, /controller was created, and then the epoch incremented [checkedEphemeralCreate, until 2.0]."""
+        (created,) = self._ask(Create(CONTROLLER, BROKER, ephemeral=True))
+        while created.code is Code.NODEEXISTS:
+            (there,) = self._ask(GetData(CONTROLLER))
+            if there.code is Code.OK and there.data == BROKER:
+                break
+            if there.code is Code.OK:
+                self.active_controller = self._controller_id()
+                return False
+            (created,) = self._ask(Create(CONTROLLER, BROKER, ephemeral=True))
+        self.active_controller = BROKER
+        (known,) = self._ask(GetData(CONTROLLER_EPOCH))
+        (incremented,) = self._ask(SetData(CONTROLLER_EPOCH, known.data + 1, known.version))
+        if incremented.code is not Code.OK:
+            self._trigger_controller_move()
+            return False
+        self._takes_over(known.data + 1, incremented.version)
+        return True
+
+    def _takes_over(self, epoch: ControllerEpoch, version: ZkVersion) -> None:
+        self.active_controller = BROKER
+        self.context.state.epoch, self.context.state.epoch_zk_version = epoch, version
 
     def _was_elected(self, epoch: int) -> bool:
         """Whether it was its own request that created /controller, whose reply was lost [checkControllerAndEpoch]."""
@@ -570,6 +618,11 @@ class EventPlane(World):
         return bool(now.data == epoch)
 
     def _trigger_controller_move(self) -> None:
+        if not self.design.fence_zk:
+            self.active_controller = NO_CONTROLLER
+            self._resign()
+            self._ask(Delete(CONTROLLER))
+            return
         version = self.context.state.epoch_zk_version
         self.active_controller = self._controller_id()
         if self.is_active:

@@ -51,11 +51,15 @@ class EventDrawing:
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
         self._pick = pick
-        self._is_old = Release(release) < Release("2.5")
-        names = OLD_NAMES if self._is_old else NAMES
+        self._release = Release(release)
+        names = NAMES if self._since("2.5") else OLD_NAMES
         self._brokers, self._topics, self._numbers = names
         self._partitions = names.partitions
         self._to_come: list[ControlCommand] = []
+
+    def _since(self, line: str) -> bool:
+        """Whether the release is of this line, or newer."""
+        return self._release >= Release(line)
 
     def sequence(self, length: int) -> list[ControlCommand]:
         """So many commands; at first a cluster comes up."""
@@ -105,7 +109,7 @@ class EventDrawing:
             (
                 *(self._move_brokers,) * 6,
                 *(self._answer,) * 6,
-                *(self._alter_partition,) * 4,
+                *(self._alter_partition if self._since("2.7") else self._leader_writes,) * 4,
                 *(self._reassign,) * 4,
                 *(self._change_topics,) * 4,
                 *(self._ask_deletion,) * 2,
@@ -115,7 +119,7 @@ class EventDrawing:
                 self._shut_down,
                 self._elect,
                 self._elect,
-                self._permit,
+                self._permit if self._since("2.1") else self._change_topics,
                 *(self._whole_deletion,) * 2,
                 *(self._whole_reassignment,) * 2,
                 *(self._controllers,) * 2,
@@ -216,18 +220,25 @@ class EventDrawing:
     def _whole_reassignment(self) -> ControlCommand:
         """A partition is to move, and all brokers come to be in sync."""
         partition = self._one(self._partitions)
-        in_sync = {
-            "do": "alter_partition",
-            "broker": self._one(self._brokers),
-            "isrs": {partition: list(self._brokers)},
-            **dict.fromkeys(("epoch_off", "leader_epoch_off", "partition_epoch_off", "recovery"), 0),
-        }
+        in_sync: ControlCommand = {"do": "leader_writes", "partition": partition, "isr": list(self._brokers)}
+        if self._since("2.7"):
+            in_sync = {
+                "do": "alter_partition",
+                "broker": self._one(self._brokers),
+                "isrs": {partition: list(self._brokers)},
+                **dict.fromkeys(("epoch_off", "leader_epoch_off", "partition_epoch_off", "recovery"), 0),
+            }
         self._to_come = [in_sync, {"do": "answer", "broker": self._one(self._brokers), "errors": {}}]
-        return {"do": "reassign", "targets": {partition: self._replicas()}}
+        return {"do": self._to_reassign, "targets": {partition: self._replicas()}}
+
+    @property
+    def _to_reassign(self) -> str:
+        """By a request, where there is one."""
+        return "reassign" if self._since("2.4") else "reassign_by_node"
 
     def _reassign(self) -> ControlCommand:
-        moved = sorted(self._few(self._partitions), reverse=self._is_old)
-        if self._pick(3) == 2:
+        moved = sorted(self._few(self._partitions), reverse=not self._since("2.5"))
+        if self._pick(3) == 2 or not self._since("2.4"):
             return {"do": "reassign_by_node", "targets": {partition: self._replicas() for partition in moved}}
         targets = {partition: None if self._pick(4) == 3 else self._replicas() for partition in moved}
         return {"do": "reassign", "targets": targets}
@@ -235,13 +246,13 @@ class EventDrawing:
     def _elect(self) -> ControlCommand:
         partitions = self._few(self._partitions)
         match self._pick(5):
-            case 0 | 1:
+            case 0 | 1 if self._since("2.2"):
                 return {"do": "elect", "partitions": partitions, "type": "PREFERRED"}
-            case 2:
+            case 2 if self._since("2.4"):
                 return {"do": "elect", "partitions": partitions, "type": "UNCLEAN"}
-            case 3:
-                return {"do": "elect_by_node", "partitions": partitions}
-        return {"do": "rebalance"}
+            case 4:
+                return {"do": "rebalance"}
+        return {"do": "elect_by_node", "partitions": partitions}
 
     def _permit(self) -> ControlCommand:
         return {"do": "permit_unclean", "topic": self._one((None, *self._topics))}

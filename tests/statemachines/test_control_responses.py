@@ -29,6 +29,7 @@ from statemachines.controller_calls import Call
 from statemachines.controller_context import ControllerContext
 from statemachines.controller_event_processor import event_of
 from statemachines.errors import Errors
+from statemachines.replica_assignment import ReplicaAssignment
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster
 
@@ -67,6 +68,19 @@ def test_of_stopped_replicas_those_that_were_to_be_deleted_count() -> None:
     assert response_received(1, stop(False, False), response, deleting("t")) is None
     event = response_received(1, stop(False, True), response, deleting("t"))
     assert event == TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T1, Errors.KAFKA_STORAGE_ERROR),))
+
+
+def test_until_2_2_those_count_that_their_topic_has_deleted() -> None:
+    """Whether it is being deleted still or not; not those that a reassignment has. [KAFKA-8294]"""
+    context = ControllerContext()
+    design = control_design_of("2.2")
+    response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
+    event = TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T0, Errors.NONE),))
+    assert response_received(1, stop(True), response, context, design) == event
+    context.update_partition_full_replica_assignment(T0, ReplicaAssignment((1, 2)))
+    assert response_received(1, stop(True), response, context, design) == event
+    context.update_partition_full_replica_assignment(T0, ReplicaAssignment((2, 3)))
+    assert response_received(1, stop(True), response, context, design) is None
 
 
 def test_one_flag_of_the_whole_request_counts_as_well() -> None:

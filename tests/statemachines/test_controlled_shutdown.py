@@ -73,6 +73,18 @@ def test_those_that_leave_are_not_elected_for_each_other(cluster: EventCluster) 
     assert cluster.process("process_controlled_shutdown", 3) == Processed((T0,))
 
 
+@pytest.mark.parametrize(("release", "leader", "answer"), [("2.0", 2, (T1,)), ("2.1", 1, ())])
+def test_until_2_0_a_topic_that_goes_was_led_elsewhere(
+    release: str, leader: int, answer: tuple[TopicPartition, ...]
+) -> None:
+    """And what could not be was answered. [KAFKA-6753]"""
+    cluster = started(control_design_of(release))
+    cluster.context.queue_topic_deletion(["t"])
+    assert cluster.process("process_controlled_shutdown", 1) == Processed(())
+    assert cluster.state(T0).leader == leader
+    assert cluster.process("process_controlled_shutdown", 2) == Processed(answer)
+
+
 def test_a_topic_that_goes_is_left_alone(cluster: EventCluster) -> None:
     """Nothing is elected for it, nor answered."""
     cluster.context.queue_topic_deletion(["t"])

@@ -85,6 +85,19 @@ def test_until_0_10_1_they_heard_of_each_other_last() -> None:
     ]
 
 
+@pytest.mark.parametrize(("release", "offline"), [("1.1", {3: frozenset({T0})}), ("2.0", {})])
+def test_until_1_1_failed_directories_were_remembered(
+    release: str, offline: dict[int, frozenset[TopicPartition]]
+) -> None:
+    """By who resigned, whatever other controllers heard since. [KAFKA-6630]"""
+    cluster = succeeded(control_design_of(release))
+    cluster.take_over()
+    cluster.context.state.replicas_on_offline_dirs[3] = frozenset({T0})
+    cluster.controller.on_controller_resignation()
+    cluster.take_over()
+    assert cluster.context.state.replicas_on_offline_dirs == offline
+
+
 def test_dead_replicas_leave_the_isr_before_leaders_are_elected() -> None:
     """So the leader epoch grows twice where the leader had died; since 2.3. [KAFKA-3143]"""
     written = []

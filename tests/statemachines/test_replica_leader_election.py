@@ -9,7 +9,7 @@ import pytest
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller_calls import Call, EventFailure
 from statemachines.errors import Errors
-from statemachines.partition import OnlinePartition
+from statemachines.partition import NonExistentPartition, OnlinePartition
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import Processed
 from statemachines.topic_partition import TopicPartition
@@ -103,6 +103,26 @@ def test_the_node_stays_where_the_controller_moves(cluster: EventCluster) -> Non
     assert len(cluster.queue) == queued
 
 
+@pytest.mark.parametrize(("release", "epochs"), [("2.1", [2, 2]), ("2.2", [2, 1])])
+def test_until_2_1_who_led_already_was_elected_again(release: str, epochs: list[int]) -> None:
+    """In a new leader epoch. [KAFKA-5692]"""
+    cluster = astray(control_design_of(release))
+    cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0, T2))
+    cluster.process("process_replica_leader_election")
+    assert [cluster.state(each).leader_epoch for each in (T0, T2)] == epochs
+    assert not cluster.exists(PREFERRED_REPLICA_ELECTION)
+
+
+def test_until_2_1_the_node_stayed_with_an_unknown_partition() -> None:
+    """Which has come to have a state by that; others are elected for."""
+    cluster = astray(control_design_of("2.1"))
+    cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0, NOWHERE))
+    assert cluster.process("process_replica_leader_election").failure is EventFailure.NeverLed
+    assert cluster.state(T0).leader == 1
+    assert cluster.context.state.partition_states[NOWHERE] is NonExistentPartition
+    assert cluster.exists(PREFERRED_REPLICA_ELECTION)
+
+
 # By an administrator
 
 
@@ -114,6 +134,12 @@ def test_an_administrator_is_answered_partition_by_partition(cluster: EventClust
         T2: Errors.ELECTION_NOT_NEEDED,
         NOWHERE: Errors.UNKNOWN_TOPIC_OR_PARTITION,
     }
+
+
+@pytest.mark.parametrize(("release", "answer"), [("2.3", Errors.NONE), ("2.4", Errors.ELECTION_NOT_NEEDED)])
+def test_until_2_3_an_election_that_is_not_needed_was_no_error(release: str, answer: Errors) -> None:
+    """Nor did the administrator hear who leads. [KIP-460]"""
+    assert elect(astray(control_design_of(release)), T2) == ((T2, answer),)
 
 
 def test_who_asks_twice_is_answered_once(cluster: EventCluster) -> None:

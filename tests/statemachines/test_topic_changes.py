@@ -8,7 +8,7 @@ from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import StopReplicaRequest, UpdateMetadataRequest
 from statemachines.controller_calls import EventFailure
 from statemachines.errors import Errors
-from statemachines.partition import NewPartition, NonExistentPartition, OnlinePartition
+from statemachines.partition import NewPartition, NonExistentPartition, OnlinePartition, PartitionState
 from statemachines.replica import (
     NewReplica,
     OfflineReplica,
@@ -172,6 +172,17 @@ def test_a_topic_is_deleted_replica_by_replica() -> None:
         if isinstance(request, StopReplicaRequest)
         for state in request.partitionStates
     } == {-2}
+
+
+@pytest.mark.parametrize(("release", "state"), [("2.0", OnlinePartition), ("2.1", NonExistentPartition)])
+def test_until_2_0_partitions_went_last(release: str, state: PartitionState) -> None:
+    """When all replicas were deleted, not when that began. [KAFKA-6753]"""
+    cluster = deleting(control_design_of(release))
+    assert cluster.context.partition_state(T0) is state
+    for broker in (1, 2):
+        cluster.deleted(broker, T0, T1)
+    assert cluster.context.partition_state(T0) is NonExistentPartition
+    assert not cluster.exists(topic_path("t"))
 
 
 def test_when_all_have_answered_nothing_is_left() -> None:

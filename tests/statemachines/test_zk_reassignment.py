@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from statemachines.control_design import control_design_of
-from statemachines.controller_calls import Call, EventFailure
+from statemachines.controller_calls import Call, EventFailed, EventFailure
 from statemachines.replica import NewReplica, OnlineReplica
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.state_change import Processed
@@ -17,8 +17,13 @@ from tests.statemachines.processing import EventCluster
 
 @pytest.fixture
 def cluster() -> EventCluster:
-    """As of 2.3: brokers 1 to 5; partition 0 is on 1 and 2, partition 1 on 1 alone."""
-    cluster = EventCluster((1, 2, 3, 4, 5), control_design_of("2.3"))
+    """As of 2.3."""
+    return cluster_of("2.3")
+
+
+def cluster_of(release: str) -> EventCluster:
+    """Brokers 1 to 5; partition 0 is on 1 and 2, partition 1 on 1 alone."""
+    cluster = EventCluster((1, 2, 3, 4, 5), control_design_of(release))
     cluster.create_topic("t", (1, 2), (1,))
     cluster.take_over()
     cluster.forget()
@@ -94,6 +99,53 @@ def test_what_there_is_nothing_to_do_for_leaves_the_node(cluster: EventCluster) 
     ask(cluster, (T1, (1,)), (nowhere, (2,)), (T0, (3, 2)))
     assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (3, 2)),)
     assert cluster.context.state.partitions_being_reassigned == {T0}
+
+
+@pytest.mark.parametrize(("release", "writes"), [("1.1", 2), ("2.0", 1)])
+def test_until_1_1_they_left_one_by_one(release: str, writes: int) -> None:
+    """The node is written for each; since 2.0 once. [KAFKA-6617]"""
+    cluster = cluster_of(release)
+    ask(cluster, (T1, (1,)), (TopicPartition("v", 0), (2,)), (T0, (3, 2)))
+    assert cluster.zookeeper.get(None, REASSIGN_PARTITIONS)[1].version == writes
+
+
+@pytest.mark.parametrize(("release", "known"), [("1.1", (1, 2)), ("2.0", (3, 1, 2))])
+def test_since_2_0_it_is_known_before_it_is_written(release: str, known: tuple[int, ...]) -> None:
+    """So where the topic's node is gone the controller goes on with replicas that stand nowhere. [KAFKA-6630]"""
+    cluster = cluster_of(release)
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (3,)),))
+    for number, step in enumerate(cluster.steps("process_zk_partition_reassignment")):
+        if number == 3:
+            break
+        step()
+    assert cluster.context.partition_replica_assignment(T0) == known
+
+
+@pytest.mark.parametrize(("release", "failure"), [("1.1", None), ("2.0", EventFailure.NotReassigned)])
+def test_one_that_fails_when_it_has_left_the_node(release: str, failure: EventFailure | None) -> None:
+    """Is to leave it once more, which since 2.0 fails the event."""
+
+    def is_reassigned(partition: TopicPartition) -> None:
+        raise EventFailed(EventFailure.NeverLed)
+
+    cluster = cluster_of(release)
+    vars(cluster.controller).update(is_reassigned=is_reassigned)
+    cluster.leader_writes(T0, (1, 2, 3))
+    assert ask(cluster, (T0, (3,))).failure is failure
+    assert assigned(cluster) == (3,)
+
+
+def test_changes_of_a_state_are_heard_of_while_it_moves(cluster: EventCluster) -> None:
+    """By a watch, from the begin to the end."""
+    watched: list[tuple[str, TopicPartition]] = []
+    vars(cluster.controller).update(
+        watch_isr=lambda partition: watched.append(("watch", partition)),
+        unwatch_isr=lambda partition: watched.append(("unwatch", partition)),
+    )
+    ask(cluster, (T0, (3, 2)), (T1, (1,)))
+    assert watched == [("watch", T0), ("unwatch", T1)]
+    caught_up(cluster, T0, 1, 2, 3)
+    assert watched[2:] == [("unwatch", T0)]
 
 
 def test_one_that_fails_leaves_the_node(cluster: EventCluster) -> None:

@@ -62,6 +62,9 @@ public abstract class AnyProcess {
         return events.new ControllerEventThread("never started") {
             @Override
             public synchronized void start() { }
+
+            @Override
+            public void awaitShutdown() { }
         };
     }
 

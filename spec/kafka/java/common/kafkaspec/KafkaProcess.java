@@ -1,5 +1,7 @@
 package kafkaspec;
 
+import java.util.List;
+import java.util.Map;
 import kafka.cluster.Broker;
 import kafka.controller.KafkaController;
 import kafka.server.KafkaConfig;
@@ -14,6 +16,9 @@ import org.apache.kafka.common.security.auth.SecurityProtocol;
  * it knows.
  */
 public abstract class KafkaProcess extends AnyProcess {
+    /** Which steps its requests are. */
+    public static final List<Steps.Row> STEPS = Steps.SINCE_2_2;
+
     private KafkaZkClient client;
     private scala.collection.Map<String, ?> childHandlers;
 
@@ -22,6 +27,11 @@ public abstract class KafkaProcess extends AnyProcess {
     }
 
     // What differs from release to release.
+
+    /** The nodes that it needs to find besides those of `Znodes`, with their data. */
+    public static Map<String, byte[]> znodes(KafkaConfig config) {
+        return Map.of();
+    }
 
     /** Opens a session. [KafkaServer.initZkClient] */
     protected abstract KafkaZkClient openClient();
@@ -38,6 +48,14 @@ public abstract class KafkaProcess extends AnyProcess {
     /** Whether who fails to authenticate begins anew while the session lives. [2.8.0 to 3.0.0, KAFKA-13461] */
     protected boolean beginsAnewWithoutAuthentication() {
         return false;
+    }
+
+    /** A controller's batches of requests: of partitions, of replicas, and its own. */
+    protected static List<Object> batches(KafkaController controller) {
+        return List.of(
+            Fields.get(controller.partitionStateMachine(), "controllerBrokerRequestBatch"),
+            Fields.get(controller.replicaStateMachine(), "controllerBrokerRequestBatch"),
+            Fields.get(controller, "brokerRequestBatch"));
     }
 
     // Its start and its end.

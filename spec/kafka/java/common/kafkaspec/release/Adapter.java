@@ -9,18 +9,18 @@ import kafkaspec.Release;
 import kafkaspec.Steps;
 
 /**
- * Kafka 2.4.
+ * Kafka since 1.1.
  * A release's own part is its BrokerProcess.
  */
 public final class Adapter implements Release {
     @Override
     public Map<String, byte[]> znodes(KafkaConfig config) {
-        return Map.of();
+        return BrokerProcess.znodes(config);
     }
 
     @Override
     public List<Steps.Row> steps() {
-        return Steps.SINCE_2_2;
+        return BrokerProcess.STEPS;
     }
 
     @Override

@@ -1,6 +1,5 @@
 package kafkaspec.control;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.cluster.Broker;
 import kafka.controller.ControllerBrokerRequestBatch;
@@ -66,23 +65,5 @@ final class CapturedBatch extends ControllerBrokerRequestBatch {
         ObjectNode taken = controller.sent;
         controller.sent = Json.object();
         return taken;
-    }
-
-    /** What has been added, and not been sent. */
-    ObjectNode observe() {
-        ObjectNode left = Json.object();
-        ObjectNode leaderAndIsr = left.putObject("leader_and_isr");
-        Scala.forEach(leaderAndIsrRequestMap(), (broker, states) -> Scala.forEach(states, (partition, state) ->
-            leaderAndIsr.set(partition + "@" + broker, Requests.state(partition, state))));
-        ObjectNode stopReplica = left.putObject("stop_replica");
-        Scala.forEach(stopReplicaRequestMap(), (broker, stopping) -> Scala.forEach(stopping, each -> stopReplica.set(
-            each.replica().topicPartition() + "@" + broker,
-            Requests.stopped(each.replica().topicPartition(), each.deletePartition()))));
-        ObjectNode partitions = left.putObject("update_metadata");
-        Scala.forEach(updateMetadataRequestPartitionInfoMap(), (partition, state) ->
-            partitions.set(partition.toString(), Requests.state(partition, state)));
-        ArrayNode named = left.putArray("update_metadata_brokers");
-        Scala.forEach(updateMetadataRequestBrokerSet(), broker -> named.add((Integer) broker));
-        return left;
     }
 }

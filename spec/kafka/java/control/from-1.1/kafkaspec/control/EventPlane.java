@@ -6,12 +6,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.server.KafkaConfig;
 import kafkaspec.Configuration;
 import kafkaspec.Json;
+import kafkaspec.release.BrokerProcess;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.Request;
 
 /** A whole controller with ZooKeeper, and beside it what others do there and ask of it. */
 final class EventPlane implements AutoCloseable {
     private static final int CONTROLLER = 9;
+    private static final String FEATURES = "/feature";
     private static final double A_SECOND = 1e9;
     private static final KafkaConfig CONFIG = Configuration.of(CONTROLLER);
 
@@ -25,7 +27,7 @@ final class EventPlane implements AutoCloseable {
 
     EventPlane() {
         ZooKeeper.ownedBy(connectString -> meanwhile);
-        Features.create(ensemble, CONFIG);
+        BrokerProcess.znodes(CONFIG).forEach(ensemble::create);
         controller = new WholeController(CONFIG, meanwhile);
         controller.start();
         world.isRegistered(CONTROLLER);
@@ -34,7 +36,7 @@ final class EventPlane implements AutoCloseable {
 
     /** Features are left out, and so are the addresses of brokers, for which their nodes are watched. */
     private static boolean counts(Request sent) {
-        return !sent.path().equals(Features.PATH)
+        return !sent.path().equals(FEATURES)
             && !(sent.operation().equals("exists") && sent.path().startsWith(World.BROKERS));
     }
 
@@ -67,7 +69,7 @@ final class EventPlane implements AutoCloseable {
         }
         seen.put("seconds", (System.nanoTime() - began) / A_SECOND);
         if (command.path("quiet").asBoolean()) {
-            controller.channels().forget();
+            controller.sent().forget();
             return seen;
         }
         observation.begin(seen);
@@ -75,7 +77,7 @@ final class EventPlane implements AutoCloseable {
         observation.put("registered", world.registered());
         controller.observe(observation);
         seen.set("asked", meanwhile.asked());
-        seen.set("sent", controller.channels().take());
+        seen.set("sent", controller.sent().take());
         seen.set("answers", answers);
         answers = Json.array();
         return seen;
@@ -83,7 +85,7 @@ final class EventPlane implements AutoCloseable {
 
     private void perform(String what, JsonNode command) {
         if (what.equals("answer")) {
-            controller.channels().answer(Json.field(command, "broker").asInt(), Json.field(command, "errors"));
+            controller.sent().answer(Json.field(command, "broker").asInt(), Json.field(command, "errors"));
         } else {
             asking.perform(what, command);
         }

@@ -204,19 +204,8 @@ final class Machines {
     }
 
     void observe(Observation seen) {
-        seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));
-        seen.put("partition_assignments", assignments());
-        seen.put("partition_leadership_info", Observation.leaders(context.partitionLeadershipInfo()));
-        seen.put("partition_states", Observation.names(partitionStates));
-        seen.put("replica_states", Observation.replicaStates(replicaStates));
-        seen.put("live_broker_epochs", liveBrokers());
-        seen.put("shutting_down_broker_ids", Observation.ids(context.shuttingDownBrokerIds()));
-        seen.put("replicas_on_offline_dirs", Observation.partitionsOf(context.replicasOnOfflineDirs()));
-        seen.put("all_topics", Observation.texts(context.allTopics()));
-        seen.put("topics_to_be_deleted", Observation.texts(deletion.topicsToBeDeleted()));
-        seen.put("topics_with_deletion_started", Json.array());
-        seen.put("topics_ineligible_for_deletion", Observation.texts(deletion.topicsIneligibleForDeletion()));
-        seen.put("left", batch.observe());
+        ContextObservation.put(seen, context, liveBrokers(), deletion, partitionStates, replicaStates);
+        seen.put("left", BatchObservation.of(batch));
     }
 
     /** The brokers that it knows, under the epochs that it does not. */
@@ -225,15 +214,5 @@ final class Machines {
         Scala.forEach(context.liveOrShuttingDownBrokerIds(), broker ->
             live.put(broker.toString(), epochs.get((Integer) broker)));
         return live;
-    }
-
-    private ObjectNode assignments() {
-        ObjectNode assignments = Json.object();
-        Scala.forEach(context.partitionReplicaAssignment(), (partition, replicas) -> assignments
-            .putArray(partition.toString())
-            .add(Observation.ids(replicas))
-            .add(Json.array())
-            .add(Json.array()));
-        return assignments;
     }
 }

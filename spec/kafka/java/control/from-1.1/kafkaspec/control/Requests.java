@@ -12,7 +12,7 @@ import org.apache.kafka.common.requests.StopReplicaRequest;
 import org.apache.kafka.common.requests.UpdateMetadataRequest;
 
 /**
- * The three requests of a controller of Kafka 1.1 as JSON: their fields in the order of
+ * The three requests of a controller of Kafka 1.1 to 2.2 as JSON: their fields in the order of
  * `statemachines.control_requests`, and for those that came later what is there where there is nothing.
  */
 final class Requests {
@@ -26,7 +26,7 @@ final class Requests {
             .add(request.getClass().getSimpleName())
             .add((Integer) Fields.get(request, "controllerId"))
             .add((Integer) Fields.get(request, "controllerEpoch"))
-            .add(NO_EPOCH);
+            .add(BrokerEpochs.of(request));
         if (request instanceof LeaderAndIsrRequest leaderAndIsr) {
             ArrayNode states = fields.addArray();
             leaderAndIsr.partitionStates().forEach((partition, state) -> states.add(state(partition, state)));

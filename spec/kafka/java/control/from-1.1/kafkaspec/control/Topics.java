@@ -2,7 +2,7 @@ package kafkaspec.control;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** The nodes of topics in Kafka 2.4: topics have no ids. */
+/** The nodes of topics until Kafka 2.7: topics have no ids. */
 final class Topics {
     private static final int VERSION = 2;
 

@@ -19,12 +19,11 @@ import scala.Product;
 /** A whole KafkaController, whose events are processed when that is asked for. */
 final class WholeController extends BrokerProcess {
     private final Meanwhile meanwhile;
-    private final CapturedChannels channels;
+    private final SentRequests sent = new SentRequests();
 
     WholeController(KafkaConfig config, Meanwhile meanwhile) {
-        super(config, sent -> { });
+        super(config, request -> { });
         this.meanwhile = meanwhile;
-        channels = new CapturedChannels(config);
     }
 
     @Override
@@ -34,11 +33,11 @@ final class WholeController extends BrokerProcess {
 
     @Override
     protected void captureRequests(KafkaController starting) {
-        send(starting, channels);
+        send(starting, new CapturedChannels(config(), sent));
     }
 
-    CapturedChannels channels() {
-        return channels;
+    SentRequests sent() {
+        return sent;
     }
 
     KafkaController asked() {
@@ -99,18 +98,17 @@ final class WholeController extends BrokerProcess {
     // What is to be seen.
 
     void observe(Observation seen) {
-        ContextObservation.put(seen, context());
+        ContextObservation.put(seen, controller());
         ArrayNode queue = Json.array();
         queued().forEach(each -> queue.add(event(each)));
         seen.put("queue", queue);
         seen.put("active", Json.array().add(isActive()).add(activeControllerId()));
-        seen.put("being_reassigned", Observation.texts(context().partitionsBeingReassigned()));
         ObjectNode left = Json.object();
         List<Object> batches = batches(controller());
         for (int number = 0; number < batches.size(); number++) {
             left.set(
                 String.valueOf(number),
-                CapturedBatch.observe((ControllerBrokerRequestBatch) batches.get(number)));
+                BatchObservation.of((ControllerBrokerRequestBatch) batches.get(number)));
         }
         seen.put("left_in_batches", left);
     }

@@ -1,69 +1,20 @@
 package kafkaspec.control;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import kafka.cluster.Broker;
 import kafka.server.KafkaConfig;
-import kafkaspec.Json;
 import kafkaspec.release.UnstartedChannels;
 import org.apache.kafka.common.requests.AbstractControlRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import scala.Function1;
 import scala.runtime.BoxedUnit;
 
-/**
- * A controller's channels, of which what would be sent is kept, until a broker answers. A request is built when it is
- * looked at: in Kafka the threads that send build it, and the controller does not wait for that.
- */
+/** The channels of a controller since Kafka 2.4, of which what would be sent is kept. */
 final class CapturedChannels extends UnstartedChannels {
-    private record Unanswered(
-            AbstractControlRequest.Builder<? extends AbstractControlRequest> builder,
-            Function1<AbstractResponse, BoxedUnit> callback) {
-        AbstractControlRequest request() {
-            return builder.build(builder.latestAllowedVersion());
-        }
-    }
+    private final SentRequests sent;
 
-    private final Map<Integer, List<Unanswered>> unanswered = new HashMap<>();
-    private final Map<Integer, List<Unanswered>> sent = new LinkedHashMap<>();
-
-    CapturedChannels(KafkaConfig config) {
+    CapturedChannels(KafkaConfig config, SentRequests sent) {
         super(config);
-    }
-
-    /** The requests since this was last asked, in order, broker by broker. */
-    ObjectNode take() {
-        ObjectNode taken = Json.object();
-        sent.forEach((broker, requests) -> {
-            ArrayNode told = taken.putArray(String.valueOf(broker));
-            requests.forEach(each -> told.add(Requests.request(each.request())));
-        });
-        sent.clear();
-        return taken;
-    }
-
-    /** What has been sent is not looked at. */
-    void forget() {
-        sent.clear();
-    }
-
-    /** A broker answers all that it has been sent. */
-    void answer(int broker, JsonNode errors) {
-        List<Unanswered> requests = unanswered.remove(broker);
-        if (requests != null) {
-            requests.forEach(each -> {
-                AbstractResponse response = Responses.to(each.request(), errors);
-                if (response != null && each.callback != null) {
-                    each.callback.apply(response);
-                }
-            });
-        }
+        this.sent = sent;
     }
 
     @Override
@@ -71,9 +22,7 @@ final class CapturedChannels extends UnstartedChannels {
             int broker,
             AbstractControlRequest.Builder<? extends AbstractControlRequest> builder,
             Function1<AbstractResponse, BoxedUnit> callback) {
-        Unanswered request = new Unanswered(builder, callback);
-        sent.computeIfAbsent(broker, none -> new ArrayList<>()).add(request);
-        unanswered.computeIfAbsent(broker, none -> new ArrayList<>()).add(request);
+        sent.add(broker, builder, callback);
     }
 
     @Override
@@ -81,11 +30,11 @@ final class CapturedChannels extends UnstartedChannels {
 
     @Override
     public void removeBroker(int broker) {
-        unanswered.remove(broker);
+        sent.remove(broker);
     }
 
     @Override
     public void shutdown() {
-        unanswered.clear();
+        sent.clear();
     }
 }

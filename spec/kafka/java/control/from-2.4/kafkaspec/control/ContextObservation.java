@@ -2,11 +2,18 @@ package kafkaspec.control;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import kafka.controller.ControllerContext;
+import kafka.controller.KafkaController;
 import kafkaspec.Json;
 
 /** What a controller of Kafka 2.4 to 3.9 knows, as JSON. */
 final class ContextObservation {
     private ContextObservation() { }
+
+    static void put(Observation seen, KafkaController controller) {
+        put(seen, controller.controllerContext());
+        seen.put(
+            "being_reassigned", Observation.texts(controller.controllerContext().partitionsBeingReassigned()));
+    }
 
     static void put(Observation seen, ControllerContext context) {
         seen.put("epoch", Json.array().add(context.epoch()).add(context.epochZkVersion()));

@@ -183,6 +183,6 @@ final class Machines {
 
     void observe(Observation seen) {
         ContextObservation.put(seen, context);
-        seen.put("left", CapturedBatch.observe(batch));
+        seen.put("left", BatchObservation.of(batch));
     }
 }

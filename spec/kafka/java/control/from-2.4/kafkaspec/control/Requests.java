@@ -6,6 +6,7 @@ import kafkaspec.Json;
 import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
 import org.apache.kafka.common.message.UpdateMetadataRequestData.UpdateMetadataPartitionState;
 import org.apache.kafka.common.requests.AbstractControlRequest;
+import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.LeaderAndIsrRequest;
 import org.apache.kafka.common.requests.StopReplicaRequest;
 import org.apache.kafka.common.requests.UpdateMetadataRequest;
@@ -14,12 +15,13 @@ import org.apache.kafka.common.requests.UpdateMetadataRequest;
 final class Requests {
     private Requests() { }
 
-    static ArrayNode request(AbstractControlRequest request) {
+    static ArrayNode request(AbstractRequest request) {
+        AbstractControlRequest control = (AbstractControlRequest) request;
         ArrayNode fields = Json.array()
             .add(request.getClass().getSimpleName())
-            .add(request.controllerId())
-            .add(request.controllerEpoch())
-            .add(request.brokerEpoch());
+            .add(control.controllerId())
+            .add(control.controllerEpoch())
+            .add(control.brokerEpoch());
         if (request instanceof LeaderAndIsrRequest leaderAndIsr) {
             ArrayNode states = fields.addArray();
             leaderAndIsr.partitionStates().forEach(state -> states.add(state(state)));

@@ -8,14 +8,13 @@ import org.apache.kafka.common.message.LeaderAndIsrResponseData;
 import org.apache.kafka.common.message.LeaderAndIsrResponseData.LeaderAndIsrPartitionError;
 import org.apache.kafka.common.message.StopReplicaResponseData;
 import org.apache.kafka.common.message.StopReplicaResponseData.StopReplicaPartitionError;
-import org.apache.kafka.common.requests.AbstractControlRequest;
+import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.LeaderAndIsrRequest;
-import org.apache.kafka.common.requests.LeaderAndIsrResponse;
 import org.apache.kafka.common.requests.StopReplicaRequest;
 import org.apache.kafka.common.requests.StopReplicaResponse;
 
-/** What brokers answer to a controller of Kafka 2.4. */
+/** What brokers answer to a controller since Kafka 2.4. */
 final class Responses {
     private Responses() { }
 
@@ -24,7 +23,7 @@ final class Responses {
      *
      * @param errors the codes of partitions that fail, by their names; of all together under "all"
      */
-    static AbstractResponse to(AbstractControlRequest request, JsonNode errors) {
+    static AbstractResponse to(AbstractRequest request, JsonNode errors) {
         short all = (short) errors.path("all").asInt();
         if (request instanceof LeaderAndIsrRequest leaderAndIsr) {
             List<LeaderAndIsrPartitionError> partitions = new ArrayList<>();
@@ -34,12 +33,12 @@ final class Responses {
                     .setPartitionIndex(state.partitionIndex())
                     .setErrorCode(error(errors, state.topicName() + "-" + state.partitionIndex())));
             }
-            return new LeaderAndIsrResponse(
+            return LeaderAndIsrResponses.of(
                 new LeaderAndIsrResponseData().setErrorCode(all).setPartitionErrors(partitions));
         }
         if (request instanceof StopReplicaRequest stopReplica) {
             List<StopReplicaPartitionError> partitions = new ArrayList<>();
-            stopReplica.partitions().forEach(partition -> partitions.add(new StopReplicaPartitionError()
+            StopReplicas.partitions(stopReplica).forEach(partition -> partitions.add(new StopReplicaPartitionError()
                 .setTopicName(partition.topic())
                 .setPartitionIndex(partition.partition())
                 .setErrorCode(error(errors, partition.toString()))));

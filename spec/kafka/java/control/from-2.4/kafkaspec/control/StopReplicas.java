@@ -20,6 +20,10 @@ final class StopReplicas {
         request.partitions().forEach(partition -> states.add(state(partition, delete)));
     }
 
+    static Iterable<TopicPartition> partitions(StopReplicaRequest request) {
+        return request.partitions();
+    }
+
     /** What waits in a batch. */
     static void put(ObjectNode left, ControllerBrokerRequestBatch batch) {
         Scala.forEach(batch.stopReplicaRequestMap(), (broker, stopping) -> Scala.forEach(stopping, each -> left.set(

@@ -20,6 +20,10 @@ final class StopReplicas {
         request.partitionStates().forEach((partition, state) -> states.add(state(partition, state)));
     }
 
+    static Iterable<TopicPartition> partitions(StopReplicaRequest request) {
+        return request.partitionStates().keySet();
+    }
+
     /** What waits in a batch. */
     @SuppressWarnings("unchecked")
     static void put(ObjectNode left, ControllerBrokerRequestBatch batch) {

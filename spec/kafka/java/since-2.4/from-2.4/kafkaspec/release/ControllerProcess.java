@@ -1,6 +1,5 @@
 package kafkaspec.release;
 
-import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -47,14 +46,6 @@ abstract class ControllerProcess extends ClientProcess {
     protected static void send(KafkaController starting, ControllerChannelManager channels) {
         starting.controllerChannelManager_$eq(channels);
         batches(starting).forEach(batch -> Fields.set(batch, "controllerChannelManager", channels));
-    }
-
-    /** Its batches of requests: of partitions, of replicas, and its own. */
-    protected static List<Object> batches(KafkaController controller) {
-        return List.of(
-            Fields.get(controller.partitionStateMachine(), "controllerBrokerRequestBatch"),
-            Fields.get(controller.replicaStateMachine(), "controllerBrokerRequestBatch"),
-            Fields.get(controller, "brokerRequestBatch"));
     }
 
     @Override

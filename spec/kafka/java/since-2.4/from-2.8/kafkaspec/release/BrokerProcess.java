@@ -1,5 +1,6 @@
 package kafkaspec.release;
 
+import java.util.Map;
 import java.util.function.Consumer;
 import kafka.controller.KafkaController;
 import kafka.controller.LeaderIsrAndControllerEpoch;
@@ -24,10 +25,10 @@ public class BrokerProcess extends ControllerProcess {
         super(config, sent);
     }
 
-    /** The data of /feature, without which a controller of this release would set it up first. */
-    public static byte[] features(KafkaConfig config) {
-        return FeatureZNode.encode(FeatureZNode.apply(
-            FeatureZNodeStatus.Enabled$.MODULE$, Features.emptyFinalizedFeatures()));
+    /** Without /feature a controller of this release would set it up first. */
+    public static Map<String, byte[]> znodes(KafkaConfig config) {
+        return Map.of("/feature", FeatureZNode.encode(FeatureZNode.apply(
+            FeatureZNodeStatus.Enabled$.MODULE$, Features.emptyFinalizedFeatures())));
     }
 
     @Override

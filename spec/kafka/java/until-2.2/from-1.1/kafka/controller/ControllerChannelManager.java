@@ -13,9 +13,11 @@ import scala.runtime.BoxedUnit;
 
 /**
  * Stands before Kafka's class of this name on the class path: what would be sent goes nowhere.
- * Kafka's own has a thread and a connection for each broker.
+ * Kafka's own has a thread and a connection for each broker that is registered, and drops what is for others.
  */
 public final class ControllerChannelManager extends CapturedRequests {
+    private final ControllerContext context;
+
     public ControllerChannelManager(
             ControllerContext context,
             KafkaConfig config,
@@ -24,6 +26,7 @@ public final class ControllerChannelManager extends CapturedRequests {
             StateChangeLogger stateChangeLogger,
             Option<String> threadNamePrefix) {
         super(config.brokerId());
+        this.context = context;
     }
 
     public void sendRequest(
@@ -31,6 +34,8 @@ public final class ControllerChannelManager extends CapturedRequests {
             ApiKeys api,
             AbstractRequest.Builder<? extends AbstractRequest> request,
             Function1<AbstractResponse, BoxedUnit> callback) {
-        capture(api, request.build());
+        if (context.liveOrShuttingDownBrokerIds().contains(broker)) {
+            channels().send(broker, request, callback);
+        }
     }
 }

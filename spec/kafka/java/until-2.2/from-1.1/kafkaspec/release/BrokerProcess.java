@@ -15,10 +15,10 @@ import scala.Option;
  * Their controllers increment the epoch in their failover.
  * Its arguments are those of KafkaServer, without security.
  */
-final class BrokerProcess extends ControllerProcess {
+public class BrokerProcess extends ControllerProcess {
     static final List<Steps.Row> STEPS = EarlierSteps.UNTIL_2_0;
 
-    BrokerProcess(KafkaConfig config, Consumer<String> sent) {
+    public BrokerProcess(KafkaConfig config, Consumer<String> sent) {
         super(config, sent);
     }
 

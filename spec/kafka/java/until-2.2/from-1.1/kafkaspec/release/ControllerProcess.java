@@ -10,6 +10,7 @@ import kafka.controller.OnlinePartition$;
 import kafka.controller.PartitionState;
 import kafka.server.KafkaConfig;
 import kafka.zk.KafkaZkClient;
+import kafkaspec.Fields;
 import kafkaspec.KafkaProcess;
 import kafkaspec.Partition;
 import org.apache.kafka.common.TopicPartition;
@@ -42,7 +43,13 @@ abstract class ControllerProcess extends KafkaProcess {
 
     @Override
     protected void captureRequests(KafkaController starting) {
-        CapturedRequests.tell(config().brokerId(), sent);
+        send(starting, (broker, builder, callback) ->
+            sent.accept(builder.apiKey().name() + " " + Fields.get(builder.build(), "controllerEpoch")));
+    }
+
+    /** What the controller sends, it sends by these channels. */
+    protected static void send(KafkaController starting, Channels channels) {
+        CapturedRequests.tell(starting.config().brokerId(), channels);
     }
 
     @Override

@@ -14,10 +14,10 @@ import scala.Option;
  * A broker's process of Kafka 2.1, the first whose multi creates /controller and increments its epoch.
  * Its arguments are those of KafkaServer, without security.
  */
-final class BrokerProcess extends ControllerProcess {
+public class BrokerProcess extends ControllerProcess {
     static final List<Steps.Row> STEPS = EarlierSteps.OF_2_1;
 
-    BrokerProcess(KafkaConfig config, Consumer<String> sent) {
+    public BrokerProcess(KafkaConfig config, Consumer<String> sent) {
         super(config, sent);
     }
 

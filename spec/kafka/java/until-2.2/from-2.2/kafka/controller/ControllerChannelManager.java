@@ -31,6 +31,6 @@ public final class ControllerChannelManager extends CapturedRequests {
             ApiKeys api,
             AbstractControlRequest.Builder<? extends AbstractControlRequest> request,
             Function1<AbstractResponse, BoxedUnit> callback) {
-        capture(api, request.build());
+        channels().send(broker, request, callback);
     }
 }

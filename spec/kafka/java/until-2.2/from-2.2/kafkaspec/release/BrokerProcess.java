@@ -1,6 +1,5 @@
 package kafkaspec.release;
 
-import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -8,7 +7,6 @@ import kafka.controller.KafkaController;
 import kafka.server.KafkaConfig;
 import kafka.zk.BrokerInfo;
 import kafka.zk.KafkaZkClient;
-import kafkaspec.Steps;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
 import scala.collection.JavaConverters;
@@ -17,10 +15,8 @@ import scala.collection.JavaConverters;
  * A broker's process of Kafka 2.2, the first that tells a broker from its predecessor by its epoch.
  * Its arguments are those of KafkaServer, without security.
  */
-final class BrokerProcess extends ControllerProcess {
-    static final List<Steps.Row> STEPS = Steps.SINCE_2_2;
-
-    BrokerProcess(KafkaConfig config, Consumer<String> sent) {
+public class BrokerProcess extends ControllerProcess {
+    public BrokerProcess(KafkaConfig config, Consumer<String> sent) {
         super(config, sent);
     }
 

@@ -1,0 +1,25 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import kafka.controller.ControllerContext;
+import kafkaspec.Json;
+import org.apache.kafka.common.requests.AbstractRequest;
+
+/** The registrations of brokers in Kafka 1.1: one is not told from another. */
+final class BrokerEpochs {
+    private static final int NO_EPOCH = -1;
+
+    private BrokerEpochs() { }
+
+    /** The one that a request is meant for. */
+    static long of(AbstractRequest request) {
+        return NO_EPOCH;
+    }
+
+    /** Those that a controller knows, broker by broker. */
+    static ObjectNode live(ControllerContext context) {
+        ObjectNode live = Json.object();
+        Scala.forEach(context.liveOrShuttingDownBrokerIds(), broker -> live.put(broker.toString(), NO_EPOCH));
+        return live;
+    }
+}

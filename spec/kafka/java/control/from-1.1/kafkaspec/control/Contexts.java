@@ -1,0 +1,27 @@
+package kafkaspec.control;
+
+import kafka.controller.ControllerContext;
+import kafka.controller.TopicDeletionManager;
+import org.apache.kafka.common.TopicPartition;
+import scala.collection.Iterable;
+import scala.collection.Seq;
+import scala.collection.Set;
+import scala.collection.immutable.Set$;
+
+/** What a controller of Kafka 1.1 knows, where it is otherwise in 2.2. */
+final class Contexts {
+    private Contexts() { }
+
+    static Iterable<TopicPartition> partitions(ControllerContext context) {
+        return context.partitionReplicaAssignment().keySet();
+    }
+
+    static Seq<Object> replicas(ControllerContext context, TopicPartition partition) {
+        return context.partitionReplicaAssignment().apply(partition);
+    }
+
+    /** It makes no difference whether the deletion of a topic has begun. */
+    static Set<String> topicsWithDeletionStarted(TopicDeletionManager deletion) {
+        return Set$.MODULE$.empty();
+    }
+}

@@ -1,0 +1,80 @@
+package kafkaspec.control;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import kafkaspec.Json;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import scala.Function1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * What a controller would send, kept until a broker answers. A request is built when it is looked at: in Kafka the
+ * threads that send build it, and the controller does not wait for that.
+ */
+final class SentRequests {
+    private record Unanswered(
+            AbstractRequest.Builder<? extends AbstractRequest> builder,
+            Function1<AbstractResponse, BoxedUnit> callback) {
+        AbstractRequest request() {
+            return builder.build(builder.latestAllowedVersion());
+        }
+    }
+
+    private final Map<Integer, List<Unanswered>> unanswered = new HashMap<>();
+    private final Map<Integer, List<Unanswered>> sent = new LinkedHashMap<>();
+
+    void add(
+            int broker,
+            AbstractRequest.Builder<? extends AbstractRequest> builder,
+            Function1<AbstractResponse, BoxedUnit> callback) {
+        Unanswered request = new Unanswered(builder, callback);
+        sent.computeIfAbsent(broker, none -> new ArrayList<>()).add(request);
+        unanswered.computeIfAbsent(broker, none -> new ArrayList<>()).add(request);
+    }
+
+    /** The requests since this was last asked, in order, broker by broker. */
+    ObjectNode take() {
+        ObjectNode taken = Json.object();
+        sent.forEach((broker, requests) -> {
+            ArrayNode told = taken.putArray(String.valueOf(broker));
+            requests.forEach(each -> told.add(Requests.request(each.request())));
+        });
+        sent.clear();
+        return taken;
+    }
+
+    /** What has been sent is not looked at. */
+    void forget() {
+        sent.clear();
+    }
+
+    /** A broker answers all that it has been sent. */
+    void answer(int broker, JsonNode errors) {
+        List<Unanswered> requests = unanswered.remove(broker);
+        if (requests != null) {
+            requests.forEach(each -> {
+                AbstractResponse response = Responses.to(each.request(), errors);
+                if (response != null && each.callback != null) {
+                    each.callback.apply(response);
+                }
+            });
+        }
+    }
+
+    /** A broker is gone, and with it what was queued for it. */
+    void remove(int broker) {
+        unanswered.remove(broker);
+    }
+
+    /** The controller resigns: what is queued is gone. */
+    void clear() {
+        unanswered.clear();
+    }
+}

@@ -1,0 +1,13 @@
+package kafkaspec.control;
+
+import org.apache.kafka.common.message.LeaderAndIsrResponseData;
+import org.apache.kafka.common.requests.LeaderAndIsrResponse;
+
+/** How an answer to LeaderAndIsr is made since Kafka 2.4. */
+final class LeaderAndIsrResponses {
+    private LeaderAndIsrResponses() { }
+
+    static LeaderAndIsrResponse of(LeaderAndIsrResponseData data) {
+        return new LeaderAndIsrResponse(data);
+    }
+}
