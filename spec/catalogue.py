@@ -39,7 +39,7 @@ def describe(system: type[Specification]) -> Iterator[str]:
 
 
 def described(system: type[Specification]) -> dict[str, Any]:
-    """One system as a JSON object: all that `describe` says of it, and its actions and views."""
+    """One system as a JSON object: all that `describe` says of it, and its actions, views and pictures."""
     example = specification(system)
     declared = {
         name: (each, "" if variant is system else title_of(variant))
@@ -73,6 +73,7 @@ def described(system: type[Specification]) -> dict[str, Any]:
         ],
         "properties": [{"name": each.name, "kind": each.kind, "sentence": each.doc} for each in example.properties],
         "views": [{"name": each.name, "sentence": each.doc} for each in example.views],
+        "pictures": [{"name": each.name, "sentence": each.doc} for each in example.pictures],
         "releases": {release: jsonable(valuation) for release, valuation in system.releases.items()},
     }
 

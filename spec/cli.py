@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from spec.checking.followed import Followed
     from spec.checking.replay import Replay
     from spec.checking.simulation import Simulation
+    from spec.explorer import Territory
     from spec.failures import Failure
     from spec.language import Specification
     from spec.terminal import Colours
@@ -1114,6 +1115,8 @@ def graph(
 @of_a_system
 @one("--states", type=COUNT, metavar="N", help="How many the page has: those nearest to where it begins; else 1,000.")
 @one("-o", "--output", type=_Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+@click.option("--serve", is_flag=True, help="Serve the page instead, with every state, to this machine alone.")
+@one("--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: where; else where it is free.")
 def explore(
     system: str,
     settings: tuple[str, ...],
@@ -1122,26 +1125,61 @@ def explore(
     switched_off: tuple[str, ...],
     states: int | None,
     output: Path | None,
+    serve: bool,
+    port: int | None,
 ) -> None:
     """Write one HTML file, which needs no network: what each state is, what can be done there, and where that leads.
 
     SYSTEM is that of `check`, or a trace that `check --trace FILE.itf.json` wrote: then the page begins with that
     trace, and from each of its states one can go another way. Exits 12 if the specification no longer has the trace.
-    """
-    from spec.explorer import MOST, of_system, of_trace
 
-    most = MOST if states is None else states
+    A file has as many states as --states says. With --serve the page is at an address that only this machine reaches,
+    until Ctrl-C, and has every state: what a state is, is found out when one goes there.
+    """
+    from spec.explorer import MOST, embedded, territory_of_trace, whole_system
+
+    for option, given in (("--states", states), ("--output", output)):
+        if serve and given is not None:
+            raise click.UsageError(f"{option} is for a file; with --serve there is none, and every state is there")
+    if port is not None and not serve:
+        raise click.UsageError("--port is for --serve")
+    followed: Followed | None = None
     if system.endswith(".json"):
         if settings or switched_on or switched_off or release is not None:
             raise click.UsageError(f"{system}: a trace says itself under which constants it is; leave them out")
         followed, replay, _ = _of_a_run(Path(system))
-        with _evaluating(replay.model.specification):
-            page = of_trace(followed, most)
+        subject = replay.model.specification
     else:
         subject, _ = _asked_for(system, release, settings, switched_on, switched_off)
-        with _evaluating(subject):
-            page = of_system(subject, most)
+    with _evaluating(subject):
+        territory = whole_system(subject) if followed is None else territory_of_trace(followed)
+        page = None if serve else embedded(territory, MOST if states is None else states)
+    if page is None:
+        _serve(territory, port or 0)
+        return
     _give(page.to_html(), output)
+    if not page.is_whole:
+        click.echo(
+            f"There are more than these {len(page.states):,} states; with --serve there are all of them.", err=True
+        )
+
+
+def _serve(territory: Territory, port: int) -> None:
+    """Serve a page until the command is interrupted."""
+    from spec.explorer import ExplorerServer
+    from spec.failures import INTERRUPTED, Failure
+
+    subject = territory.model.specification
+    try:
+        with _evaluating(subject):
+            server = ExplorerServer(territory, port)
+        with server:
+            tell(f"{territory.title}: {server.url} until Ctrl-C")
+            sys.stdout.flush()
+            with _evaluating(subject):
+                server.serve_forever()
+    except KeyboardInterrupt:
+        raise Failure("interrupted; the page is no longer served", INTERRUPTED) from None
 
 
 def _of_a_run(path: Path) -> tuple[Followed, Replay, Trace]:

@@ -13,14 +13,12 @@ from html import escape
 from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
+from spec.checking.lanes import SYSTEM, from_left_to_right
 from spec.checking.trace import Trace, TraceStep
 from spec.checking.values import show
 from statemachines.drawing import FONTS, INITIAL, LETTER, LINE, TIP, Point
 
 __all__ = ["FORMATS", "Message", "lanes_of", "mermaid", "messages_of", "svg"]
-
-SYSTEM: Final = "system"
-"""The lane of steps that no one is said to do."""
 
 
 class Message(NamedTuple):
@@ -48,13 +46,8 @@ def messages_of(trace: Trace) -> tuple[Message, ...]:
 
 def lanes_of(trace: Trace) -> tuple[str, ...]:
     """The lanes, from left to right: those with a number behind their name in its order, any others before them."""
-    found = dict.fromkeys(lane for each in messages_of(trace) for lane in (each.receiver, each.actor))
-    return tuple(sorted(found, key=_turn)) or (SYSTEM,)
-
-
-def _turn(lane: str) -> tuple[str, int, str]:
-    name, _, number = lane.rpartition(" ")
-    return (name, int(number), "") if number.isdecimal() else ("", 0, "" if name else lane)
+    met = (lane for each in messages_of(trace) for lane in (each.receiver, each.actor))
+    return from_left_to_right(met) or (SYSTEM,)
 
 
 def _message(trace: Trace, number: int, step: TraceStep) -> Message:

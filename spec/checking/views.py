@@ -6,6 +6,8 @@ something else than a text, its sentence says that.
 
 from __future__ import annotations
 
+from typing import Any
+
 from spec.checking.model import Model
 from spec.language.errors import Disabled, NothingToSay
 from spec.language.part import Instance
@@ -30,22 +32,31 @@ def news(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(now for then, now in zip(before, after, strict=True) if now and now != then)
 
 
-def _sentence(name: str, instance: Instance, s: State) -> str:
-    """What one view says, on one line."""
+def asked_of(instance: Instance, s: State, nothing: Any) -> tuple[Any, str]:
+    """What a view or a picture answers, `nothing` where it is not about the state; and what is wrong if it raised."""
     try:
-        text = instance(s)
-        if isinstance(text, str):
-            return _on_one_line(text)
-        wrong = f"it answers {text!r}, not a text"
+        return instance(s), ""
     except NothingToSay:
-        return ""
+        return nothing, ""
     except Disabled:
-        wrong = "`require` and `bound` belong into actions"
+        return None, "`require` and `bound` belong into actions"
     except KeyboardInterrupt:
         raise
     except BaseException as failure:
-        wrong = f"{type(failure).__name__}: {failure}"
-    return _on_one_line(f"view {Step(name, instance.parameters)} fails: {wrong}")
+        return None, f"{type(failure).__name__}: {failure}"
+
+
+def failing(word: str, name: str, instance: Instance, wrong: str) -> str:
+    """What stands in the place of an answer that cannot be used."""
+    return _on_one_line(f"{word} {Step(name, instance.parameters)} fails: {wrong}")
+
+
+def _sentence(name: str, instance: Instance, s: State) -> str:
+    """What one view says, on one line."""
+    text, wrong = asked_of(instance, s, "")
+    if isinstance(text, str):
+        return _on_one_line(text)
+    return failing("view", name, instance, wrong or f"it answers {text!r}, not a text")
 
 
 def _on_one_line(text: str) -> str:

@@ -51,6 +51,7 @@ from spec.language.errors import (
     UsageError,
 )
 from spec.language.part import Part, part
+from spec.language.pictures import Cells, Drawing, Grid, Look, Queue, Tag, Tags, Tree
 from spec.language.sizes import Partial, Size, Total, at_most
 from spec.language.specification import Specification
 from spec.language.state import State
@@ -65,6 +66,7 @@ from spec.language.words import (
     each,
     initial,
     invariant,
+    picture,
     require,
     say,
     sometimes,
@@ -80,19 +82,27 @@ __all__ = [
     "ABSENT",
     "AssumptionViolated",
     "Bounded",
+    "Cells",
     "Disabled",
     "Domain",
+    "Drawing",
+    "Grid",
     "LEFT_OUT",
+    "Look",
     "MappingDomain",
     "OutOfDomain",
     "Part",
     "Partial",
+    "Queue",
     "Size",
     "Specification",
     "SpecificationError",
     "State",
     "Step",
+    "Tag",
+    "Tags",
     "Total",
+    "Tree",
     "UsageError",
     "action",
     "assumption",
@@ -114,6 +124,7 @@ __all__ = [
     "part",
     "part_of",
     "partial_mapping",
+    "picture",
     "record",
     "require",
     "say",

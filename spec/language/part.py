@@ -127,7 +127,7 @@ class Property:
 
 @dataclass(frozen=True)
 class View:
-    """What is said of a state in words, with all its instances."""
+    """What is said of a state in words, or drawn of it, with all its instances."""
 
     name: str
     doc: str
@@ -508,13 +508,19 @@ class Part(Generic[S], metaclass=Body):
     @cached_property
     def views(self) -> tuple[View, ...]:
         """The views that exist under these constants, in the order of their declaration; then those of parts."""
-        found = [
-            View(name, sentence_of(function), self._instances(name, mark, self._domains(name, mark)))
-            for name, function, mark in self._of_kind("view")
-        ]
+        return tuple(self._views("view"))
+
+    @cached_property
+    def pictures(self) -> tuple[View, ...]:
+        """The pictures that exist under these constants, in the order of their declaration; then those of parts."""
+        return tuple(self._views("picture"))
+
+    def _views(self, kind: str) -> Iterator[View]:
+        for name, function, mark in self._of_kind(kind):
+            yield View(name, sentence_of(function), self._instances(name, mark, self._domains(name, mark)))
         for name, one in self.parts.items():
-            found += [replace(each, **_named(name, each)) for each in one.views]
-        return tuple(found)
+            for each in one._views(kind):
+                yield replace(each, **_named(name, each))
 
 
 # Who does it, in a sequence diagram.
@@ -599,12 +605,13 @@ _GIVEN = {
     "transition_invariant": (("self", "before", "step", "after"),),
     "sometimes": (("self", "s"), ("self", "before", "step", "after")),
     "view": (("self", "s"),),
+    "picture": (("self", "s"),),
 }
 
 
 PROPERTIES: Final = ("invariant", "transition_invariant", "sometimes")
 """The kinds of properties."""
-SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": ""}
+SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": "", "picture": None}
 """What each says of a state or a step that it is not about."""
 OF_THE_WHOLE: Final = ("constant", "switch", "switches", "assumption")
 """What a specification has, and no part of one."""

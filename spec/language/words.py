@@ -412,6 +412,11 @@ view = _RuleWord(
     becomes another than it was; it is empty where there is nothing to say. It is evaluated only when a trace is
     printed, and changes no statistics and no verdict.""",
 )
+picture = _RuleWord(
+    "picture",
+    """A drawing of a state, `(self, s, **parameters) -> Drawing | None`, for a person who steps through states: a log
+    as cells, a queue, a tree, see `spec.language.pictures`. Like a view it changes no statistics and no verdict.""",
+)
 assumption = _RuleWord(
     "assumption",
     """What must hold of the constants, `(self) -> bool`. Its docstring is the message when it does not.""",

@@ -11,10 +11,14 @@ from typing_extensions import TypeVar
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language import (
     Domain,
+    Grid,
+    Look,
     Size,
     Specification,
     State,
     Step,
+    Tag,
+    Tags,
     Total,
     action,
     at_most,
@@ -25,6 +29,7 @@ from spec.language import (
     left_out,
     one_of,
     part,
+    picture,
     require,
     say,
     sequence_of,
@@ -916,3 +921,67 @@ class ClusterUnderControl(Specification[C]):
         if not s.active or known == (broker in s.registered):
             return ""
         return f"broker {broker} {'does not run' if known else 'runs'}, and the controller has not heard of it"
+
+    # As it is drawn.
+
+    @picture
+    def topic(self, s: C) -> Grid:
+        """Who leads, who is assigned (AR) and who in sync (ISR), as ZooKeeper has it; struck out: a dead broker."""
+        return Grid(
+            ("partition", "leader", "epoch", "AR", "ISR", "to the controller"),
+            [self._of_partition(s, partition) for partition in self.assignments],
+        )
+
+    def _of_partition(self, s: C, partition: TopicPartition) -> tuple[object, ...]:
+        assigned = self._replicas(s, partition, self.assigned(s, partition))
+        known, state = s.context.partition_states.get(partition), s.state(partition)
+        to_the_controller = "" if known is None else known.name
+        if state is None:
+            return partition, "", "", assigned, "", to_the_controller
+        leader = Tag("none", Look.wrong)
+        if state.leader != NO_LEADER:
+            leader = Tag(state.leader, *self._standing(s, partition, state.leader))
+        isr = self._replicas(s, partition, state.isr)
+        return partition, leader, state.leader_epoch, assigned, isr, to_the_controller
+
+    def _replicas(self, s: C, partition: TopicPartition, brokers: Iterable[BrokerId]) -> Tags:
+        return Tags(Tag(broker, *self._standing(s, partition, broker)) for broker in brokers)
+
+    def _standing(self, s: C, partition: TopicPartition, broker: BrokerId) -> tuple[Look, str]:
+        """How a replica is drawn."""
+        state = s.state(partition)
+        if broker not in s.registered:
+            return Look.gone, "its broker does not run"
+        if state is None or broker not in state.isr:
+            return Look.faint, "not in sync"
+        return (Look.strong, "it leads") if broker == state.leader else (Look.plain, "in sync")
+
+    @picture
+    def cluster(self, s: C) -> Grid:
+        """The brokers that run; which of them the controller has heard of; which leader each goes by."""
+        return Grid(
+            ("broker", "to the controller", *(f"{partition} led by" for partition in self.assignments)),
+            [
+                (
+                    Tag(f"broker {broker}", Look.plain if broker in s.registered else Look.gone),
+                    self._known(s, broker),
+                    *(self._goes_by(s, partition, broker) for partition in self.assignments),
+                )
+                for broker in range(self.brokers)
+            ],
+        )
+
+    def _known(self, s: C, broker: BrokerId) -> Tag | str:
+        if not s.active:
+            return ""
+        known = broker in s.context.live_broker_epochs
+        words = "shuts down" if broker in s.context.shutting_down_broker_ids else "alive" if known else "dead"
+        return words if known == (broker in s.registered) else Tag(words, Look.wrong, "it has not heard yet")
+
+    def _goes_by(self, s: C, partition: TopicPartition, broker: BrokerId) -> Tag | str:
+        role, state = s.roles.get(PartitionAndReplica(partition, broker)), s.state(partition)
+        if role is None:
+            return ""
+        now = state is not None and role.leader_epoch == state.leader_epoch
+        words = f"{'none' if role.leader == NO_LEADER else role.leader}, epoch {role.leader_epoch}"
+        return Tag(words, Look.strong if now and role.leader == broker else Look.plain if now else Look.faint)

@@ -28,13 +28,17 @@ from typing import Any, get_args, get_origin
 
 from spec.language import (
     Domain,
+    Look,
     Part,
+    Queue,
     Size,
     SpecificationError,
     State,
+    Tag,
     either,
     one_of,
     optional,
+    picture,
     record,
     tuple_of,
     variable,
@@ -147,6 +151,21 @@ class EventThreadPart(Part[EventThread]):
             s.then = then
         if calls != s.calls:
             s.calls = calls
+
+    @picture
+    def event(self, s: EventThread) -> Queue:
+        """What is left of the event that the controller processes: what it waits for, then the calls that follow."""
+        left = self.processing(s)
+        if left is None:
+            return Queue(())
+        change = left.awaits.what
+        if isinstance(change, Handled):
+            waits = Tag("goes on", Look.faint, "a change of states is over")
+        else:
+            waits = Tag(change.due, Look.strong, f"it waits for ZooKeeper to {change.due.value}")
+        calls = left.calls if left.awaits.then is None else (left.awaits.then, *left.calls)
+        named = [Tag(each.method.lstrip("_"), note=str(each)) for each in calls if isinstance(each, Call)]
+        return Queue([waits, *named])
 
     # How large it is.
 

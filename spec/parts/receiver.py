@@ -10,7 +10,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from election.ids import ControllerEpoch
-from spec.language import Domain, Part, Size, State, Step, action, require, say, transition_invariant, variable, view
+from spec.language import (
+    Domain,
+    Grid,
+    Look,
+    Part,
+    Size,
+    State,
+    Step,
+    Tag,
+    Tags,
+    action,
+    picture,
+    require,
+    say,
+    transition_invariant,
+    variable,
+    view,
+)
 from statemachines.controller import accepts
 
 __all__ = ["Receiver", "ReceiverPart"]
@@ -78,3 +95,14 @@ class ReceiverPart(Part[Receiver]):
     def fence(self, s: Receiver) -> str:
         """Which requests that broker refuses."""
         return f"the broker that gets requests refuses those below epoch {s.known_epoch}" if s.known_epoch else ""
+
+    @picture(when=lambda self: self.exists)
+    def channel(self, s: Receiver) -> Grid:
+        """The controllers' requests on their way to a broker, which refuses what is struck out."""
+        requests = [
+            Tag(
+                f"epoch {epoch}", Look.plain if self.takes(s, epoch) else Look.gone, "as the broker would take it now"
+            )
+            for epoch in sorted(s.requests)
+        ]
+        return Grid(("to", "on their way", "epoch it knows"), [("a broker", Tags(requests), s.known_epoch)])

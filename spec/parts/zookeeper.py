@@ -19,12 +19,18 @@ from typing import Annotated, Any, NamedTuple
 
 from spec.language import (
     Domain,
+    Grid,
+    Look,
     Part,
     Partial,
+    Queue,
     Size,
     State,
     Step,
+    Tag,
+    Tags,
     Total,
+    Tree,
     action,
     at_most,
     either,
@@ -35,6 +41,7 @@ from spec.language import (
     left_out,
     one_of,
     part_of,
+    picture,
     require,
     subset_of,
     transition_invariant,
@@ -345,3 +352,46 @@ class ZooKeeperPart(Part[Ensemble]):
         """A node whose session has ended."""
         where(path in s.nodes and s.nodes[path].owner not in (None, *s.sessions))
         return f"{path} was left by {s.nodes[path].owner}, which has ended"
+
+    # As it is drawn.
+
+    @picture
+    def tree(self, s: Ensemble) -> Tree:
+        """The znodes: what each holds, how often it was set, and whose it is if it ends with a session."""
+        return Tree({path: self._held(s, path, node) for path, node in s.nodes.items()})
+
+    def _held(self, s: Ensemble, path: ZkPath, node: Node) -> Tags | str:
+        told = [] if node.data is None else [node.data]
+        if self.counts_writes(path) and node.version:
+            told.append(Tag(f"version {node.version}", Look.faint))
+        if node.owner in s.sessions:
+            told.append(Tag(f"of {node.owner}", Look.faint, "ephemeral: it ends with its session"))
+        elif node.owner is not None:
+            told.append(Tag(f"of {node.owner}", Look.wrong, "its session has ended"))
+        return Tags(told) if told else ""
+
+    @picture
+    def clients(self, s: Ensemble) -> Grid | None:
+        """The sessions: what each watches, and which watch events are on their way to its client."""
+        where(s.sessions)
+        return Grid(
+            ("session", "watches", "events on their way"),
+            [
+                (self._session(s, each), self._watches(s, each), Queue(map(_event, s.events[each])))
+                for each in s.sessions
+            ],
+        )
+
+    def _session(self, s: Ensemble, session: SessionId) -> Tag:
+        away = session in s.away
+        return Tag(session, Look.faint if away else Look.plain, "its client has no connection" if away else "")
+
+    def _watches(self, s: Ensemble, session: SessionId) -> Tags:
+        data = [path for path, watching in s.data_watches.items() if session in watching]
+        children = [f"children of {path}" for path, watching in s.child_watches.items() if session in watching]
+        return Tags([*data, *children])
+
+
+def _event(event: Event) -> str:
+    """A watch event, on a line."""
+    return f"{event.type.name} {event.path}"

@@ -16,10 +16,8 @@ from spec.checking.result import PropertyResult, Result
 from spec.checking.trace import Trace
 from spec.reports import content, growth
 from spec.sequence_diagram import svg
+from spec.webpage import filled
 
-TITLE: Final = "<!--title-->"
-REPORT: Final = "<!--report-->"
-"""Where in the page they go."""
 NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 LOOKS: Final = {"violated": "bad", "unwitnessed": "bad", "undecided": "open", "holds": "good", "witnessed": "good"}
 """By the verdict on a property."""
@@ -27,9 +25,9 @@ LOOKS: Final = {"violated": "bad", "unwitnessed": "bad", "undecided": "open", "h
 
 def to_html(result: Result) -> str:
     """The file."""
-    frame = files("spec.reports").joinpath("page.html").read_text(encoding="utf-8")
     title = escape(f"{result.system}: {result.headline}")
-    return content.printable(frame.replace(TITLE, title).replace(REPORT, "\n".join(_told(result))))
+    frame = files("spec.reports").joinpath("page.html")
+    return content.printable(filled(frame, {"title": title, "report": "\n".join(_told(result))}))
 
 
 def _told(result: Result) -> Iterator[str]:

@@ -10,10 +10,14 @@ from typing_extensions import TypeVar
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language import (
+    Grid,
+    Look,
+    Queue,
     Size,
     Specification,
     State,
     Step,
+    Tag,
     Total,
     action,
     at_most,
@@ -27,6 +31,7 @@ from spec.language import (
     invariant,
     optional,
     part,
+    picture,
     require,
     say,
     sometimes,
@@ -425,3 +430,28 @@ class ControllerElection(Specification[C]):
         brokers = [each.broker for each in s.failovers if each.epoch == epoch]
         where(len(brokers) > 1)
         return f"broker {brokers[-1]}'s failover runs under epoch {epoch}, as one of broker {brokers[0]} did"
+
+    # As it is drawn.
+
+    @picture
+    def brokers_at_work(self, s: C) -> Grid:
+        """What each broker takes itself for, what it is about to ask ZooKeeper, and the events that wait for it."""
+        return Grid(
+            ("broker", "is", "epoch", "about to", "events"),
+            [
+                (
+                    Tag(f"broker {broker}", Look.gone if me.about_to(Do.Start) else Look.plain),
+                    self._office(s, me),
+                    me.epoch or "",
+                    Queue(Tag(do, note=do.value) for do in me.doing),
+                    Queue([*me.queue, *(Tag(each, Look.faint, "not in its queue yet") for each in me.posted)]),
+                )
+                for broker, me in sorted(s.controllers.items())
+            ],
+        )
+
+    def _office(self, s: C, me: Controller) -> Tag | str:
+        if me.acts:
+            now = me.epoch == s.epoch
+            return Tag("controller", Look.strong) if now else Tag("controller", Look.wrong, "its epoch is over")
+        return Tag("controller", Look.faint, "it has no epoch yet") if me.active else ""

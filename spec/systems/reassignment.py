@@ -8,9 +8,13 @@ from typing import Annotated, Any, Final
 
 from election.ids import BrokerId
 from spec.language import (
+    Grid,
+    Look,
     Partial,
     Size,
     Step,
+    Tag,
+    Tags,
     action,
     assumption,
     bound,
@@ -19,6 +23,7 @@ from spec.language import (
     integers,
     invariant,
     left_out,
+    picture,
     require,
     say,
     sometimes,
@@ -833,6 +838,29 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
             return "no broker has all records that were acknowledged"
         have = "has" if len(s.complete) == 1 else "have"
         return f"{_told(sorted(s.complete))} {have} all records that were acknowledged"
+
+    # As it is drawn.
+
+    @picture
+    def move(self, s: ReassignedCluster) -> Grid:
+        """From where the partition moves to where, and which brokers, dead ones struck out, have every record."""
+        now, asked = s.assignment, s.asked_for
+        brokers = sorted(s.complete)
+        have = Tags(Tag(each, Look.plain if each in s.registered else Look.gone) for each in brokers)
+        return Grid(
+            ("partition", "from", "to", "adding", "removing", "asked for", "all records"),
+            [
+                (
+                    PARTITION,
+                    Tags(now.origin_replicas),
+                    Tags(now.target_replicas),
+                    Tags(now.adding_replicas),
+                    Tags(now.removing_replicas),
+                    "" if asked is None else Tags(asked),
+                    have if brokers else Tag("none", Look.wrong, "what was acknowledged is lost"),
+                )
+            ],
+        )
 
 
 def _told(brokers: Iterable[BrokerId]) -> str:

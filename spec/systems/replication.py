@@ -8,11 +8,16 @@ from typing import Any, Literal, NamedTuple
 from election import leader_for_preferred_replica
 from election.ids import BrokerId, LeaderEpoch
 from spec.language import (
+    Cells,
+    Grid,
+    Look,
     Partial,
     Size,
     Specification,
     State,
     Step,
+    Tag,
+    Tags,
     Total,
     action,
     assumption,
@@ -23,6 +28,7 @@ from spec.language import (
     integers,
     interchangeable,
     invariant,
+    picture,
     require,
     say,
     sometimes,
@@ -461,6 +467,51 @@ class Replication(Specification[Replicas]):
         only = f"in the log of {listed(holders)} only" if holders else "in no log"
         is_in = "in every log" if len(holders) == self.brokers else only
         return f"record {record}, committed at offset {offset}, is {is_in}"
+
+    # As it is drawn.
+
+    @picture
+    def logs(self, s: Replicas) -> Grid:
+        """Each log: its records (m1@2 is record 1, of epoch 2), its high watermark (HW) and its end (LEO)."""
+        return Grid(
+            ("broker", "log", "takes itself for"),
+            [(f"broker {broker}", self._log(s, broker), self._role(s, broker)) for broker in sorted(s.log)],
+        )
+
+    def _log(self, s: Replicas, broker: BrokerId) -> Cells:
+        log = s.log[broker]
+        records = [Tag(each, self._standing(s, broker, offset)) for offset, each in enumerate(log.records)]
+        return Cells(records, {"HW": log.high_watermark, "LEO": log.end_offset}, room=self.log_size)
+
+    def _standing(self, s: Replicas, broker: BrokerId, offset: Offset) -> Look:
+        """A record below the high watermark is committed; another than that which was committed must not be there."""
+        log = s.log[broker]
+        if self.history and any(each.offset == offset and each.record != log.at(offset) for each in s.committed):
+            return Look.wrong
+        return Look.strong if offset < log.high_watermark else Look.plain
+
+    def _role(self, s: Replicas, broker: BrokerId) -> Tag | str:
+        mine = s.replica[broker]
+        if mine.leader != broker:
+            return "nothing yet" if mine.leader_epoch < 0 else f"follower of {mine.leader}"
+        if mine.leader_epoch == s.partition_state.leader_epoch:
+            return Tag("leader", Look.strong)
+        return Tag("leader", Look.wrong, "its epoch is over")
+
+    @picture
+    def leaderships(self, s: Replicas) -> Grid:
+        """Who leads and who is in sync: in ZooKeeper, to each broker, in the requests that were sent."""
+        told = [("ZooKeeper", s.partition_state)]
+        told += [(f"broker {broker}", mine) for broker, mine in sorted(s.replica.items())]
+        told += [(f"LeaderAndIsr {epoch}", request) for epoch, request in sorted(s.leader_and_isr.items())]
+        return Grid(("", "leader epoch", "leader", "ISR"), [(name, *self._leadership(each)) for name, each in told])
+
+    def _leadership(self, told: Leadership) -> tuple[object, object, Tags]:
+        if told.leader_epoch < 0 and not told.isr:
+            return "", "", Tags(())
+        leader = Tag("none", Look.faint) if told.leader is None else told.leader
+        isr = Tags(Tag(each, Look.strong if each == told.leader else Look.plain) for each in sorted(told.isr))
+        return told.leader_epoch if told.leader_epoch >= 0 else "", leader, isr
 
 
 def listed(brokers: Collection[BrokerId]) -> str:

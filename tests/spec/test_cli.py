@@ -638,6 +638,10 @@ TEXT_ERRORS = {
     "explore trace.itf.json --set top=2": (
         "trace.itf.json: a trace says itself under which constants it is; leave them out"
     ),
+    "explore own.py:Counter --serve --states 7": "--states is for a file; with --serve there is none, and every",
+    "explore own.py:Counter --serve -o page.html": "--output is for a file; with --serve there is none, and every",
+    "explore own.py:Counter --port 8000": "--port is for --serve",
+    "explore own.py:Counter --serve --port 70000": "Invalid value for '--port': 70000 is not in the range",
     "sequence trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
     "replay trace.itf.json --on 3.9": "--on and --afterwards are for an anomaly, not for a trace in a file",
     # Replays.
@@ -1258,6 +1262,8 @@ def test_a_page_is_written_of_a_system_and_of_a_trace(ask: Ask, kept: Path) -> N
     pages = {name: Path(f"{name}.html").read_text() for name in ("system", "trace")}
     assert {name: '"trace":[]' in page for name, page in pages.items()} == {"system": True, "trace": False}
     assert '"top":"5"' in pages["system"]
+    answer = ask("explore", "own.py:Counter", "--states", "2", "-o", "part.html")
+    assert answer == (0, "", "There are more than these 2 states; with --serve there are all of them.\n")
 
 
 def test_a_state_graph_is_written(ask: Ask) -> None:

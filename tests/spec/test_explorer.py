@@ -6,36 +6,55 @@ import doctest
 import json
 import re
 import shutil
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
+from random import Random
+from signal import SIGINT
+from subprocess import PIPE, Popen
+from threading import Thread
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from spec import explorer
 from spec.checking import check
 from spec.checking.followed import follow
 from spec.checking.itf import RecordedTrace
 from spec.checking.replay import Replay
-from spec.explorer import Explorer, of_system, of_trace
+from spec.explorer import Explorer, ExplorerServer, Territory, of_system, of_trace, places, whole_system
 from spec.language import (
+    Cells,
+    Grid,
+    Look,
+    Queue,
     Specification,
     State,
     Step,
+    Tag,
+    Tags,
+    Tree,
     action,
     at_most,
     bound,
     initial,
     invariant,
+    picture,
     require,
     say,
     variable,
     view,
 )
+from spec.language.errors import UsageError
+from spec.loading import system_named, under
+from spec.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+DOCS = Path(__file__).parents[2] / "docs"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
 
@@ -138,22 +157,49 @@ def test_a_trace_is_there_however_few_states_are_asked_for() -> None:
         assert step.to is not None
         here = step.to
     assert way == ["stop", "up"]
-    assert found.ending == "never_on_two breaks here"
+    assert found.head["ending"] == "never_on_two breaks here"
+
+
+def data_in(page: str) -> str:
+    """What the page is given to show."""
+    [data] = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    return str(data)
 
 
 def test_nothing_in_the_data_ends_the_script() -> None:
     """What a person writes into a sentence stays a sentence; and nothing is fetched."""
     page = page_of_a_trace().to_html()
     assert "<b>now" not in page
-    data = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
-    assert json.loads(data[0])["documentation"]["floor"] == "Where it is, <b>now</b>."
+    assert json.loads(data_in(page))["documentation"]["floor"] == "Where it is, <b>now</b>."
     assert re.findall(r"""(?:src|href)=|url\(|https?://""", page) == []
 
 
 def test_examples() -> None:
     """Values as they are drawn."""
-    assert doctest.testmod(explorer).attempted > 0
-    assert doctest.testmod(explorer).failed == 0
+    found = doctest.testmod(places)
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+class Drawn(Lifts):
+    """A lift that is drawn in every shape there is, and goes down as well as up."""
+
+    @picture
+    def shaft(self, s: Lift) -> Cells:
+        """The floors."""
+        return Cells(["lift" if floor == s.floor else "" for floor in range(3)], {"lift": s.floor}, room=4)
+
+    @picture
+    def house(self, s: Lift) -> Grid:
+        """All else."""
+        stops = Queue(f"floor {floor}" for floor in s.stops)
+        people = Tags([Tag("ann", Look.gone if s.floor else Look.strong, "who waits below"), "bob"])
+        return Grid(("what", "how"), [("stops", stops), ("people", people), ("longest", "w" * 90)])
+
+    @picture
+    def rooms(self, s: Lift) -> Tree:
+        """Where the lift goes: the attic is there only while it is."""
+        return Tree({"/": "", "/cellar": s.floor, **({"/cellar/attic": "open"} if s.floor else {})})
 
 
 @pytest.fixture(scope="module")
@@ -167,18 +213,38 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
+@contextmanager
+def opened(browser: Any, url: str) -> Iterator[Page]:
+    """A page in a window of a desk, which writes no error to the console."""
+    errors: list[str] = []
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(url)
+    yield page
+    page.close()
+    assert errors == []
+
+
 @pytest.fixture
 def page(browser: Any, tmp_path: Path) -> Iterator[Page]:
-    """The page of a trace, which writes no error to the console."""
+    """The page of a trace."""
     (tmp_path / "lift.html").write_text(page_of_a_trace().to_html(), encoding="utf-8")
-    errors: list[str] = []
-    opened = browser.new_page(viewport={"width": 1280, "height": 800})
-    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.goto((tmp_path / "lift.html").as_uri())
-    yield opened
-    opened.close()
-    assert errors == []
+    with opened(browser, (tmp_path / "lift.html").as_uri()) as page:
+        yield page
+
+
+@contextmanager
+def serving(territory: Territory) -> Iterator[ExplorerServer]:
+    """A server, while it is asked."""
+    with ExplorerServer(territory) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def told(page: Page) -> tuple[str, list[str]]:
@@ -234,24 +300,162 @@ def test_one_searches_in_the_state(page: Page) -> None:
 
 
 @in_a_browser
-@pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_is_wider_than_the_window(page: Page, width: int) -> None:
-    """Of a desk and of a hand."""
-    page.set_viewport_size({"width": width, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_the_way_stands_in_lanes(page: Page) -> None:
+    """As a sequence diagram has them; a click on a step goes there. They are those of the way that one went."""
+    assert page.locator("#lanes span").all_inner_texts() == ["the lift", "system"]
+    assert [each.get_attribute("title") for each in page.locator("#steps .arrow").all()] == ["", "the lift"]
+    page.click("#steps li:nth-child(2) button")
+    assert told(page)[0] == "state 2 of 3"
+
+
+@in_a_browser
+def test_one_finds_what_other_states_say(page: Page) -> None:
+    """A state that is not on the path is shown with the shortest way to it."""
+    page.fill("#search", "floor 1")
+    assert [each.split("another")[0] for each in page.locator("#hits button").all_inner_texts()] == [
+        "it is on floor 1",
+        "floor: 1",
+    ]
+    page.keyboard.press("Enter")
+    assert told(page) == ("state 2 of 2", ["it is on floor 1"])
+    page.fill("#search", "stop whirr")
+    assert page.inner_text("#found") == "0 found in the 6 states of this file"
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#results")
+
+
+@in_a_browser
+def test_a_state_is_drawn(browser: Any, tmp_path: Path) -> None:
+    """What is new in a drawing is marked; nothing is wider than the window, of a desk or of a hand."""
+    (tmp_path / "drawn.html").write_text(of_system(Drawn()).to_html(), encoding="utf-8")
+    with opened(browser, (tmp_path / "drawn.html").as_uri()) as page:
+        assert page.locator(".changed").count() == 0
+        page.keyboard.press("2")
+        assert page.locator(".cells .cell").all_inner_texts() == ["", "", "lift", ""]
+        assert page.locator(".cells .mark").all_inner_texts() == ["lift"]
+        assert page.locator(".picture .changed:visible").all_inner_texts() == [
+            "",
+            "lift",
+            "lift",
+            "ann",
+            "2",
+            "attic",
+            "open",
+        ]
+        assert page.locator("#changes li").all_inner_texts() == ["floor: 0 \N{RIGHTWARDS ARROW} 2"]
+        assert not page.is_visible(".variable"), "where there are pictures, variables are folded"
+        page.emulate_media(color_scheme="dark")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 25, 28)"
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for _ in range(2):
+            page.click("#choices button:has-text('down')")
+        assert [each.strip() for each in page.locator(".tree del").all_inner_texts()] == ["attic", "open"]
+
+
+@in_a_browser
+def test_a_page_is_served(browser: Any) -> None:
+    """It knows what was met so far, and a link leads to the same state."""
+    with serving(whole_system(Drawn())) as server, opened(browser, server.url) as page:
+        page.select_option("#begins", label="begin 2 of 2")
+        page.click("#choices button:has-text('down')")
+        page.locator("#where", has_text="state 2 of 2").wait_for()
+        page.click("#choices button:has-text('down')")
+        page.locator("#where", has_text="state 3 of 3").wait_for()
+        here = told(page)
+        assert here[1] == ["it is on floor 0"]
+        assert page.locator(".cells .cell").all_inner_texts() == ["lift", "", "", ""]
+        page.reload()
+        page.wait_for_selector("#steps li:nth-child(3)")
+        assert told(page) == here
+        page.fill("#search", "stop(")
+        page.click("#hits button")
+        page.locator("#where", has_text="state 2 of 2").wait_for()
+        assert page.locator("#steps li:nth-child(2)").inner_text().splitlines()[0] == "2stop()"
+
+
+def asked_for(server: ExplorerServer, path: str, host: str = "") -> tuple[int, str]:
+    """What it answers: a status, and a text."""
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("GET", path, headers={"Host": host or f"127.0.0.1:{server.port}"})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def test_a_server_tells_of_states_that_are_some_and_of_nothing_else() -> None:
+    """No file, no state outside the domains, and nothing to those who call it by another name."""
+    with serving(whole_system(Lifts())) as server:
+        status, text = asked_for(server, "/")
+        data = json.loads(data_in(text))
+        begin = data["begins"][0]
+        assert (status, data["served"], "states" in data) == (200, True, False)
+        status, text = asked_for(server, f"/state/{begin}")
+        told = json.loads(text)
+        assert (status, told["values"]["floor"], told["views"]) == (200, "0", ["it is on floor 0"])
+        assert [(each["action"], each["values"]) for each in told["exits"]] == [
+            ("up", {"floor": "1"}),
+            ("up", {"floor": "2"}),
+            ("stop", {"stops": ["0"]}),
+        ]
+        assert asked_for(server, "/favicon.ico") == (204, "")
+        for path in ("/../../etc/passwd", "/page.html", "/state/", "/state/..%2f..", f"/state/{begin}0", f"/{begin}"):
+            assert asked_for(server, path)[0] == 404, path
+        for state in ("f" * 16, "c" + "0" * 15, begin * 2, begin.upper().replace("0", "G", 1)):
+            assert asked_for(server, f"/state/{state}") == (404, '{"error": "no state of this system is called so"}')
+        assert asked_for(server, f"/state/{begin}", "kafka.example")[0] == 421
+        assert asked_for(server, f"/state/{begin}", f"localhost:{server.port}")[0] == 200
+
+
+def test_a_server_says_what_an_action_raised() -> None:
+    """And goes on with other states."""
+
+    class Failing(Lifts):
+        """A lift that is stuck on one."""
+
+        @action
+        def stuck(self, s: Lift) -> None:
+            """It is stuck."""
+            require(s.floor == 1)
+            raise RuntimeError("help")
+
+    with serving(whole_system(Failing())) as server:
+        begin = server.first_page.decode().partition('"begins":["')[2].partition('"')[0]
+        one = json.loads(asked_for(server, f"/state/{begin}")[1])["exits"][0]["to"]
+        status, text = asked_for(server, f"/state/{one}")
+        assert (status, "RuntimeError: help" in json.loads(text)["error"]) == (500, True)
+        assert asked_for(server, f"/state/{begin}")[0] == 200
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    """In one line; another port may be asked for."""
+    territory = whole_system(Lifts())
+    refused = pytest.raises(UsageError, match=r"port \d+ of 127.0.0.1 cannot be had: Address already in use")
+    with ExplorerServer(territory) as server, refused:
+        ExplorerServer(territory, server.port)
 
 
 @in_a_browser
 def test_one_begins_where_one_likes(browser: Any, tmp_path: Path) -> None:
     """A system has several initial states."""
     (tmp_path / "lifts.html").write_text(of_system(Lifts()).to_html(), encoding="utf-8")
-    opened = browser.new_page()
-    opened.goto((tmp_path / "lifts.html").as_uri())
-    opened.select_option("#begins", label="begin 2 of 2")
-    assert told(opened) == ("state 1 of 1", ["it is on floor 2"])
-    opened.click("#choices button:has-text('down')")
-    assert told(opened) == ("state 2 of 2", ["it is on floor 1"])
-    opened.close()
+    with opened(browser, (tmp_path / "lifts.html").as_uri()) as page:
+        page.select_option("#begins", label="begin 2 of 2")
+        assert told(page) == ("state 1 of 1", ["it is on floor 2"])
+        page.click("#choices button:has-text('down')")
+        assert told(page) == ("state 2 of 2", ["it is on floor 1"])
+
+
+def test_the_page_on_pictures_is_true(tmp_path: Path) -> None:
+    """The specification that stands there has the pictures that it speaks of."""
+    [code] = re.findall(r"^```python\n(.*?)^```", (DOCS / "explorer.md").read_text(), re.DOTALL | re.MULTILINE)
+    (tmp_path / "tape.py").write_text(code)
+    tapes = system_named(str(tmp_path / "tape.py"))
+    drawn = {json.dumps(each[0]["cells"]): each[1]["grid"][1] for each in of_system(tapes()).drawings}
+    assert drawn['["a", "b"]'] == ["ann", {"queue": ["a", "b"]}]
+    assert drawn['[{"tag": "a", "look": "strong", "note": ""}, "b"]'] == ["ann", {"queue": ["b"]}]
 
 
 class Broken(Lifts):
@@ -298,3 +502,46 @@ def test_a_trace_goes_where_a_bound_closes() -> None:
     page = of_trace(follow(recorded, Bounded()))
     assert [each.action for each in page.exits[0]] == ["down"]
     assert [each.action for each in page.exits[1]] == ["up"]
+
+
+# What takes long: systems as they are, and the command as a person has it.
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_state_of_a_system_can_be_drawn_and_soon(name: str) -> None:
+    """On walks through the newest release and the oldest; a step costs less than a tenth of a second."""
+    system = system_named(name)
+    for release in (None, next(iter(system.releases))):
+        territory = whole_system(under(system, release))
+        with ExplorerServer(territory) as server:
+            state, chance, took = json.loads(data_in(server.first_page.decode()))["begins"][0], Random(7), []
+            for _ in range(60):
+                began = process_time()
+                told = json.loads(server.state(state))
+                took.append(process_time() - began)
+                assert [each for each in told["pictures"] if each and "fails" in each] == []
+                assert any(told["pictures"])
+                ways = [each["to"] for each in told["exits"] if each["to"] is not None]
+                state = chance.choice(ways) if ways else state
+            assert sorted(took)[len(took) // 2] < 0.1, took
+
+
+@pytest.mark.long
+@in_a_browser
+def test_the_command_serves_until_it_is_interrupted(browser: Any) -> None:
+    """Ctrl-C ends it as it ends everything else; the page says that nobody answers, and nothing is left running."""
+    command = [sys.executable, "-m", "spec.cli", "explore", "replication", "--serve"]
+    process = Popen(command, stdout=PIPE, stderr=PIPE, text=True)
+    assert process.stdout is not None
+    url = re.findall(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+    page = browser.new_page()
+    page.goto(url)
+    page.click("#choices button:has-text('controller_elect_leader(broker=1)')")
+    page.locator("#where", has_text="state 2 of 2").wait_for()
+    process.send_signal(SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "Error: interrupted; the page is no longer served\n")
+    page.click("#choices button:has-text('become_leader')")
+    page.locator("#trouble", has_text="The process that served this page has ended.").wait_for()
+    page.close()

@@ -1,0 +1,22 @@
+"""The explorer: a page in which a person goes from state to state of a specification, or of a trace.
+
+It is one file, which needs nothing else (`of_system`, `of_trace`), or it is served by a process that is asked for
+each state (`ExplorerServer`), where there are more than a file has room for. The page is the same.
+"""
+
+from spec.explorer.embedded import MOST, Explorer, embedded, of_system, of_trace
+from spec.explorer.places import Exit, Territory, territory_of_trace, whole_system
+from spec.explorer.serving import ExplorerServer
+
+__all__ = [
+    "MOST",
+    "Exit",
+    "Explorer",
+    "ExplorerServer",
+    "Territory",
+    "embedded",
+    "of_system",
+    "of_trace",
+    "territory_of_trace",
+    "whole_system",
+]

@@ -1,0 +1,186 @@
+"""The page as a process serves it, which is asked for one state after the other: for what no file has room.
+
+The server listens on the loopback only, and refuses a request that calls it by another name than its own, as one from
+a page elsewhere does whose name was made to lead here (DNS rebinding). It serves the page and states, no files. A
+state is called by its packed form, as hexadecimal digits; what is no state of the domains is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from threading import Lock
+from typing import Any, Final
+
+from spec.checking.model import EvaluationFailed
+from spec.checking.packed_state import PackedState
+from spec.explorer.page import page
+from spec.explorer.places import Territory
+from spec.language.errors import OutOfDomain, UsageError
+from spec.language.state import Misplaced, Values
+
+__all__ = ["ExplorerServer"]
+
+LOOPBACK: Final = "127.0.0.1"
+REMEMBERED: Final = 1_000
+"""States of which it is remembered what was told of them."""
+PATIENCE: Final = 10
+"""Seconds for which it waits for the rest of a request: browsers open connections that they may never use."""
+POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'"
+"""What the page may do, as a browser enforces it: run its own script, and ask this server."""
+
+
+class ExplorerServer(ThreadingTCPServer):
+    """Serves a territory to those on this machine, from when it is made until it is closed."""
+
+    daemon_threads = True  # none of them has anything to finish
+    allow_reuse_address = True
+
+    def __init__(self, territory: Territory, port: int = 0):
+        """Listen on this port, or on one that is free.
+
+        Raises:
+            UsageError: it cannot be had.
+            EvaluationFailed: an action raised in a state of the trace.
+        """
+        self.territory = territory
+        self.first_page = page(
+            territory.title,
+            {
+                **territory.head,
+                "served": True,
+                "begins": [self._name(each) for each in territory.begins],
+                "trace": territory.taken,
+            },
+        ).encode()
+        self._told: dict[str, bytes] = {}
+        self._one_at_a_time = Lock()  # a model has one window on the state that it looks at
+        try:
+            super().__init__((LOOPBACK, port), _Asked)
+        except OSError as refused:
+            raise UsageError(f"port {port} of {LOOPBACK} cannot be had: {refused.strerror}") from None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away before it has its answer is no mistake."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    @property
+    def port(self) -> int:
+        """On which it listens."""
+        return int(self.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{LOOPBACK}:{self.port}/"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """How a request may call it."""
+        return frozenset(f"{host}:{self.port}" for host in (LOOPBACK, "localhost"))
+
+    def state(self, name: str) -> bytes:
+        """What is told of a state, as JSON, with what each step there would change.
+
+        Raises:
+            KeyError: no state is called so.
+            EvaluationFailed: an action raised there.
+        """
+        with self._one_at_a_time:
+            if name not in self._told:
+                state = self._named(name)
+                if len(self._told) >= REMEMBERED:
+                    self._told.pop(next(iter(self._told)))
+                self._told[name] = json.dumps(self._about(state), separators=(",", ":")).encode()
+            return self._told[name]
+
+    def _name(self, state: Values) -> str:
+        return PackedState.of_values(self.territory.model.layout, state).bytes.hex()
+
+    def _named(self, name: str) -> Values:
+        layout = self.territory.model.layout
+        if not re.fullmatch(r"(?:[0-9a-f]{16})+", name):
+            raise KeyError(name)
+        try:
+            values = PackedState.of_bytes(layout, bytes.fromhex(name)).values
+            if self._name(values) == name:
+                return values
+        except (LookupError, ValueError, OutOfDomain, Misplaced):  # a code that its domain does not have
+            pass
+        raise KeyError(name)
+
+    def _about(self, state: Values) -> dict[str, Any]:
+        territory, values = self.territory, self.territory.values_of(state)
+        exits = []
+        for step in territory.steps_of(state):
+            to = None if step.after is None else self._name(step.after)
+            told: dict[str, Any] = territory.exit(state, step, to)._asdict()
+            if step.after is not None:
+                told["values"] = _changed(values, territory.values_of(step.after))
+                told["views"] = territory.sentences_of(step.after)
+            exits.append(told)
+        return {
+            "values": values,
+            "views": territory.sentences_of(state),
+            "pictures": territory.drawings_of(state),
+            "exits": exits,
+        }
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in after.items() if value != before[name]}
+
+
+class _Asked(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: ExplorerServer
+    timeout = PATIENCE
+    server_version, sys_version = "kafkaspec", ""
+
+    def do_GET(self) -> None:
+        """Answer it: the page, a state, or that there is no such thing."""
+        if self.headers.get("Host") not in self.server.names:
+            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"this is {self.server.url}")
+        elif self.path == "/":
+            self._answer(HTTPStatus.OK, "text/html; charset=utf-8", self.server.first_page)
+        elif self.path == "/favicon.ico":  # browsers ask for one
+            self._answer(HTTPStatus.NO_CONTENT, "image/x-icon", b"")
+        elif self.path.startswith("/state/"):
+            self._state(self.path.removeprefix("/state/"))
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is the page, /, and there are states, /state/...")
+
+    def _state(self, name: str) -> None:
+        try:
+            self._answer(HTTPStatus.OK, "application/json", self.server.state(name))
+        except KeyError:
+            self._refuse(HTTPStatus.NOT_FOUND, "no state of this system is called so")
+        except EvaluationFailed as failed:
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(failed))
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self._answer(status, "application/json", json.dumps({"error": why}).encode())
+
+    def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": kind,
+            "Content-Length": str(len(body)),
+            "Content-Security-Policy": POLICY,
+            "X-Content-Type-Options": "nosniff",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cache-Control": "no-store",
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: a person sees the page."""
