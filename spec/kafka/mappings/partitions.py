@@ -50,7 +50,7 @@ BEGINS: Final[Mapping[str, tuple[str, ...]]] = {
     "topic_change": ("TopicChange",),
     "hear_of_isr_changes": ("IsrChangeNotification",),
     "shut_down": ("ControlledShutdown",),
-    "elect_preferred": ("ReplicaLeaderElection",),
+    "elect_preferred": ("ReplicaLeaderElection", "PreferredReplicaLeaderElection"),
 }
 """The actions in which an event begins, by Kafka's names for it: the newest of these.
 

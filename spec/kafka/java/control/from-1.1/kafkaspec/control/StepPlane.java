@@ -8,6 +8,7 @@ import java.util.Set;
 import kafka.server.KafkaConfig;
 import kafkaspec.Configuration;
 import kafkaspec.Json;
+import kafkaspec.release.BrokerProcess;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.ZooKeeper.Request;
 
@@ -30,7 +31,7 @@ final class StepPlane implements AutoCloseable {
 
     StepPlane() {
         ZooKeeper.ownedBy(connectString -> meanwhile);
-        Features.create(ensemble, CONFIG);
+        BrokerProcess.znodes(CONFIG).forEach(ensemble::create);
         controller = new WholeController(CONFIG, meanwhile);
         controller.start();
         world.isRegistered(CONTROLLER);
@@ -92,7 +93,7 @@ final class StepPlane implements AutoCloseable {
         if (!onlyZooKeeper) {
             controller.observe(observation);
             seen.set("asked", meanwhile.asked().deepCopy());
-            seen.set("sent", controller.channels().take());
+            seen.set("sent", controller.sent().take());
         }
     }
 }
