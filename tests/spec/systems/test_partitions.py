@@ -14,7 +14,8 @@ import pytest
 from election.ids import BrokerId
 from spec.checking import Result, check
 from spec.checking.local import LocalEngine
-from spec.language import Specification
+from spec.language import Specification, transition_invariant
+from spec.parts.controlled_cluster import ControlledCluster
 from spec.parts.request_batch import RequestsWithoutMetadata
 from spec.releases import RELEASES
 from spec.systems.partitions import Partitions
@@ -358,6 +359,25 @@ def test_a_controlled_shutdown_swallows_that_another_controller_is_elected() -> 
     result = check(Partitions(**PROPOSED, max_deaths=0), engine="reference")
     (witness,) = [each for each in result.properties if each.name == "moved_and_goes_on"]
     assert (witness.verdict, witness.length) == ("witnessed", 12)
+
+
+class FindsOutByNotifications(Partitions[ControlledCluster]):
+    """What Kafka's own controller showed: it deletes notifications by a fenced write."""
+
+    @transition_invariant(of="hear_of_isr_changes")
+    def resigns_if_replaced(self, before: ControlledCluster, after: ControlledCluster) -> bool:
+        """It finds out that it has been replaced, and leaves the notifications to its successor."""
+        replaced = before.context.epoch != before.epoch
+        return after.active is not replaced and bool(after.isr_change_notification) is replaced
+
+
+@pytest.mark.parametrize("fence_zk", [True, False])
+def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bool) -> None:
+    """But it could before 2.1. [deleteIsrChangeNotifications]"""
+    few = {"max_deaths": 0, "shutdowns": False, "preferred_elections": False, "creation": False}
+    specification = FindsOutByNotifications(**PROPOSED, **few, fence_zk=fence_zk)
+    result = check(specification, properties=["resigns_if_replaced"], engine="reference")
+    assert result.verdict == ("holds" if fence_zk else "violated")
 
 
 # Releases and constants.
