@@ -83,7 +83,8 @@ final class StepPlane implements AutoCloseable {
         if (!Json.field(command, "do").asText().equals("look")) {
             return world.perform(command);
         }
-        look(command.path("only_zookeeper").asBoolean(), looks.addObject().set("step", Json.field(command, "step")));
+        ObjectNode seen = looks.addObject().put("step", Json.field(command, "step").asInt());
+        look(command.path("only_zookeeper").asBoolean(), seen);
         return true;
     }
 
