@@ -85,7 +85,7 @@ function leftAt() {
 
 function words(value) {
   if (typeof value === "string") return value;
-  if (Array.isArray(value)) return `(${value.map(words).join(", ")})`;
+  if (Array.isArray(value)) return `(${value.map(each => each.record ? `(${words(each)})` : words(each)).join(", ")})`;
   return (value.record || value.mapping).map(([name, part]) => `${name}=${words(part)}`).join(", ");
 }
 
@@ -133,7 +133,7 @@ const shapes = {
       cells.push(placed(element("span", "mark", element("span", moved ? "changed" : "", names.join(", "))), { "--at": place }));
     }
     const longest = Math.max(...now.map(each => textOf(each).length), 3);
-    return placed(element("span", "cells", ...cells), { "--cell": `${longest * .6 + 1}rem` });
+    return placed(element("span", "cells", ...cells), { "--cell": `${longest * .6 + 1.3}rem` });
   },
   tree: (now, before) => {
     const paths = new Set(now.map(([path]) => path)), was = new Map((before || []).map(each => [each[0], each])), rows = [...now];
@@ -154,7 +154,10 @@ const shapes = {
       const old = was.get(textOf(each[0]));
       return element("tr", "", ...each.map((cell, column) => element("td", "", thing(cell, old?.[column]))));
     });
-    return element("table", "grid", element("thead", "", head), element("tbody", "", ...lines));
+    const table = element("table", "grid", element("thead", "", head), element("tbody", "", ...lines));
+    const inRows = [...table.querySelectorAll(".cells")], widest = Math.max(...inRows.map(each => parseFloat(each.style.getPropertyValue("--cell"))));
+    inRows.forEach(each => placed(each, { "--cell": `${widest}rem` }));  // so that places lie below each other
+    return table;
   },
   fails: now => element("span", "broken", now),
 };
@@ -289,7 +292,7 @@ function showPath() {
   });
   at("steps").replaceChildren(...entries);
   const here = entries[position].getBoundingClientRect(), box = at("path").getBoundingClientRect();
-  if (here.top < box.top + at("lanes").offsetHeight || here.bottom > box.bottom)
+  if (here.top < box.top + at("lanes").offsetHeight || here.bottom > Math.min(box.bottom, innerHeight))
     at("path").scrollTop += here.top - box.top - box.height / 2;
 }
 
