@@ -182,12 +182,6 @@ function drawing(now, before) {
   return shapes[shape](now[shape], before?.[shape], now, before);
 }
 
-function textIn(now) {
-  if (now === null) return "";
-  if (typeof now === "string") return now;
-  return (Array.isArray(now) ? now : Object.values(now)).map(each => typeof each === "number" ? "" : textIn(each)).join(" ");
-}
-
 // The page.
 
 function showState(state, before) {
@@ -202,9 +196,7 @@ function showState(state, before) {
   at("pictures").replaceChildren(...here.pictures.map((now, number) => {
     if (now === null) return null;
     const { name, sentence } = data.captions[number], then = was.pictures ? was.pictures[number] : now;
-    const figure = element("figure", "picture", element("figcaption", "", name, element("small", "", "  " + sentence)), element("div", "scrolls", drawing(now, then)));
-    figure.dataset.words = `${name} ${textIn(now)}`.toLowerCase();
-    return figure;
+    return element("figure", "picture", element("figcaption", "", name, element("small", "", "  " + sentence)), element("div", "scrolls", drawing(now, then)));
   }).filter(Boolean));
   const folded = data.captions.length > 0;
   at("changes").replaceChildren(...(folded && was !== here ? differencesOf(was, here) : []).map(each => element("li", "", each)));
@@ -402,7 +394,7 @@ async function goTo(state) {
   });
 }
 
-// Search: what does not have the words is hidden in the state; and what of all states that are known has them, is listed.
+// Search: variables that do not have the words are hidden; and what of all states that are known has them, is listed.
 
 let indexed = null;
 const MANY = 40;
@@ -429,7 +421,6 @@ function search() {
     lines.forEach(line => line.classList.toggle("hidden", !has(line.dataset.words)));
     each.classList.toggle("hidden", sought.length > 0 && lines.every(line => line.classList.contains("hidden")));
   }
-  for (const each of document.querySelectorAll(".picture")) each.hidden = !has(each.dataset.words);
   at("all").open = sought.length > 0 || unfolded;
   at("results").hidden = !sought.length;
   if (!sought.length) return;
