@@ -65,7 +65,7 @@ def test_the_wheel_holds_the_packages(wheel: Path) -> None:
         str(path.relative_to(ROOT))
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".py", ".toml", ".html", ".java", ".txt"} or path.name == "py.typed"
+        if path.suffix in {".py", ".toml", ".html", ".css", ".js", ".java", ".txt"} or path.name == "py.typed"
         if "__pycache__" not in path.parts
     }
     assert {f"{package}/py.typed" for package in PACKAGES} <= files
