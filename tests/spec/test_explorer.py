@@ -512,7 +512,7 @@ def test_a_trace_goes_where_a_bound_closes() -> None:
 def test_every_state_of_a_system_can_be_drawn_and_soon(name: str) -> None:
     """On walks through the newest release and the oldest; a step costs less than a tenth of a second."""
     system = system_named(name)
-    for release in (None, next(iter(system.releases))):
+    for release in (None, *list(system.releases)[:1]):
         territory = whole_system(under(system, release))
         with ExplorerServer(territory) as server:
             state, chance, took = json.loads(data_in(server.first_page.decode()))["begins"][0], Random(7), []
@@ -521,7 +521,7 @@ def test_every_state_of_a_system_can_be_drawn_and_soon(name: str) -> None:
                 told = json.loads(server.state(state))
                 took.append(process_time() - began)
                 assert [each for each in told["pictures"] if each and "fails" in each] == []
-                assert any(told["pictures"])
+                assert any(told["pictures"]) or not territory.head["captions"]
                 ways = [each["to"] for each in told["exits"] if each["to"] is not None]
                 state = chance.choice(ways) if ways else state
             assert sorted(took)[len(took) // 2] < 0.1, took
