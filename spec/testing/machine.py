@@ -18,13 +18,12 @@ not be deleted step by step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from hypothesis import currently_in_test_context, event
+from hypothesis import currently_in_test_context, event, note
 from hypothesis import strategies as st
 from hypothesis.stateful import Rule, RuleBasedStateMachine, rule
 
@@ -42,7 +41,7 @@ class SpecificationMachine(RuleBasedStateMachine):
     """What every generated machine is. `as_state_machine` gives it a specification, and its rules."""
 
     recipe: ClassVar[str] = ""
-    """The lines that make this class, as they stand above a program that Hypothesis prints."""
+    """The lines that make this class, with which each program begins that Hypothesis prints."""
     _graph: ClassVar[WalkedGraph]
     _rule_for: ClassVar[Mapping[str, str]]
     """The name of the rule for an action or an `initial`."""
@@ -55,19 +54,23 @@ class SpecificationMachine(RuleBasedStateMachine):
         self._end = rules["nothing_is_enabled"]
         # Not public, but nothing public can choose a rule and its parameters at once. A test would notice.
         self._rules_strategy = _ENABLED_RULES  # type: ignore[assignment]
+        self._print(self._makes_it())
         only = self._graph.sole_initial_step
         if only is not None:
-            self._go(only.name, only.parameters)
+            try:
+                self._go(only.name, only.parameters)
+            except Exception:
+                self._print(f"state = {type(self).__name__}()")  # Hypothesis prints this of a machine that it has got
+                raise
 
     def _go(self, name: str, parameters: Mapping[str, Any]) -> None:
         __tracebackhide__ = True  # what failed is the specification; pytest need not show this code
-        with self._explained():
-            step = self._walk.go(name, parameters)
-            if currently_in_test_context():
-                for witness in self._walk.witnessed:
-                    event(f"sometimes {witness}")
-            assert self._walk.here is not None
-            self._arrived(step, self._walk.here.state)
+        step = self._walk.go(name, parameters)
+        if currently_in_test_context():
+            for witness in self._walk.witnessed:
+                event(f"sometimes {witness}")
+        assert self._walk.here is not None
+        self._arrived(step, self._walk.here.state)
 
     @rule()
     def nothing_is_enabled(self) -> None:
@@ -84,14 +87,18 @@ class SpecificationMachine(RuleBasedStateMachine):
     def _arrived(self, step: Step, state: Values) -> None:
         """What else is to be done when the specification has taken a step, or has begun."""
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as failure:
-            if currently_in_test_context():
-                failure.add_note(f"To run the program below, put this above it:\n\n{self.recipe}\n")
-            raise
+    @classmethod
+    def _makes_it(cls) -> str:
+        """The lines that a program has before it makes a machine of this class, which may be a person's subclass."""
+        if "recipe" in vars(cls):
+            return cls.recipe
+        return f"from {cls.__module__} import {cls.__name__}"
+
+    @staticmethod
+    def _print(lines: str) -> None:
+        """Print them where Hypothesis prints the steps, if it does so of this run."""
+        if currently_in_test_context():
+            note(lines)
 
 
 @st.composite
@@ -150,8 +157,8 @@ def as_state_machine(specification: Given, *, bounds: bool = True) -> type[Speci
     not demanded, but shown by `--hypothesis-show-statistics`. Where nothing is enabled, the walk stays.
     If there are several initial states, or the only one is broken, the first step is the `initial` by its name.
 
-    Under pytest, `TestCounter = as_state_machine(Counter(top=3)).TestCase`. A failure prints a program, which
-    runs below the lines that stand in the class's docstring:
+    Under pytest, `TestCounter = as_state_machine(Counter(top=3)).TestCase`. A failure prints a program that runs as
+    it stands: it imports the specification, makes the machine, and takes the steps. The same by hand:
 
         >>> from spec.language import Specification, State, action, invariant, variable
         >>> class Counts(State):

@@ -1,4 +1,4 @@
-"""How a generated class is called, and how it is made again for a printed program to run.
+"""How a generated class is called, and how it is made again by the printed program.
 
 Hypothesis files the examples of a class without source under its name alone, so the name must tell apart the
 systems, their variants and their constants, in all processes alike.

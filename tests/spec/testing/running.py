@@ -36,11 +36,12 @@ class Failure:
 
     @property
     def program(self) -> str:
-        """The printed program below the printed lines that make its class."""
-        _, _, rest = self.text.partition("put this above it:\n")
-        lines = rest.splitlines()
-        program = lines[: lines.index("state.teardown()") + 1]
-        return "\n".join(line for line in program if not line.endswith("<state machine>"))
+        """The printed program, from the line below its heading to its end."""
+        lines = self.text.splitlines()
+        first = next(n for n, line in enumerate(lines) if line.endswith("<state machine>")) + 1
+        made = next(n for n, line in enumerate(lines) if line.startswith("state = "))
+        last = lines.index("state.teardown()") if "state.teardown()" in lines else made
+        return "\n".join(lines[first : last + 1])
 
 
 def failure_of(machine: type[SpecificationMachine], **changed: Any) -> Failure:

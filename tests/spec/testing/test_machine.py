@@ -149,7 +149,7 @@ def test_programs_are_as_short_as_can_be(system: Specification) -> None:
 
 @pytest.mark.parametrize("system", FLAWED, ids=repr)
 def test_a_printed_program_runs(system: Specification) -> None:
-    """Put below the printed lines that make its class, it fails in the same way."""
+    """As it stands, with nothing before it, it fails in the same way."""
     failure = failure_of(as_state_machine(system))
     with pytest.raises(type(failure.error)) as again:
         exec(failure.program, {})
