@@ -277,7 +277,7 @@ def check(
     _one_form(brief, as_json)
     subject, release = _asked_for(system, release, settings, switched_on, switched_off)
     _can_be_written(trace)
-    with _reporting_failures(junit, subject), _keeping(resume or run_dir):
+    with _reporting_failures(reports, junit, subject), _keeping(resume or run_dir):
         result = _explored(
             subject,
             engine=_engine(engine, workers, memory, run_dir, resume),
@@ -321,18 +321,23 @@ def _can_be_reported(reports: tuple[Path, ...], junit: Path | None) -> None:
 
 
 @contextmanager
-def _reporting_failures(junit: Path | None, subject: Specification) -> Iterator[None]:
-    """A check without a result is an error to CI; a file of an earlier run would say that it went well."""
+def _reporting_failures(reports: tuple[Path, ...], junit: Path | None, subject: Specification) -> Iterator[None]:
+    """A check without a result is told in each file, too; those of an earlier run would say that it went well."""
     from spec.failures import failure_of
 
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
-        if junit is not None and (failure := failure_of(error)) is not None:
-            from spec.reports import failed, put
+        if (reports or junit is not None) and (failure := failure_of(error)) is not None:
+            from spec.reports import Unfinished, put, unfinished_to_junit, write_unfinished
 
-            with suppress(OSError):
-                put(junit, failed(subject.name, failure.message, str(failure)))
+            unfinished = Unfinished(subject.name, failure.message, subject.valuation, failure.trace)
+            for path in reports:
+                with suppress(OSError):
+                    write_unfinished(unfinished, path)
+            if junit is not None:
+                with suppress(OSError):
+                    put(junit, unfinished_to_junit(unfinished))
         raise
 
 

@@ -17,6 +17,7 @@ from spec.streams import Unwritable
 
 if TYPE_CHECKING:  # a mistake is to be answered before all that explores is loaded
     from spec.checking.model import EvaluationFailed
+    from spec.checking.trace import Trace
     from spec.language import Specification
 
 USAGE: Final = 2
@@ -37,11 +38,19 @@ class Failure(Exception):
         exit: the exit code.
         below: lines that explain it, for a person.
         more: what the object has beside `error` and `exit`.
+        trace: the way to where it ended, if it ended in a state.
     """
 
-    def __init__(self, message: str, exit: int, below: str = "", more: Mapping[str, Any] = MappingProxyType({})):
+    def __init__(
+        self,
+        message: str,
+        exit: int,
+        below: str = "",
+        more: Mapping[str, Any] = MappingProxyType({}),
+        trace: Trace | None = None,
+    ):
         super().__init__(message)
-        self.message, self.exit, self.below, self.more = message, exit, below, more
+        self.message, self.exit, self.below, self.more, self.trace = message, exit, below, more, trace
 
     def __str__(self) -> str:
         return f"Error: {self.message}" + (f"\n\n{self.below}" if self.below else "")
@@ -86,4 +95,5 @@ def failure_in(system: type[Specification], error: EvaluationFailed) -> Failure:
         USAGE if isinstance(error, ExitAttempted) else EVALUATION,
         "" if way is None else f"The way there, in {way.length} state{'' if way.length == 1 else 's'}:\n\n{way}",
         {"trace": None if way is None else way.to_json()},
+        way,
     )

@@ -4,7 +4,8 @@
     write(check(Lease), Path("lease.html"))
 
 `to_html` makes one file that needs nothing else, `to_markdown` what GitHub and its like render, `to_junit` what CI
-servers read. All of them tell a `Result`, and nothing that is not in it.
+servers read. All of them tell a `Result`, and nothing that is not in it; of a check that came to no result,
+`write_unfinished` tells what is known.
 """
 
 from __future__ import annotations
@@ -17,24 +18,31 @@ from typing import Final
 
 from spec.checking.result import Result
 from spec.language.errors import UsageError
-from spec.reports.junit import failed, to_junit
-from spec.reports.markdown import to_markdown
-from spec.reports.page import to_html
+from spec.reports.junit import to_junit, unfinished_to_junit
+from spec.reports.markdown import to_markdown, unfinished_to_markdown
+from spec.reports.page import to_html, unfinished_to_html
+from spec.reports.unfinished import Unfinished
 
 __all__ = [
     "FORMATS",
-    "failed",
+    "Unfinished",
     "put",
     "require_format",
     "require_writable",
     "to_html",
     "to_junit",
     "to_markdown",
+    "unfinished_to_junit",
     "write",
+    "write_unfinished",
 ]
 
 FORMATS: Final[Mapping[str, Callable[[Result], str]]] = {".html": to_html, ".md": to_markdown}
 """What a report can be, by the end of its file's name."""
+_UNFINISHED: Final[Mapping[str, Callable[[Unfinished], str]]] = {
+    ".html": unfinished_to_html,
+    ".md": unfinished_to_markdown,
+}
 
 
 def write(result: Result, path: Path) -> None:
@@ -46,6 +54,17 @@ def write(result: Result, path: Path) -> None:
     """
     require_format(path)
     put(path, FORMATS[path.suffix](result))
+
+
+def write_unfinished(unfinished: Unfinished, path: Path) -> None:
+    """Write what came of a check that came to no result: a report of an earlier run would say that all went well.
+
+    Raises:
+        UsageError: the name of the file says no format.
+        OSError: it cannot be written; then there is no half of it.
+    """
+    require_format(path)
+    put(path, _UNFINISHED[path.suffix](unfinished))
 
 
 def require_format(path: Path) -> None:

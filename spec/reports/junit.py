@@ -15,6 +15,7 @@ from spec.checking.result import Result
 from spec.checking.values import show
 from spec.checking.versions import versions
 from spec.reports.content import bounds, decided, printable
+from spec.reports.unfinished import Unfinished
 
 ACTIONS: Final = "every action is taken"
 """The case for all actions; no property has such a name."""
@@ -50,9 +51,11 @@ def to_junit(result: Result) -> str:
     return _written(result.system, [*_properties(result), _actions(result)], result.seconds, about)
 
 
-def failed(system: str, message: str, text: str) -> str:
-    """The file of a check that ended without a result."""
-    return _written(system, [JUnitCase("check", "error", message, text, "error")], 0.0, {})
+def unfinished_to_junit(unfinished: Unfinished) -> str:
+    """The file of a check without a result."""
+    way = [] if unfinished.trace is None else ["", f"{unfinished.heading}:", "", str(unfinished.trace)]
+    text = "\n".join([f"Error: {unfinished.message}", *way])
+    return _written(unfinished.system, [JUnitCase("check", "error", unfinished.message, text, "error")], 0.0, {})
 
 
 def _properties(result: Result) -> Iterator[JUnitCase]:

@@ -9,6 +9,7 @@ from typing import Final
 from spec.checking.result import PropertyResult, Result
 from spec.checking.trace import Trace
 from spec.reports import content, growth
+from spec.reports.unfinished import HEADLINE, Unfinished
 from spec.sequence_diagram import mermaid
 
 LARGEST: Final = 50_000
@@ -20,12 +21,28 @@ def to_markdown(result: Result) -> str:
     return content.printable("\n".join(_told(result)) + "\n")
 
 
+def unfinished_to_markdown(unfinished: Unfinished) -> str:
+    """The report on a check without a result."""
+    return content.printable("\n".join(_told_of(unfinished)) + "\n")
+
+
+def _told_of(unfinished: Unfinished) -> Iterator[str]:
+    yield f"# {_plain(unfinished.system)}: {HEADLINE}"
+    for line in unfinished.message.splitlines():
+        yield from ("", _plain(line))
+    if unfinished.trace is not None:
+        yield from _trace(unfinished.trace, unfinished.heading)
+    if unfinished.values:
+        yield from ("", "## What was checked", "")
+        yield from _table(("constant", "value"), unfinished.settings)
+
+
 def _told(result: Result) -> Iterator[str]:
     yield f"# {_plain(result.system)}: {_plain(result.headline)}"
     if result.verdict == "holds":
         yield from ("", _plain(content.summary(result)))
     for trace in result.traces:
-        yield from _trace(trace)
+        yield from _trace(trace, content.heading(trace))
     yield from ("", "## What was checked", "")
     yield from _table(("", ""), content.checked(result))
     for title, values in (("constant", result.constants), ("switch", result.switches)):
@@ -68,8 +85,8 @@ def _growth(result: Result) -> Iterator[str]:
     yield from ("", "</details>")
 
 
-def _trace(trace: Trace) -> Iterator[str]:
-    yield from ("", f"## {_plain(content.heading(trace))}")
+def _trace(trace: Trace, heading: str) -> Iterator[str]:
+    yield from ("", f"## {_plain(heading)}")
     if trace.sentence:
         yield from ("", _plain(trace.sentence))
     if content.has_lanes(trace):

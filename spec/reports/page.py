@@ -15,6 +15,7 @@ from typing import Final
 from spec.checking.result import PropertyResult, Result
 from spec.checking.trace import Trace
 from spec.reports import content, growth
+from spec.reports.unfinished import HEADLINE, Unfinished
 from spec.sequence_diagram import svg
 from spec.webpage import filled
 
@@ -28,6 +29,32 @@ def to_html(result: Result) -> str:
     title = escape(f"{result.system}: {result.headline}")
     frame = files("spec.reports").joinpath("page.html")
     return content.printable(filled(frame, {"title": title, "report": "\n".join(_told(result))}))
+
+
+def unfinished_to_html(unfinished: Unfinished) -> str:
+    """The file of a check without a result."""
+    frame = files("spec.reports").joinpath("page.html").read_text(encoding="utf-8")
+    title = escape(f"{unfinished.system}: {HEADLINE}")
+    return content.printable(frame.replace(TITLE, title).replace(REPORT, "\n".join(_told_of(unfinished))))
+
+
+def _told_of(unfinished: Unfinished) -> Iterator[str]:
+    yield "<header>"
+    yield '<p class="verdict bad">no result</p>'
+    yield f"<h1>{escape(unfinished.system)}</h1>"
+    for line in unfinished.message.splitlines():
+        yield f"<p>{escape(line.strip())}</p>"
+    yield "</header>"
+    yield "<main>"
+    if unfinished.trace is not None:
+        yield f'<section id="trace-1"><h2>{escape(unfinished.heading)}</h2>'
+        yield from _trace(unfinished.trace)
+        yield "</section>"
+    if unfinished.values:
+        yield '<section id="checked"><h2>What was checked</h2>'
+        yield from _pairs([(escape(name), escape(value)) for name, value in unfinished.settings])
+        yield "</section>"
+    yield "</main>"
 
 
 def _told(result: Result) -> Iterator[str]:

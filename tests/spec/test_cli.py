@@ -1221,13 +1221,30 @@ def test_a_report_that_cannot_be_written_costs_neither_verdict_nor_the_others(as
     ("asked", "code", "told"),
     [("own.py:Failing", 75, "ZeroDivisionError"), ("own.py:Interrupted", 130, "nothing was kept")],
 )
-def test_a_check_without_a_result_is_an_error_in_junit(ask: Ask, asked: str, code: int, told: str) -> None:
-    """The file of an earlier run would say that it went well."""
-    Path("r.xml").write_text("of another run")
-    answer = ask("check", asked, "--engine", "reference", "--junit-xml", "r.xml")
+def test_a_check_without_a_result_is_told_in_each_file(ask: Ask, asked: str, code: int, told: str) -> None:
+    """Those of an earlier run would say that it went well."""
+    files = {"--junit-xml": "r.xml", "--report": "r.html"}
+    for name in (*files.values(), "r.md"):
+        Path(name).write_text("of another run")
+    options = [word for option in files.items() for word in option]
+    answer = ask("check", asked, "--engine", "reference", *options, "--report", "r.md")
     assert answer.code == code
     assert '<error message="' in Path("r.xml").read_text()
-    assert told in Path("r.xml").read_text()
+    for name in (*files.values(), "r.md"):
+        assert told in Path(name).read_text()
+
+
+def test_what_raises_is_reported_with_the_way_there(ask: Ask) -> None:
+    """And with the constants under which it does."""
+    ask("check", "own.py:Failing", "--engine", "reference", "--report", "r.html", "--report", "r.md")
+    page, markdown = Path("r.html").read_text(), Path("r.md").read_text()
+    assert '<p class="verdict bad">no result</p>' in page
+    assert markdown.startswith("# failing: the check came to no result\n")
+    assert "<h2>The way there, in 3 states</h2>" in page
+    assert "press(by=1)" in page
+    assert "## The way there, in 3 states\n" in markdown
+    assert "! divide() fails here" in markdown
+    assert "| top | 3 |" in markdown
 
 
 @pytest.mark.usefixtures("kept")

@@ -10,7 +10,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from spec.checking import Result, check
-from spec.reports import failed, to_junit
+from spec.reports import Unfinished, to_junit, unfinished_to_junit
 from spec.reports.content import printable
 from spec.reports.junit import ACTIONS
 from tests.spec.checking.toys import Clock, Counters
@@ -115,9 +115,9 @@ def test_what_was_checked_stands_in_properties_of_the_suite() -> None:
 
 def test_a_check_without_a_result_is_an_error() -> None:
     """One case, with the line and all that explains it."""
-    (case,) = read(failed("odd", "an action raised\x01", "Error: an action raised\n  in the state <x>"))
-    assert outcome(case) == "Error: an action raised\\x01"
-    assert case.result[0].text == "Error: an action raised\n  in the state <x>"
+    (case,) = read(unfinished_to_junit(Unfinished("odd", "an action raised\x01 in the state <x>", {})))
+    assert outcome(case) == "Error: an action raised\\x01 in the state <x>"
+    assert case.result[0].text == "Error: an action raised\\x01 in the state <x>"
 
 
 SUITE = {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}

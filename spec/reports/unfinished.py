@@ -1,0 +1,34 @@
+"""A check that came to no result, as where an action raises: what each report tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from spec.checking.trace import Trace
+from spec.checking.values import show
+
+HEADLINE: Final = "the check came to no result"
+
+
+class Unfinished(NamedTuple):
+    """A check without a result."""
+
+    system: str
+    message: str
+    """What ended it, on a line or two."""
+    values: Mapping[str, Any]
+    """The constants and switches of the system, by name."""
+    trace: Trace | None = None
+    """The way to where it ended, if it ended in a state."""
+
+    @property
+    def heading(self) -> str:
+        """Of the trace."""
+        length = 0 if self.trace is None else self.trace.length
+        return f"The way there, in {length:,} state{'' if length == 1 else 's'}"
+
+    @property
+    def settings(self) -> list[tuple[str, str]]:
+        """Its constants and switches, as they are shown."""
+        return [(name, show(value)) for name, value in self.values.items()]
