@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants long-pictures
 
 .DEFAULT_GOAL := help
-.PHONY: help check quick test lint long long-sequences kafka bench diagrams clean $(PARTS)
+.PHONY: help check quick test lint long long-sequences kafka bench diagrams api clean $(PARTS)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -97,6 +97,9 @@ lint: $(STAMP)  ## style, types and layers
 
 diagrams: $(STAMP)  ## draw diagrams/ anew, from the tables and from what exploring the controller finds
 	$(BIN)/python -m spec.diagrams diagrams
+
+api: $(STAMP)  ## pages of every public word, in build/api
+	$(BIN)/python -m tests.api build/api
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info build dist

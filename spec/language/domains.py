@@ -647,6 +647,7 @@ class LeftOut:
 
 
 LEFT_OUT: Final = LeftOut()
+"""What a model leaves out, wherever it would stand: the value of `left_out()`."""
 
 
 class LeftOutDomain(Domain[LeftOut]):

@@ -1,0 +1,44 @@
+"""Every public word has an entry with a docstring, and a page that shows it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.api import MODULE_BY_MODULE, PACKAGES, documented, names, write
+from tests.rows import rows
+
+
+@rows("package", PACKAGES)
+def test_every_public_word_has_an_entry_with_a_docstring(package: str) -> None:
+    """Constants and types, too, which have theirs where they are defined."""
+    entries = documented(package).members
+    without = [word for word in importlib.import_module(package).__all__ if not entries[word].docstring]
+    assert without == []
+
+
+def test_a_missing_docstring_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    import election
+
+    monkeypatch.setattr(election, "NO_LEADER", object())
+    assert documented("election").members["NO_LEADER"].docstring == ""
+
+
+def test_every_module_of_the_machines_has_a_page() -> None:
+    assert {f"{MODULE_BY_MODULE}.{name}" for name in ("zookeeper", "partition", "controller")} <= set(names())
+
+
+@pytest.mark.long
+def test_pages_show_the_words_and_nothing_of_pythons_own(tmp_path: Path) -> None:
+    """A constructor is shown as the call of its class; no other name with underscores is."""
+    write(tmp_path)
+    for package in PACKAGES:
+        page = (tmp_path / f"{package.replace('.', '/')}.html").read_text(encoding="utf-8")
+        entries = set(re.findall(r'id="([\w.]+)"', page))
+        assert set(importlib.import_module(package).__all__) <= entries
+        assert [each for each in entries if "__" in each and not each.endswith(".__init__")] == []
+    assert "guard" in re.sub(r"<[^>]+>", "", (tmp_path / "spec/language.html").read_text(encoding="utf-8"))
+    assert 'href="election.html"' in (tmp_path / "index.html").read_text(encoding="utf-8")
