@@ -832,6 +832,24 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return keep if s.asked_for is None else f"{keep}; it is asked to move to {_told(s.asked_for)}"
 
     @view
+    def replica(self, s: ReassignedCluster, broker: BrokerId) -> str:
+        """What the controller takes a replica for; of one that it does not know, nothing."""
+        state = s.context.replica_states.get(PartitionAndReplica(PARTITION, broker))
+        return "" if state is None else f"the controller has the replica on broker {broker} as {state.name}"
+
+    @view
+    def due(self, s: ReassignedCluster) -> str:
+        """What the event under way does next, by itself or when ZooKeeper has answered."""
+        if s.thread.electing is not None:
+            return "the controller waits for ZooKeeper, to elect a leader"
+        if s.thread.removing is not None:
+            return "the controller waits for ZooKeeper, to take a replica out of the ISR"
+        if s.thread.over is None:
+            return "the controller has nothing to do" if s.active else ""
+        upcoming = s.thread.then or next(iter(s.thread.calls), None)
+        return f"the controller is about to {_words(upcoming)}" if isinstance(upcoming, Call) else ""
+
+    @view
     def logs(self, s: ReassignedCluster) -> str:
         """Who has all that was acknowledged."""
         if not s.complete:
@@ -861,6 +879,23 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
                 )
             ],
         )
+
+
+WRITES: Final[Mapping[str, str]] = {
+    "_assignment_is_due": "write the topic's node",
+    "_epoch_is_due": "increment the leader epoch",
+    "_deletion_is_due": f"delete {REASSIGN_PARTITIONS}",
+}
+"""What a call writes in a step of its own, by its method."""
+
+
+def _words(upcoming: Call) -> str:
+    """What a call does, in words, for those that a step begins with; else its name in Kafka."""
+    if upcoming.method == "replicas_become":
+        replicas, target = upcoming.arguments[:2]
+        whose = _told(each.replica for each in replicas)
+        return f"make the state of the replica on {whose} {target.name}" if replicas else "go on"
+    return WRITES.get(upcoming.method, f"go on with {upcoming.method.strip('_')}")
 
 
 def _told(brokers: Iterable[BrokerId]) -> str:

@@ -55,6 +55,18 @@ def test_a_cancellation_deletes_what_alone_is_in_sync() -> None:
     assert way[-1] == "next_change: broker 1 deletes its log: broker 2 deletes its log"
 
 
+def test_each_change_tells_what_it_changes() -> None:
+    """`next_change` is the name of a step of any event: what it does stands beside it."""
+    found = check(anomaly_named("K2").specification("off"), engine="reference", properties=["acknowledged_is_kept"])
+    assert found.counterexample is not None
+    changes = [each for each in found.counterexample.steps if each.step.action == "next_change"]
+    assert len(changes) > 3
+    assert [each for each in changes if not (each.said or each.views)] == []
+    told = [sentence for each in found.counterexample.steps for sentence in each.views]
+    assert "the controller has the replica on broker 1 as ReplicaDeletionStarted" in told
+    assert "the controller is about to write the topic's node" in told
+
+
 def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
     """K3: between the look at the ISR and the election, and the log goes that alone has all."""
     specification = anomaly_named("K3").specification("off")
