@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
+from itertools import accumulate
 from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
@@ -46,8 +47,9 @@ def messages_of(trace: Trace) -> tuple[Message, ...]:
 
 def lanes_of(trace: Trace) -> tuple[str, ...]:
     """The lanes, from left to right: those with a number behind their name in its order, any others before them."""
-    met = (lane for each in messages_of(trace) for lane in (each.receiver, each.actor))
-    return from_left_to_right(met) or (SYSTEM,)
+    messages = messages_of(trace)
+    met = (lane for each in messages for lane in (each.receiver, each.actor))
+    return from_left_to_right(met, ((each.actor, each.receiver) for each in messages)) or (SYSTEM,)
 
 
 def _message(trace: Trace, number: int, step: TraceStep) -> Message:
@@ -97,9 +99,9 @@ SIZE: Final = 13
 LETTER_WIDTH: Final = SIZE * LETTER * 0.88
 """Of words, which have more narrow letters than names have."""
 LINE_HEIGHT: Final = 17
-NARROWEST, WIDEST = 130, 240
-"""Between two lanes, in points."""
-NOTES: Final = 58
+NARROWEST, WIDEST = 90, 260
+"""A lane at least, and the room for words between two lanes at most, in points."""
+NOTES: Final = 62
 """How many letters a line of a note has."""
 MARGIN: Final = 16
 HEAD: Final = 30
@@ -114,9 +116,9 @@ _DOTTED: Final[Mapping[str, Any]] = {"initial_indent": "\u00b7\u00a0", "subseque
 def svg(trace: Trace) -> str:
     """A picture in one file: numbers at the left, lanes, and what holds from a step on at the right."""
     lanes, messages = lanes_of(trace), messages_of(trace)
-    distance, half = _distance(lanes, messages), max(NARROWEST, *map(_room_for, lanes)) // 2
+    half = max(NARROWEST, *map(_room_for, lanes)) // 2
     left = 2 * MARGIN + _width(str(trace.length)) + half
-    at = {lane: left + distance * place for place, lane in enumerate(lanes)}
+    at = dict(zip(lanes, accumulate(_distances(lanes, messages, half), initial=left), strict=True))
     alone = [each for each in messages if each.actor == each.receiver == lanes[-1]]
     beside = [max(_room_for(each.label), min(WIDEST, _room_for(each.said))) for each in alone]
     notes_at = at[lanes[-1]] + max([half + MARGIN, *beside])
@@ -151,15 +153,17 @@ def _title(trace: Trace) -> str:
     return f"{trace.broken}: {trace.sentence}" if trace.broken else f"a run of {trace.length} states"
 
 
-def _distance(lanes: tuple[str, ...], messages: tuple[Message, ...]) -> int:
-    """Between two lanes: what the longest words on an arrow need, within bounds."""
+def _distances(lanes: tuple[str, ...], messages: tuple[Message, ...], half: int) -> list[int]:
+    """From each lane to the next: what the words on the arrows between them need, and those beside a dot."""
     place = {lane: number for number, lane in enumerate(lanes)}
-    needed = [
-        _room_for(each.label) // abs(place[each.actor] - place[each.receiver])
-        for each in messages
-        if each.actor != each.receiver
-    ]
-    return min(WIDEST, max([NARROWEST, *needed, *map(_room_for, lanes)]))
+    distances = [2 * half + GAP] * (len(lanes) - 1)
+    for each in messages:
+        first, last = sorted((place[each.actor], place[each.receiver]))
+        last = last if last > first else first + 1  # what stands beside a dot ends before the next lane
+        needed = min(WIDEST, _room_for(each.label))
+        if last < len(lanes):
+            distances[last - 1] += max(0, needed - sum(distances[first:last]))
+    return distances
 
 
 def _width(words: str) -> int:

@@ -458,6 +458,14 @@ class Replication(Specification[Replicas]):
         none = "which does not follow it" if len(others) == 1 else "none of which follows it"
         return f"broker {leader} counts {listed(others)} as in sync, {none} under its epoch"
 
+    @view
+    def contents(self, s: Replicas, broker: BrokerId) -> str:
+        """What is in a log, each record with the epoch of its leader, and how much of that is committed."""
+        where(any(log.records for log in s.log.values()))
+        records, high_watermark = s.log[broker]
+        holds = ", ".join(map(str, records)) or "empty"
+        return f"the log of broker {broker}: {holds}; high watermark {high_watermark}"
+
     @view(when=lambda self: self.history)
     def held(self, s: Replicas, offset: Offset, record: RecordId) -> str:
         """Which logs have a record that was committed."""

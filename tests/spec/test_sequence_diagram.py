@@ -127,6 +127,43 @@ def test_lanes_with_numbers_stand_in_their_order_behind_the_others() -> None:
     assert lanes_of(trace_of_a_visit()) == ("the bell", "a guest", "system", "tenant 2", "tenant 10")
 
 
+def test_lanes_that_talk_with_each_other_stand_side_by_side() -> None:
+    """So that few arrows cross a lane: who does something to the last lane before the numbers stands before it."""
+
+    class Post(Specification[House]):
+        """Letters go through an office."""
+
+        def sizes(self) -> dict[object, Size]:
+            """Two live there."""
+            return {int: interchangeable("tenant", [1, 2])}
+
+        @part
+        def bell(self) -> Bells:
+            """At the door."""
+            return Bells()
+
+        @action(receiver="office")
+        def fetch(self, s: House, who: int) -> None:
+            """A tenant asks for letters."""
+            require(s.shut and who not in s.heard)
+            s.heard |= {who}
+
+        @action(actor="sender", receiver="office")
+        def bring(self, s: House) -> None:
+            """A sender brings a letter."""
+            require(not s.shut)
+            s.shut = True
+
+        @invariant
+        def never_all(self, s: House) -> bool:
+            """Not all have letters."""
+            return len(s.heard) < 2
+
+    found = check(Post, engine="reference").counterexample
+    assert found is not None
+    assert lanes_of(found) == ("sender", "office", "tenant 1", "tenant 2")
+
+
 def test_mermaid_sees_no_markup_in_the_words() -> None:
     """What would end a statement, and what breaks, are there."""
     lines = mermaid(trace_of_a_visit()).splitlines()
