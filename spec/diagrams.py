@@ -12,6 +12,7 @@ from typing import Final
 
 from spec import sequence_diagram
 from spec.anomalies import anomalies, anomaly_named
+from spec.census import moves_taken, rows_taken
 from spec.checking.check import check, silent
 from spec.checking.exploration import OnProgress
 from spec.language.errors import UsageError
@@ -27,10 +28,12 @@ GENERATIONS: Final = ("0.10.2", "1.0", "2.0", "3.9")
 """The releases whose controllers are drawn in `diagrams/`: the last one of each generation."""
 ENDINGS: Final = {"mermaid": "mmd", "svg": "svg"}
 """In which formats they stand there, and how the names of these files end."""
+ANOMALIES: Final = ("B1", "B4", "B6", "B7", "B20", "K1")
+"""The anomalies that are drawn there."""
 _PICTURES: Final = (
     *(("controller", release) for release in GENERATIONS),
     *((each, None) for each in diagrams.DIAGRAMS),
-    ("K1", None),
+    *((each, None) for each in ANOMALIES),
 )
 FILES: Final[Mapping[str, tuple[str, str, str | None]]] = {
     f"{what}-{release}.{ending}" if release else f"{what}.{ending}": (what, form, release)
@@ -55,9 +58,10 @@ def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgr
     named = release and release_named(release, dict.fromkeys(RELEASES))
     if what == "controller":
         named = named or RELEASES[-1]
-        return controller_diagram.FORMATS[form](controller_diagram.picture(named, moves(named, on_progress)))
+        found = moves(named, on_progress)
+        return controller_diagram.FORMATS[form](controller_diagram.picture(named, found, moves_taken(named, found)))
     table = diagrams.DIAGRAMS[what]
-    return diagrams.FORMATS[form](table.at(named) if named else table)
+    return diagrams.FORMATS[form](table.at(named) if named else table, taken=rows_taken(what))
 
 
 def _anomaly(what: str, form: str, release: str | None, on_progress: OnProgress) -> str:

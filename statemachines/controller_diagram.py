@@ -9,45 +9,30 @@ Which moves there are is found elsewhere, and handed in. Here is only decided wh
     any request       the same answer leads there from most requests; if not from all, it says "any other"
 
 Not shown: an event that changes nothing.
+
+As an SVG it is a page to be read: a panel for each row, in which requests stand below each other, and beside each
+what leads elsewhere, with the name of where that is. One graph of all of it, which DOT and Mermaid draw, is three
+times as wide as a screen, and mostly arrows. The wider an arrow is, the more often it was taken.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from html import escape
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
-from statemachines.controller_event import HANDLING, REGISTER
-from statemachines.drawing import (
-    FONT_SIZE,
-    FONTS,
-    INITIAL,
-    LABEL_HEIGHT,
-    LINE,
-    MARGIN,
-    NODE_HEIGHT,
-    POINTS_PER_INCH,
-    TIP,
-    Point,
-    blank,
-    box,
-    graphviz_version,
-    laid_out,
-    path,
-    text_at,
-    width_of,
-)
+from statemachines.controller_event import HANDLING, REGISTER, ControllerEvent
+from statemachines.drawing import FONT_SIZE, FONTS, INITIAL, LINE, NODE_HEIGHT, POINTS_PER_INCH, heat, width_of
+from statemachines.panels import Branch, Panel, PanelStep, page
 
-__all__ = ["FORMATS", "Arrow", "At", "Box", "Move", "Picture", "dot", "mermaid", "picture", "svg"]
+__all__ = ["FORMATS", "Arrow", "At", "Box", "Move", "Picture", "dot", "mermaid", "names_of_moves", "picture", "svg"]
 
 _SOURCE = "drawn from its moves by statemachines.controller_diagram"
 _WAITS = "waiting for an event"
 _BESIDE = "ZkEventThread"
 _ANY = "any"
-_FRAME = "#f6f6f2"
-_FRAME_LINE = "#999999"
 
 
 class At(NamedTuple):
@@ -80,6 +65,8 @@ class Box(NamedTuple):
     frame: str = ""
     title: str = ""
     """What the request is, in words."""
+    waits: bool = False
+    """It is no request, but a thread that waits."""
     sign: bool = False
     """It is no more than a sign to another box or frame."""
 
@@ -91,6 +78,8 @@ class Arrow(NamedTuple):
     target: str
     said: tuple[str, ...]
     from_frame: bool = False
+    taken: tuple[int, ...] = ()
+    """How often it was taken, by what was said; empty if that was not counted."""
 
 
 class Picture(NamedTuple):
@@ -105,49 +94,84 @@ class Picture(NamedTuple):
         """The names of the rows."""
         return tuple(dict.fromkeys(each.frame for each in self.boxes if each.frame))
 
+    @property
+    def most_taken(self) -> int:
+        """How often what is taken most often is taken; 0 if that was not counted."""
+        return max((sum(arrow.taken) for arrow in self.arrows), default=0)
+
     def within(self, frame: str) -> list[Box]:
         """The boxes in a frame."""
         return [each for each in self.boxes if each.frame == frame]
 
 
-def picture(release: str, moves: Iterable[Move]) -> Picture:
+def picture(release: str, moves: Iterable[Move], taken: Mapping[Move, int] | None = None) -> Picture:
     """The life of a controller of a release, in which there are these moves.
+
+    Args:
+        release: one of Kafka's.
+        moves: what leads from one place to another.
+        taken: how often each was taken, if that was counted; one that is not among them never was.
 
     Raises:
         ValueError: it is no release.
     """
     shown = [each for each in moves if each.source != each.target or each.source.beside or each.source.doing]
     rows = _rows(design_of(release))
-    names = list(dict.fromkeys(name for name, _ in rows))
+    names, requests_in_order = list(dict.fromkeys(name for name, _ in rows)), list(Do)
     places = list(dict.fromkeys(place for each in shown for place in (each.source, each.target)))
-    places.sort(key=lambda at: names.index(_row(at.doing, rows)) if at.doing and at.doing != STOPPED else -1)
+
+    def place(at: At) -> tuple[int, int]:
+        """Row by row, and in a row in the order in which requests are made."""
+        if not at.doing or at.doing == STOPPED:
+            return -1, 0
+        return names.index(_row(at.doing, rows)), requests_in_order.index(at.doing[0])
+
+    places.sort(key=place)
     boxes = {at: _box(at, rows) for at in places}
     sources: dict[tuple[str, At], set[At]] = defaultdict(set)
     for each in shown:
         sources[each.said, _SELF if each.source == each.target else each.target].add(each.source)
-    said: dict[Arrow, list[str]] = defaultdict(list)
+    said: dict[Arrow, dict[str, int]] = defaultdict(dict)
     requests = {at for at in places if at.doing and at.doing[0] not in (Do.Start, Do.Connect)}
     frames: dict[str, set[At]] = defaultdict(set)
     for at in places:
         frames[boxes[at].frame].add(at)
+
+    def lead(source: str, target: At, words: str, by: Iterable[At], from_frame: bool = False) -> None:
+        """These places lead to that one, by one arrow."""
+        times = sum((taken or {}).get(Move(at, words, at if target == _SELF else target), 0) for at in by)
+        to = source if target == _SELF else boxes[target].name
+        its = said[Arrow(source, to, (), from_frame)]
+        its[words] = its.get(words, 0) + times
+
     some = ""
     for (words, target), left in sources.items():
         if len(left & requests) > len(requests) / 2:
             some = "any request" if left == requests else "any other request"
-            said[Arrow(_ANY, _ANY if target == _SELF else boxes[target].name, ())].append(words)
+            lead(_ANY, target, words, left)
             continue
         for frame, among in frames.items() if target.doing != IDLE else ():
             if frame and len(among) > 1 and among <= left and target not in among and target != _SELF:
-                said[Arrow(frame, boxes[target].name, (), from_frame=True)].append(words)
+                lead(frame, target, words, among, from_frame=True)
                 left -= among
         for at in left:
-            to = at if target == _SELF else target
-            said[Arrow(boxes[at].name, boxes[to].name, ())].append(words)
+            lead(boxes[at].name, target, words, [at])
     order = {each.name: place for place, each in enumerate(boxes.values())}
-    arrows = [arrow._replace(said=tuple(_short(sorted(filter(None, words))))) for arrow, words in said.items()]
+    arrows = []
+    for arrow, its in said.items():
+        answers = _short(its)
+        spoken = [each for each in answers if each]
+        times = tuple(answers[each] for each in spoken or answers) if taken is not None else ()
+        arrows.append(arrow._replace(said=tuple(map(_caused, spoken)), taken=times))
     arrows.sort(key=lambda arrow: (order.get(arrow.source, -1), arrow.source, order.get(arrow.target, -1)))
-    any_request = (Box(_ANY, some),) if some else ()
-    return _with_signs(Picture(release, (*boxes.values(), *any_request), tuple(arrows)))
+    any_request = (Box(_ANY, some, waits=True),) if some else ()
+    return Picture(release, (*boxes.values(), *any_request), tuple(arrows))
+
+
+def names_of_moves(release: str, moves: Iterable[Move]) -> dict[Move, str]:
+    """What each move is called: `elect_Elect: it is another broker: to NotController`."""
+    rows = _rows(design_of(release))
+    return {each: f"{_box(each.source, rows).name}: {each.said}: to {_box(each.target, rows).name}" for each in moves}
 
 
 def _with_signs(picture: Picture) -> Picture:
@@ -171,13 +195,22 @@ def _with_signs(picture: Picture) -> Picture:
     return picture._replace(boxes=(*picture.boxes, *signs.values()), arrows=tuple(arrows))
 
 
-def _short(said: list[str]) -> Iterator[str]:
-    """What only differs in whether the broker resigns is one line."""
-    for words in said:
-        if words + ": it resigns" in said:
-            continue
-        plain = words.removesuffix(": it resigns")
-        yield f"{plain}: it resigns if it was active" if plain != words and plain in said else words
+def _short(said: Mapping[str, int]) -> dict[str, int]:
+    """What is said, in order; what only differs in whether the broker resigns is one answer."""
+    resigns, short = ": it resigns", dict[str, int]()
+    for words in sorted(said):
+        plain = words.removesuffix(resigns)
+        if plain != words and plain in said:
+            del short[plain]
+            short[f"{plain}{resigns} if it was active"] = said[plain] + said[words]
+        else:
+            short[words] = said[words]
+    return short
+
+
+def _caused(said: str) -> str:
+    """What is handled, with what has happened then."""
+    return f"{said}: {ControllerEvent[said].value}" if said in ControllerEvent.__members__ else said
 
 
 # Rows, and which of them an agenda belongs to.
@@ -218,13 +251,12 @@ def _row(doing: Agenda, rows: list[tuple[str, Agenda]]) -> str:
 
 def _box(at: At, rows: list[tuple[str, Agenda]]) -> Box:
     if at.doing == STOPPED:
-        return Box("Stopped", "stopped")
+        return Box("Stopped", "stopped", waits=True)
     if at.doing == IDLE:
         if at.beside:
-            return Box("ZkEventThread", "waiting", _BESIDE)
-        return (
-            Box("Controller", "controller", _WAITS) if at.active else Box("NotController", "not controller", _WAITS)
-        )
+            return Box("ZkEventThread", "waiting", _BESIDE, waits=True)
+        name, words = ("Controller", "controller") if at.active else ("NotController", "not controller")
+        return Box(name, words, _WAITS, waits=True)
     frame, do = _row(at.doing, rows), at.doing[0]
     return Box(f"{frame}_{do}", do.name, frame, do.value)
 
@@ -234,78 +266,123 @@ def _box(at: At, rows: list[tuple[str, Agenda]]) -> Box:
 
 def mermaid(picture: Picture) -> str:
     """A flowchart: in a state diagram of Mermaid, no arrow leads from within one frame into another."""
+    signed = _with_signs(picture)
     lines = [f"%% the controller's life in {picture.release}, {_SOURCE}", "flowchart TB"]
-    for frame in picture.frames:
+    for frame in signed.frames:
         lines.append(f'    subgraph {_framed(frame)}["{frame}"]')
-        lines += [f"        {_shape(each)}" for each in picture.within(frame)]
+        lines += [f"        {_shape(each)}" for each in signed.within(frame)]
         lines.append("    end")
-    lines += [f"    {_shape(each)}" for each in picture.within("")]
-    for arrow in picture.arrows:
+    lines += [f"    {_shape(each)}" for each in signed.within("")]
+    for arrow in signed.arrows:
         words = "<br/>".join(arrow.said).replace('"', "'")
         label = f'|"{words}"|' if words else ""
         source = _framed(arrow.source) if arrow.from_frame else arrow.source
         lines.append(f"    {source} -->{label} {arrow.target}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_link_styles(signed)]) + "\n"
+
+
+def _link_styles(picture: Picture) -> Iterator[str]:
+    """How wide arrows are, by their numbers."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    most = picture.most_taken
+    for number, arrow in enumerate(picture.arrows):
+        if most:
+            width = heat(sum(arrow.taken), most)
+            alike[f"stroke-width:{width}px" if width else "stroke-dasharray:5 3"].append(str(number))
+    for style, numbers in sorted(alike.items()):
+        yield f"    linkStyle {','.join(numbers)} {style}"
 
 
 def _shape(each: Box) -> str:
-    plain = each.frame and not each.sign
-    return f'{each.name}["{each.words}"]' if plain else f'{each.name}(["{each.words}"])'
+    return f'{each.name}(["{each.words}"])' if each.waits or each.sign else f'{each.name}["{each.words}"]'
 
 
 def dot(picture: Picture) -> str:
     """A Graphviz graph, with a cluster for each row."""
-    return _digraph(picture, text=True)
+    return _digraph(_with_signs(picture))
 
 
 def svg(picture: Picture) -> str:
-    """An SVG image of its own, the same bytes wherever Graphviz has the same version."""
-    layout = laid_out(_digraph(picture, text=False))
-    width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
-    lines = [
-        f"<!-- the controller's life in {picture.release}, {_SOURCE}; laid out by Graphviz {graphviz_version()} -->",
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}"'
-        f' viewBox="{-MARGIN} {-MARGIN} {width} {height}">',
-        f"<title>The life of a controller in Kafka {picture.release}</title>",
-        TIP,
-        f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{width}" height="{height}" fill="white"/>',
-        f'<g font-family="{FONTS}" font-size="{FONT_SIZE}" font-weight="bold">',
+    """A page with a panel for each row, the same bytes everywhere."""
+    own = tuple(each for each in picture.boxes if not each.frame)
+    first = Panel(_WAITS, tuple(_blocks(picture, (*picture.within(_WAITS), *own), _WAITS)))
+    rows = [frame for frame in picture.frames if frame != _WAITS]
+    panels = [Panel(frame, tuple(_blocks(picture, picture.within(frame), frame))) for frame in rows]
+    below = [
+        "A box is a request to ZooKeeper; below it, and beside it, stands what may be answered, and where that leads."
+        " In italics: from where else it is come to."
     ]
-    for frame in picture.frames:
-        corner, wide, high = layout.clusters[f"cluster_{_framed(frame)}"]
-        lines.append(
-            f'<rect x="{corner.x}" y="{corner.y}" width="{wide}" height="{high}" rx="7" fill="{_FRAME}"'
-            f' stroke="{_FRAME_LINE}"/>'
+    if picture.most_taken:
+        below.append(
+            "The wider an arrow, the more often it was taken where the specification was explored; dashed: not in as"
+            " many states as were counted."
         )
-        lines.append(f'<text x="{corner.x + 8}" y="{corner.y + 14}" dy=".35em">{escape(frame)}</text>')
-    lines += ["</g>", f'<g fill="none" stroke="{LINE}" stroke-width="1.2" marker-end="url(#tip)">']
-    for number, arrow in enumerate(picture.arrows):
-        dashes = ' stroke-dasharray="5 3"' if arrow.from_frame or arrow.source == _ANY else ""
-        title = f"{arrow.source} to {arrow.target}" + (f", {' or '.join(arrow.said)}" if arrow.said else "")
-        curve = path(layout.curves[(f"arrow{number}",)])
-        lines.append(f"<g{dashes}><title>{escape(title)}</title>{curve}</g>")
-    lines += ["</g>", f'<g font-family="{FONTS}" font-size="{FONT_SIZE}" text-anchor="middle">']
-    for number, arrow in enumerate(picture.arrows):
-        for line, words in enumerate(arrow.said):
-            x, y = layout.labels[(f"arrow{number}",)]
-            lines.append(text_at(Point(x, y + LABEL_HEIGHT * (2 * line - len(arrow.said) + 1) // 2), words))
-    for each in picture.boxes:
-        center, fill = layout.centers[each.name], INITIAL if _waits(each) else "white"
-        title = f"<title>{escape(each.title)}</title>" if each.title else ""
-        if not each.sign:
-            lines.append(f"<g>{title}{box(center, width_of(each.words), NODE_HEIGHT, fill)}")
-            lines.append(f"{text_at(center, each.words)}</g>")
-        else:
-            lines.append(f'<g font-style="italic">{text_at(center, each.words)}</g>')
-    return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
+    title = f"The life of a controller in Kafka {picture.release}"
+    return page(title, f"the controller's life in {picture.release}, {_SOURCE}", [first, *panels], below)
+
+
+def _blocks(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[PanelStep]:
+    """What a panel shows: what leads away from each box in it, and before that from all of them."""
+    answers: dict[str, list[Branch]] = defaultdict(list)
+    box_named = {each.name: each for each in picture.boxes}
+    after = {each.name: following.name for each, following in pairwise(boxes)}
+    for arrow in picture.arrows:
+        onward = not arrow.from_frame and after.get(arrow.source) == arrow.target
+        target = "" if onward else _place(arrow, box_named, boxes)
+        times = arrow.taken or (None,) * max(1, len(arrow.said))
+        for words, taken in zip(arrow.said or ("",), times, strict=True):
+            answers[arrow.source].append(Branch(words, target, taken))
+    if frame in answers:
+        words = "either of them:" if len(boxes) == 2 or frame == _WAITS else "any of these:"
+        yield PanelStep(words, tuple(_folded(answers[frame])), is_box=False)
+    for each in boxes:
+        yield PanelStep(
+            each.words, tuple(_folded(answers[each.name])), each.title, _entered(picture, each, box_named), each.waits
+        )
+
+
+def _place(arrow: Arrow, boxes: Mapping[str, Box], here: Sequence[Box]) -> str:
+    """Where an arrow leads, in words: a box of the same panel, a thread that waits, or another row."""
+    target = boxes[arrow.target]
+    if arrow.source == arrow.target:
+        return "the same again"
+    if target in here or target.waits:
+        return target.words
+    first = next(each for each in boxes.values() if each.frame == target.frame)
+    return target.frame if target == first else f"{target.frame}, {target.words}"
+
+
+def _folded(answers: Iterable[Branch]) -> Iterator[Branch]:
+    """An answer that leaves a broker what it was, controller or not, stands there once."""
+    answers = list(answers)
+    waiting = {"controller", "not controller"}
+    for each in answers:
+        both = [other for other in answers if other.words == each.words and other.target in waiting]
+        if each not in both or len(both) < 2:
+            yield each
+        elif each == both[0]:
+            taken = None if each.taken is None else sum(other.taken or 0 for other in both)
+            yield Branch(each.words, "controller or not", taken)
+
+
+def _entered(picture: Picture, box: Box, boxes: Mapping[str, Box]) -> str:
+    """From which other rows a box is come to; of a thread that waits, nothing."""
+    if box.waits:
+        return ""
+    frames = (
+        arrow.source if arrow.from_frame else boxes[arrow.source].frame or boxes[arrow.source].words
+        for arrow in picture.arrows
+        if arrow.target == box.name
+    )
+    others = [each for each in dict.fromkeys(frames) if each not in (box.frame, _WAITS, "stopped")]
+    return f"from {', '.join(others)}" if others else ""
 
 
 FORMATS: Mapping[str, Callable[[Picture], str]] = MappingProxyType({"mermaid": mermaid, "dot": dot, "svg": svg})
 """What a life can be drawn as, by the name of the format."""
 
 
-def _digraph(picture: Picture, *, text: bool) -> str:
-    """The graph in DOT; without text, places are kept free for the same text of a width we know."""
+def _digraph(picture: Picture) -> str:
     lines = [
         f"// the controller's life in {picture.release}, {_SOURCE}",
         'digraph "controller" {',
@@ -315,34 +392,29 @@ def _digraph(picture: Picture, *, text: bool) -> str:
         f'    edge [color="{LINE}", fontname="{FONTS}", fontsize={FONT_SIZE}]',
     ]
     for frame in picture.frames:
-        words = f'"{frame}"' if text else blank(frame)
         lines.append(f"    subgraph cluster_{_framed(frame)} {{")
-        lines.append(f'        graph [label={words}, labeljust=l, fontname="{FONTS}", style=rounded]')
-        lines += [f"        {_node(each, text)}" for each in picture.within(frame)]
+        lines.append(f'        graph [label="{frame}", labeljust=l, fontname="{FONTS}", style=rounded]')
+        lines += [f"        {_node(each)}" for each in picture.within(frame)]
         lines.append("    }")
-    lines += [f"    {_node(each, text)}" for each in picture.within("")]
-    for number, arrow in enumerate(picture.arrows):
-        marks = [f'id="arrow{number}"']
-        source = arrow.source
+    lines += [f"    {_node(each)}" for each in picture.within("")]
+    most = picture.most_taken
+    for arrow in picture.arrows:
+        marks, source = [], arrow.source
         if arrow.from_frame:
             marks += [f'ltail="cluster_{_framed(source)}"']
             source = [each for each in picture.within(source) if not each.sign][-1].name
-        if arrow.from_frame or source == _ANY:
-            marks += ["style=dashed"]
+        if most:
+            width = heat(sum(arrow.taken), most)
+            marks += [f"penwidth={width}" if width else "style=dashed"]
         if arrow.said:
-            marks += ["label=" + ('"' + r"\n".join(arrow.said) + '"' if text else blank(*arrow.said))]
-        lines.append(f'    "{source}" -> "{arrow.target}" [{", ".join(marks)}]')
+            marks += ['label="' + r"\n".join(arrow.said) + '"']
+        lines.append(f'    "{source}" -> "{arrow.target}"' + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _waits(each: Box) -> bool:
-    return each.frame in ("", _WAITS, _BESIDE)
-
-
-def _node(each: Box, text: bool) -> str:
-    words = f'"{each.words}"' if text else '""'
-    marks = ", shape=plaintext" if each.sign else ""
-    return f'"{each.name}" [width={width_of(each.words) / POINTS_PER_INCH:.2f}, label={words}{marks}]'
+def _node(each: Box) -> str:
+    marks = ", shape=plaintext" if each.sign else f', fillcolor="{INITIAL}"' if each.waits else ""
+    return f'"{each.name}" [width={width_of(each.words) / POINTS_PER_INCH:.2f}, label="{each.words}"{marks}]'
 
 
 def _framed(frame: str) -> str:

@@ -59,25 +59,25 @@ PARTITION: Table[PartitionState] = Table(
     initial=NonExistentPartition,
     rows=(
         # [KafkaController.scala, 3.9] a topic was created, or got more partitions
-        Row(NonExistentPartition, NewPartition),
+        Row(NonExistentPartition, NewPartition, "TopicChange, PartitionModifications"),
         # [PartitionStateMachine.scala, 3.9] the first live replica becomes leader and all live ones the ISR; tried
         # at creation, and again whenever a broker starts or fails or a controller takes over
-        Row(NewPartition, OnlinePartition),
+        Row(NewPartition, OnlinePartition, "first election: TopicChange, BrokerChange, failover"),
         # [TopicDeletionManager.scala, 3.9] the topic was deleted before a leader was found
-        Row(NewPartition, OfflinePartition),
+        Row(NewPartition, OfflinePartition, "TopicDeletion"),
         # [KafkaController.scala, 3.9] another leader, though this one may be well: preferred election, reassignment,
         # controlled shutdown
-        Row(OnlinePartition, OnlinePartition),
+        Row(OnlinePartition, OnlinePartition, "preferred election, reassignment, ControlledShutdown"),
         # [KafkaController.scala, TopicDeletionManager.scala, 3.9] the leader's broker or disk failed, or the topic
         # is deleted
-        Row(OnlinePartition, OfflinePartition),
+        Row(OnlinePartition, OfflinePartition, "BrokerChange, failed disk, TopicDeletion"),
         # [PartitionStateMachine.scala, 3.9] an eligible replica is alive, or an unclean election was permitted
-        Row(OfflinePartition, OnlinePartition),
+        Row(OfflinePartition, OnlinePartition, "election: BrokerChange, failover"),
         # [KafkaController.scala, TopicDeletionManager.scala, 3.9] another broker failed, or the topic is deleted,
         # while the leader is dead
-        Row(OfflinePartition, OfflinePartition),
+        Row(OfflinePartition, OfflinePartition, "BrokerChange, TopicDeletion"),
         # [TopicDeletionManager.scala, 3.9] the topic is deleted; its files go later, replica by replica
-        Row(OfflinePartition, NonExistentPartition),
+        Row(OfflinePartition, NonExistentPartition, "TopicDeletion"),
     ),
 )
 """The legal transitions of a partition, the same in all releases."""

@@ -77,41 +77,45 @@ REPLICA: Table[ReplicaState] = Table(
     initial=NonExistentReplica,
     rows=(
         # [KafkaController.scala, 3.9] its partition is new, or a reassignment adds this replica to it
-        Row(NonExistentReplica, NewReplica),
+        Row(NonExistentReplica, NewReplica, "TopicChange, reassignment"),
         # [KafkaController.scala, 3.9] its partition has just held its first election, with or without success;
         # or a reassignment finds that it has caught up
-        Row(NewReplica, OnlineReplica),
+        Row(NewReplica, OnlineReplica, "first election held, or caught up"),
         # [KafkaController.scala, TopicDeletionManager.scala, 3.9] its broker failed or its topic was deleted before
         # it got any further
-        Row(NewReplica, OfflineReplica),
+        Row(NewReplica, OfflineReplica, "BrokerChange, TopicDeletion"),
         # [KafkaController.scala, ReplicaStateMachine.scala, 3.9] it is told the same leader again: a disk of its
         # broker failed, its broker restarted, or a controller took over
-        Row(OnlineReplica, OnlineReplica),
+        Row(OnlineReplica, OnlineReplica, "broker restarted, failed disk, failover"),
         # [KafkaController.scala, TopicDeletionManager.scala, 3.9] its broker fails or shuts down, its disk fails, a
         # reassignment removes it, or its topic is deleted
-        Row(OnlineReplica, OfflineReplica),
+        Row(
+            OnlineReplica,
+            OfflineReplica,
+            "BrokerChange, ControlledShutdown, failed disk, reassignment, TopicDeletion",
+        ),
         # [KafkaController.scala, 3.9] its broker is back
-        Row(OfflineReplica, OnlineReplica),
+        Row(OfflineReplica, OnlineReplica, "BrokerChange: it is back"),
         # [TopicDeletionManager.scala, 3.9] it is told to stop again, before deletion starts once more
-        Row(OfflineReplica, OfflineReplica),
+        Row(OfflineReplica, OfflineReplica, "TopicDeletion tried again"),
         # [TopicDeletionManager.scala, KafkaController.scala, 3.9] it was stopped, now its broker is told to delete
         # it: its topic goes, or a reassignment removes it
-        Row(OfflineReplica, ReplicaDeletionStarted),
+        Row(OfflineReplica, ReplicaDeletionStarted, "TopicDeletion, reassignment"),
         # [TopicDeletionManager.scala, 2.3, KAFKA-8237] its topic is deleted while its broker is down
-        Row(OfflineReplica, ReplicaDeletionIneligible, since=Release("2.3")),
+        Row(OfflineReplica, ReplicaDeletionIneligible, "TopicDeletion, broker is down", since=Release("2.3")),
         # [TopicDeletionManager.scala, 3.9] its broker answered that the copy is gone; a reassignment does not wait
         # for the answer [KafkaController.scala, 3.9]
-        Row(ReplicaDeletionStarted, ReplicaDeletionSuccessful),
+        Row(ReplicaDeletionStarted, ReplicaDeletionSuccessful, "StopReplica answered"),
         # [TopicDeletionManager.scala, 3.9] its broker answered with an error, or died
-        Row(ReplicaDeletionStarted, ReplicaDeletionIneligible),
+        Row(ReplicaDeletionStarted, ReplicaDeletionIneligible, "StopReplica failed, BrokerChange"),
         # [TopicDeletionManager.scala, 3.9] all copies of the topic are gone; a reassignment does not wait for
         # them either [KafkaController.scala, 3.9]
-        Row(ReplicaDeletionSuccessful, NonExistentReplica),
+        Row(ReplicaDeletionSuccessful, NonExistentReplica, "all copies deleted, or reassignment"),
         # [KafkaController.scala, 3.9] its broker is back
-        Row(ReplicaDeletionIneligible, OnlineReplica),
+        Row(ReplicaDeletionIneligible, OnlineReplica, "BrokerChange: it is back"),
         # [TopicDeletionManager.scala, 3.9] deletion is about to be tried again; or, since 2.3, a controller took
         # over and its broker is down [ReplicaStateMachine.scala, 2.3, KAFKA-3143]
-        Row(ReplicaDeletionIneligible, OfflineReplica),
+        Row(ReplicaDeletionIneligible, OfflineReplica, "TopicDeletion tried again, failover"),
     ),
 )
 """The legal transitions of a replica; `REPLICA.at("2.2")` has one row fewer."""

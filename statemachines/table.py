@@ -63,6 +63,8 @@ class Row(Generic[S]):
 
     source: S
     target: S
+    cause: str = ""
+    """What asks for it, in a few words: events by Kafka's names for them."""
     since: Release | None = None
     before: Release | None = None
 

@@ -90,7 +90,11 @@ def test_what_is_known_of_the_newest() -> None:
         Move(ending, "the failover is done", controller),
         Move(ending, "BADVERSION of the epoch: ControllerMoved", At(MAYBE_RESIGN)),
         Move(At(STOPPED), "the process is started", At(STARTUP[Threads.barrier])),
-        Move(controller, "Expire", At(Agenda((Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect)))),
+        Move(
+            controller,
+            "Expire: its session has ended",
+            At(Agenda((Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect))),
+        ),
     ):
         assert move in found
 
