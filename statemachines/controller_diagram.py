@@ -323,7 +323,7 @@ def svg(picture: Picture) -> str:
 
 def _blocks(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[PanelStep]:
     """What a panel shows: what leads away from each box in it, and before that from all of them."""
-    answers: dict[str, list[Branch]] = defaultdict(list)
+    answers: dict[tuple[str, bool], list[Branch]] = defaultdict(list)  # a frame may be called as a box is
     box_named = {each.name: each for each in picture.boxes}
     after = {each.name: following.name for each, following in pairwise(boxes)}
     for arrow in picture.arrows:
@@ -331,14 +331,13 @@ def _blocks(picture: Picture, boxes: Sequence[Box], frame: str) -> Iterator[Pane
         target = "" if onward else _place(arrow, box_named, boxes)
         times = arrow.taken or (None,) * max(1, len(arrow.said))
         for words, taken in zip(arrow.said or ("",), times, strict=True):
-            answers[arrow.source].append(Branch(words, target, taken))
-    if frame in answers:
+            answers[arrow.source, arrow.from_frame].append(Branch(words, target, taken))
+    if (frame, True) in answers:
         words = "either of them:" if len(boxes) == 2 or frame == _WAITS else "any of these:"
-        yield PanelStep(words, tuple(_folded(answers[frame])), is_box=False)
+        yield PanelStep(words, tuple(_folded(answers[frame, True])), is_box=False)
     for each in boxes:
-        yield PanelStep(
-            each.words, tuple(_folded(answers[each.name])), each.title, _entered(picture, each, box_named), each.waits
-        )
+        its = tuple(_folded(answers[each.name, False]))
+        yield PanelStep(each.words, its, each.title, _entered(picture, each, box_named), each.waits)
 
 
 def _place(arrow: Arrow, boxes: Mapping[str, Box], here: Sequence[Box]) -> str:

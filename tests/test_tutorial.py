@@ -17,7 +17,13 @@ from tests.tutorial import PAGES, Reader, lines_of, without_times
 PROGRAMS = Path(sys.executable).parent
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+LONG = {"tutorial-2"}
+"""Pages whose commands take more than a few seconds together."""
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(each, id=each.stem, marks=[pytest.mark.long] * (each.stem in LONG)) for each in PAGES]
+)
 def test_a_page_prints_what_it_says(tmp_path: Path, page: Path) -> None:
     """A person who types what stands there sees what stands there."""
     tried = list(Reader(tmp_path, PROGRAMS).follow(page.read_text()))

@@ -20,11 +20,15 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 TUTORIAL = DOCS / "tutorial.md"
-PAGES = (TUTORIAL, *(DOCS / f"{page}.md" for page in ("parts", "traces", "reports", "gallery", "what-if")))
+PAGES = (
+    TUTORIAL,
+    *(DOCS / f"{page}.md" for page in ("tutorial-2", "parts", "pictures", "traces", "reports", "gallery", "what-if")),
+)
 
 _BLOCK = re.compile(r"(?:^(?P<before>[^\n]+)\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 _WHERE = re.compile(r"(?P<verb>Begin a file|Add to the end of|Add below|Replace) `(?P<what>[\w.]+)`:$")
+_PROGRESS = re.compile(r"^(?:depth \d+|[\d.]+(?: [kM])? of [\d.]+(?: [kM])? runs), .*\n", re.MULTILINE)
 _TIMES = re.compile(r"in \d+\.\d s \([\d,]+ states/s\)")
 _LINES = re.compile(r"(?<=\.py, line )\d+")
 
@@ -94,7 +98,7 @@ class Reader:
             text=True,
         )
         self.last_exit_code = run.returncode
-        return re.sub(r"^depth \d+, .*\n", "", run.stdout, flags=re.MULTILINE)
+        return _PROGRESS.sub("", run.stdout)
 
 
 def lines_of(name: str, source: str) -> tuple[int, int]:
