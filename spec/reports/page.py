@@ -26,16 +26,17 @@ LOOKS: Final = {"violated": "bad", "unwitnessed": "bad", "undecided": "open", "h
 
 def to_html(result: Result) -> str:
     """The file."""
-    title = escape(f"{result.system}: {result.headline}")
-    frame = files("spec.reports").joinpath("page.html")
-    return content.printable(filled(frame, {"title": title, "report": "\n".join(_told(result))}))
+    return _page(f"{result.system}: {result.headline}", _told(result))
 
 
 def unfinished_to_html(unfinished: Unfinished) -> str:
     """The file of a check without a result."""
-    frame = files("spec.reports").joinpath("page.html").read_text(encoding="utf-8")
-    title = escape(f"{unfinished.system}: {HEADLINE}")
-    return content.printable(frame.replace(TITLE, title).replace(REPORT, "\n".join(_told_of(unfinished))))
+    return _page(f"{unfinished.system}: {HEADLINE}", _told_of(unfinished))
+
+
+def _page(title: str, lines: Iterable[str]) -> str:
+    frame = files("spec.reports").joinpath("page.html")
+    return content.printable(filled(frame, {"title": escape(title), "report": "\n".join(lines)}))
 
 
 def _told_of(unfinished: Unfinished) -> Iterator[str]:
