@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -40,6 +40,7 @@ from spec.language import (
 )
 from spec.parts.controller_calls import EventThread, EventThreadPart, Frame, in_order
 from spec.parts.controller_context import Context, ContextPart
+from spec.parts.controller_reads import ReadsAtOnce
 from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
 from statemachines.control_design import ControlDesign
@@ -53,8 +54,7 @@ from statemachines.control_requests import (
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing
-from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.kafka_zk_client import UNFENCED, ZkBatch, ZkResponse, retry_requests_until_connected
+from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.partition import (
     PARTITION,
@@ -83,14 +83,13 @@ from statemachines.state_change import ElectionOutcome, Handled, Processed, Stat
 from statemachines.table import Table, TableState
 from statemachines.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
 from statemachines.zk_data import (
-    ISR_CHANGE_NOTIFICATION,
     TopicPartitionState,
     topic_partition_path,
     topic_partition_state_path,
     topic_partitions_path,
 )
 from statemachines.zk_state_machine import PartitionUpdate
-from statemachines.znode import Code, Node, SessionId, ZkPath, ZkVersion
+from statemachines.znode import Node, SessionId, ZkVersion
 
 T = TypeVar("T", bound=TableState)
 
@@ -159,33 +158,15 @@ class ControlledCluster(State):
         return None if node is None else node.data.leader_and_isr
 
 
-class ControllerOfCluster(ControllerEventProcessor):
-    """The controller of a cluster, which reads at once what is read for no change of states; see `Partitions`.
+class ControllerOfCluster(ReadsAtOnce):
+    """The controller of a cluster, change by change; see `Partitions`.
 
     It goes on after a change that is over in a step of its own. What such a step touches is the controller's alone,
-    so that it makes no difference when it is made; and no step looks at what two changes look at.
-
-    Args:
-        cluster: the state.
-        assignments: what the topic's node has.
-        partitions: its partition state machine, over that state.
-        replicas: its replica state machine.
-        batch: requests that are sent for no change; nothing stays there.
+    so that it makes no difference when it is made; and no step looks at what two changes look at. Of the requests
+    that are sent for no change nothing stays in a batch.
     """
 
-    def __init__(
-        self,
-        cluster: ControlledCluster,
-        assignments: Mapping[TopicPartition, ReplicaAssignment],
-        partitions: PartitionStateMachine,
-        replicas: ReplicaStateMachine,
-        batch: ControllerBrokerRequestBatch,
-    ) -> None:
-        super().__init__(partitions, replicas, batch)
-        self.cluster, self.assignments = cluster, assignments
-
-    # Change by change.
-
+    cluster: ControlledCluster
     change_by_change = True
 
     def partitions_become(
@@ -202,47 +183,17 @@ class ControllerOfCluster(ControllerEventProcessor):
         """Where there are none, nothing is to be done."""
         return super().replicas_become(replicas, target) if replicas else ()
 
-    # What it reads at once.
-
-    def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """None of these nodes is there."""
-        return (following.given(False),)
-
-    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
-        """There are notifications of ISRs, as one, which may name no partition."""
-        return (following.given(("0",) if path == ISR_CHANGE_NOTIFICATION else ()),)
-
-    def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
-        """The notification names partitions."""
-        told = tuple(self.cluster.isr_change_notification)
-        answers = (ZkResponse(Code.OK, told) if path == f"{ISR_CHANGE_NOTIFICATION}/0" else None for path in paths)
-        return (following.given(tuple(answers)),)
-
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
-        """Notifications are deleted; a controller that has been replaced is refused that, and finds out by it."""
+        """A controller that has been replaced is refused that, and finds out by it."""
+        paths = tuple(paths)
         if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths):
             if self.design.fence_zk and self.cluster.context.epoch != self.cluster.epoch:
                 self.fail(EventFailure.ControllerMoved)
-            self.cluster.isr_change_notification = frozenset()
-        return ()
-
-    def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
-        """The brokers that are registered; all of them have the same epoch, as long as none is bounced."""
-        return (following.given(tuple((broker, 0) for broker in self.cluster.registered)),)
+        return super().delete(paths)
 
     def get_all_topics_in_cluster(self, following: Call) -> Calls:
         """The topic, if there is one."""
         return (following.given((TOPIC,) if TOPIC_PATH in self.cluster.zk.nodes else ()),)
-
-    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
-        """The assignments of the topic."""
-        return (following.given(tuple(self.assignments.items()) if topics else ()),)
-
-    def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
-        """The leaders and ISRs that are in ZooKeeper."""
-        nodes = ((partition, self.cluster.written(partition)) for partition in partitions)
-        states = ((partition, node.data.decode(node.version)) for partition, node in nodes if node is not None)
-        return (following.given(tuple(states)),)
 
     # Brokers do not look at metadata.
 

@@ -144,6 +144,7 @@ class ZooKeeperPart(Part[Ensemble]):
         expiries: the servers end sessions.
         disconnections: clients lose their connection for a while.
         outliving: a fault of the servers: what an ended session owned goes later. [ZOOKEEPER-2985]
+        one_write: no step of the system writes a node twice; else Z2 is not to be seen.
         together: for a node that is created by a transaction that also sets another: that other one.
         implementation: the servers.
     """
@@ -157,6 +158,7 @@ class ZooKeeperPart(Part[Ensemble]):
     expiries: bool = True
     disconnections: bool = False
     outliving: bool = False
+    one_write: bool = True
     together: Mapping[ZkPath, ZkPath] = field(default_factory=dict)
     implementation: type[ZooKeeperWithoutZxids] = ZooKeeperWithoutZxids
 
@@ -311,7 +313,7 @@ class ZooKeeperPart(Part[Ensemble]):
         """Z1: the owner of an ephemeral node is a live session."""
         return all(node.owner is None or node.owner in s.sessions for node in s.nodes.values())
 
-    @transition_invariant
+    @transition_invariant(when=lambda self: self.one_write)
     def version_step(self, before: Ensemble, step: Step, after: Ensemble, path: ZkPath) -> bool:
         """Z2: data change only with the version, and the version by one; a new node starts at 0."""
         old, new = before.nodes.get(path), after.nodes.get(path)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 SYSTEMS: Final[Mapping[str, str]] = {
+    "control-requests": "spec.systems.control_requests:ControlRequests",
     "controller": "spec.systems.controller:ControllerLife",
     "controller-election": "spec.systems.controller_election:ControllerElection",
     "partitions": "spec.systems.partitions:Partitions",

@@ -1,0 +1,344 @@
+"""Brokers that get control requests, as a part: what each knows of its replicas and of the cluster.
+
+What a broker does is `KafkaApis`, `ReplicaManager`, `MetadataCache` and `HostedPartition`, over the variables here.
+The part does nothing by itself: a system says when a request arrives, and which brokers run.
+
+A broker's *life* is what it does under one registration. What it knows it forgets when it dies, but for its logs; its
+broker epoch here is the number of its lives before this one, or, of one that is dead, before the next one.
+
+Left out: the logs themselves, of which it is known which there are; log directories that fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
+from spec.language import (
+    Domain,
+    Part,
+    Partial,
+    Size,
+    State,
+    Step,
+    Total,
+    integers,
+    invariant,
+    one_of,
+    optional,
+    transition_invariant,
+    variable,
+    view,
+)
+from spec.parts.waiting_requests import WaitingRequests
+from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest
+from statemachines.alter_partition_manager import AlterPartitionManager, InFlight
+from statemachines.control_design import ControlDesign
+from statemachines.control_requests import UNKNOWN_BROKER_EPOCH, ControlRequest, UpdateMetadataPartitionState
+from statemachines.control_responses import ControlResponse
+from statemachines.hosted_partition import (
+    CommittedPartitionState,
+    HostedPartition,
+    IsrState,
+    PendingExpandIsr,
+)
+from statemachines.kafka_apis import KafkaApis
+from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr
+from statemachines.metadata_cache import MetadataCache
+from statemachines.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.replica_manager import NO_FAILURES, Fetching, LogFailure, ReplicaManager
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.znode import ZkVersion
+
+__all__ = ["ReceivingBrokers", "ReceivingBrokersPart"]
+
+V = TypeVar("V")
+
+
+class ReceivingBrokers(State):
+    """What brokers know, each of its own."""
+
+    broker_epochs: Total[BrokerId, BrokerEpoch] = variable("How many lives of a broker are over.")
+    controller_epochs: Total[BrokerId, ControllerEpoch] = variable(
+        "The newest that a request had. [ReplicaManager.controllerEpoch]"
+    )
+    logs: frozenset[PartitionAndReplica] = variable("The replicas that have a log, on running brokers or not.")
+    all_partitions: Partial[PartitionAndReplica, HostedPartition] = variable(
+        "What a broker was told of a replica that it keeps. [ReplicaManager.allPartitions]"
+    )
+    fetchers: Partial[PartitionAndReplica, Fetching] = variable(
+        "From whom a replica fetches. [replicaFetcherManager]"
+    )
+    alive_brokers: Total[BrokerId, frozenset[BrokerId]] = variable("The brokers that a broker takes to be alive.")
+    metadata: Partial[PartitionAndReplica, UpdateMetadataPartitionState] = variable(
+        "What a broker tells clients of a partition. [MetadataCache.partitionStates]"
+    )
+    in_flight: Total[BrokerId, InFlight | None] = variable(
+        "The AlterPartition that a broker's leaders have sent, and that has not been answered.",
+        of=lambda self, broker: optional(self.in_flight_of(broker)),
+    )
+    unsent_isr_updates: Partial[PartitionAndReplica, PendingExpandIsr] = variable(
+        "What they ask for in it.", of=lambda self, replica: one_of(*self.pending(replica.replica))
+    )
+
+
+class _OfBroker(MutableMapping[TopicPartition, V]):
+    """What stands in a mapping for one broker."""
+
+    def __init__(self, of_all: MutableMapping[PartitionAndReplica, V], broker: BrokerId) -> None:
+        self.of_all, self.broker = of_all, broker
+
+    def __getitem__(self, partition: TopicPartition) -> V:
+        return self.of_all[PartitionAndReplica(partition, self.broker)]
+
+    def __setitem__(self, partition: TopicPartition, value: V) -> None:
+        self.of_all[PartitionAndReplica(partition, self.broker)] = value
+
+    def __delitem__(self, partition: TopicPartition) -> None:
+        del self.of_all[PartitionAndReplica(partition, self.broker)]
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return (each.topic_partition for each in tuple(self.of_all) if each.replica == self.broker)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Replicas:
+    """What one broker knows of its replicas, for `ReplicaManager`."""
+
+    def __init__(self, s: ReceivingBrokers, broker: BrokerId) -> None:
+        self.s, self.broker = s, broker
+        self.all_partitions: MutableMapping[TopicPartition, HostedPartition] = _OfBroker(s.all_partitions, broker)
+        self.fetchers: MutableMapping[TopicPartition, Fetching] = _OfBroker(s.fetchers, broker)
+        self.has_offline_log_dir = False
+
+    @property
+    def controller_epoch(self) -> ControllerEpoch:
+        return self.s.controller_epochs[self.broker]
+
+    @controller_epoch.setter
+    def controller_epoch(self, epoch: ControllerEpoch) -> None:
+        self.s.controller_epochs[self.broker] = epoch
+
+    @property
+    def logs(self) -> frozenset[TopicPartition]:
+        return frozenset(each.topic_partition for each in self.s.logs if each.replica == self.broker)
+
+    @logs.setter
+    def logs(self, logs: frozenset[TopicPartition]) -> None:
+        others = frozenset(each for each in self.s.logs if each.replica != self.broker)
+        self.s.logs = others | frozenset(PartitionAndReplica(each, self.broker) for each in logs)
+
+
+class _Proposals:
+    """What the leaders on one broker have proposed, for `AlterPartitionManager`."""
+
+    def __init__(self, s: ReceivingBrokers, broker: BrokerId) -> None:
+        self.s, self.broker = s, broker
+        self.unsent_isr_updates: MutableMapping[TopicPartition, Any] = _OfBroker(s.unsent_isr_updates, broker)
+
+    @property
+    def in_flight(self) -> InFlight | None:
+        return self.s.in_flight[self.broker]
+
+    @in_flight.setter
+    def in_flight(self, in_flight: InFlight | None) -> None:
+        self.s.in_flight[self.broker] = in_flight
+
+
+class _Metadata:
+    """What one broker knows of the cluster, for `MetadataCache`. Left out: which controller said so."""
+
+    def __init__(self, s: ReceivingBrokers, broker: BrokerId) -> None:
+        self.s, self.broker = s, broker
+        self.controller_id: BrokerId | None = None
+        self.partition_states: MutableMapping[TopicPartition, UpdateMetadataPartitionState] = _OfBroker(
+            s.metadata, broker
+        )
+
+    @property
+    def alive_brokers(self) -> frozenset[BrokerId]:
+        return self.s.alive_brokers[self.broker]
+
+    @alive_brokers.setter
+    def alive_brokers(self, alive: frozenset[BrokerId]) -> None:
+        self.s.alive_brokers[self.broker] = alive
+
+
+def altered(partition: TopicPartition, change: PendingExpandIsr) -> AlterPartitionData:
+    """What stands of a change in AlterPartition."""
+    sent = change.sent_leader_and_isr
+    return AlterPartitionData(
+        *partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
+    )
+
+
+@dataclass(frozen=True)
+class ReceivingBrokersPart(Part[ReceivingBrokers]):
+    """Brokers that obey.
+
+    Args:
+        requests: those that they may get.
+        design: how it is done in their release.
+        proposes: their leaders ask the controller for ISRs; then there is one partition.
+        manager: the rules by which a broker keeps its replicas.
+    """
+
+    requests: WaitingRequests
+    design: ControlDesign
+    proposes: bool = False
+    manager: type[ReplicaManager] = ReplicaManager
+
+    # What a broker does.
+
+    def replica_manager(self, s: ReceivingBrokers, broker: BrokerId) -> ReplicaManager:
+        """The replicas of a broker, over this state."""
+        return self.manager(broker, MetadataCache(_Metadata(s, broker)), _Replicas(s, broker), self.design)
+
+    def alter_partition_manager(self, s: ReceivingBrokers, broker: BrokerId) -> AlterPartitionManager:
+        """What the leaders on a broker propose, over this state."""
+        replicas = self.replica_manager(s, broker)
+        return AlterPartitionManager(replicas, lambda: s.broker_epochs[broker], _Proposals(s, broker))
+
+    def handle(
+        self,
+        s: ReceivingBrokers,
+        broker: BrokerId,
+        request: ControlRequest,
+        failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
+    ) -> ControlResponse:
+        """A broker handles a request, and answers it.
+
+        It says of all requests which life of the broker they are meant for; releases that do not leave that out.
+        """
+        if not self.design.broker_epoch:
+            request = request._replace(brokerEpoch=UNKNOWN_BROKER_EPOCH)
+        apis = KafkaApis(self.replica_manager(s, broker), lambda: s.broker_epochs[broker])
+        return apis.handle(request, failures)
+
+    def die(self, s: ReceivingBrokers, broker: BrokerId) -> None:
+        """A broker's life ends; the next one has its logs, and knows nothing else."""
+        s.broker_epochs[broker] += 1
+        s.alive_brokers[broker] = frozenset()
+        _OfBroker(s.metadata, broker).clear()
+        _OfBroker(s.unsent_isr_updates, broker).clear()
+        if s.in_flight[broker] is not None:
+            s.in_flight[broker] = None
+        self.replica_manager(s, broker).restart()
+
+    def leads(self, s: ReceivingBrokers, broker: BrokerId, partition: TopicPartition) -> LeaderEpoch | None:
+        """The leader epoch in which a broker takes itself for leader; None: it does not."""
+        hosted = s.all_partitions.get(PartitionAndReplica(partition, broker))
+        return hosted.leader_epoch if hosted is not None and hosted.leader == broker else None
+
+    # How large it is.
+
+    @property
+    def replicas(self) -> Collection[PartitionAndReplica]:
+        """A replica of every partition on every broker."""
+        return [
+            PartitionAndReplica(each, broker)
+            for each in self.requests.assignments
+            for broker in self.requests.brokers
+        ]
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """As far as requests say."""
+        brokers, epochs = tuple(self.requests.brokers), tuple(self.requests.leader_epochs)
+        metadata = [each for partition in self.requests.assignments for each in self.requests.metadata_of(partition)]
+        ways = [way for some in self.requests.assignments.values() for way in some]
+        return {
+            BrokerId: brokers,
+            BrokerEpoch: tuple(self.requests.broker_epochs),
+            ControllerEpoch: (0, *self.requests.controller_epochs),
+            LeaderEpoch: (NO_EPOCH, *epochs),
+            Fetching.leader_epoch: epochs,
+            ZkVersion: integers(0, epochs[-1] + self.requests.isr_changes),
+            TopicPartition: tuple(self.requests.assignments),
+            PartitionAndReplica: self.replicas,
+            UpdateMetadataPartitionState: metadata,
+            HostedPartition.online: (True,),
+            HostedPartition.leader: (None, NO_LEADER, *brokers),
+            HostedPartition.controller_epoch: (0,),
+            ReplicaAssignment: tuple(dict.fromkeys((UNASSIGNED, *ways))),
+            HostedPartition.state: self.isr_states,
+        }
+
+    @property
+    def isr_states(self) -> Domain[IsrState]:
+        """The ISRs that leaders and followers know; since 2.7 what a leader asks for with them."""
+        isrs = dict.fromkeys(isr for each in self.requests.assignments for isr in self.requests.isrs(each))
+        isrs = dict.fromkeys(isr for each in self.requests.assignments for isr in self.requests.isrs(each))
+        committed = [CommittedPartitionState(), *map(CommittedPartitionState, isrs)]
+        return one_of(*committed, *(each for broker in self.requests.brokers for each in self.pending(broker)))
+
+    def pending(self, leader: BrokerId) -> Iterator[PendingExpandIsr]:
+        """What the leader on a broker may ask for."""
+        (partition, *_) = self.requests.assignments
+        for isr in self.requests.isrs(partition) if self.proposes else ():
+            for replica in (each for each in self.requests.brokers if leader in isr and each not in isr):
+                for epoch, version in self.requests.epochs():
+                    sent = LeaderAndIsr(leader, epoch, (*isr, replica), partition_epoch=version)
+                    yield PendingExpandIsr(replica, sent, CommittedPartitionState(isr))
+
+    def in_flight_of(self, leader: BrokerId) -> Domain[InFlight]:
+        """What a broker may have sent."""
+        (partition, *_) = self.requests.assignments
+        return one_of(
+            *(
+                InFlight(AlterPartitionRequest(leader, life, (altered(partition, each),)), ((partition, each),))
+                for each in self.pending(leader)
+                for life in self.requests.broker_epochs
+            )
+        )
+
+    # Properties of brokers by themselves.
+
+    def lives_on(self, before: ReceivingBrokers, after: ReceivingBrokers, broker: BrokerId) -> bool:
+        """Whether a broker is in the same life."""
+        return before.broker_epochs[broker] == after.broker_epochs[broker]
+
+    @transition_invariant
+    def broker_sees_monotone(
+        self, before: ReceivingBrokers, step: Step, after: ReceivingBrokers, broker: BrokerId
+    ) -> bool:
+        """C6: the controller epoch that a broker knows never decreases in one life."""
+        if not self.lives_on(before, after, broker):
+            return True
+        return before.controller_epochs[broker] <= after.controller_epochs[broker]
+
+    @transition_invariant
+    def leader_epochs_increase(
+        self, before: ReceivingBrokers, step: Step, after: ReceivingBrokers, replica: PartitionAndReplica
+    ) -> bool:
+        """H5: in one life of its broker a replica takes other leaders only in higher leader epochs."""
+        old, new = (s.all_partitions.get(replica) for s in (before, after))
+        if old is None or new is None or not self.lives_on(before, after, replica.replica):
+            return True
+        return old.leader_epoch < new.leader_epoch or (old.leader, old.leader_epoch) == (new.leader, new.leader_epoch)
+
+    @invariant
+    def one_leads_in_an_epoch(self, s: ReceivingBrokers, partition: TopicPartition) -> bool:
+        """P5: no two brokers take themselves for leader of a partition in one leader epoch."""
+        epochs = [self.leads(s, broker, partition) for broker in self.requests.brokers]
+        leading = [epoch for epoch in epochs if epoch is not None]
+        return len(leading) == len({*leading})
+
+    # What a state means, to the reader of a trace.
+
+    @view
+    def roles(self, s: ReceivingBrokers, replica: PartitionAndReplica) -> str:
+        """What a broker does for a partition, as far as it knows."""
+        hosted, fetching = s.all_partitions.get(replica), s.fetchers.get(replica)
+        if hosted is None or hosted.leader is None:
+            return ""
+        broker, partition = replica.replica, replica.topic_partition
+        if hosted.leader == broker:
+            return f"broker {broker} leads {partition} in leader epoch {hosted.leader_epoch}"
+        if fetching is None:
+            return f"broker {broker} fetches {partition} from no broker"
+        from_leader = f"from broker {fetching.leader} in leader epoch {fetching.leader_epoch}"
+        return f"broker {broker} fetches {partition} {from_leader}"

@@ -1,0 +1,72 @@
+"""Waiting requests: what of a request waits, and that all that may wait is listed."""
+
+from __future__ import annotations
+
+from spec.parts.waiting_requests import WaitingRequests
+from statemachines.control_requests import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+)
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicPartition
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+ONE = {T0: (ReplicaAssignment((0, 1)),)}
+TWO = {T0: (ReplicaAssignment((0, 1)),), T1: (ReplicaAssignment((1, 0)),)}
+
+
+def waiting(**other: object) -> WaitingRequests:
+    """Requests of one controller to two brokers, about one partition."""
+    given: dict[str, object] = {
+        "controller": 9,
+        "brokers": (0, 1),
+        "assignments": ONE,
+        "controller_epochs": (1,),
+        "broker_epochs": (0, 1),
+        "leader_epochs": range(2),
+        "isr_changes": 0,
+        "stops": False,
+    }
+    return WaitingRequests(**{**given, **other})  # type: ignore[arg-type]
+
+
+TOLD = LeaderAndIsrPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), isNew=True)
+LEADER_AND_ISR = LeaderAndIsrRequest(9, 1, 0, (TOLD,), (1,))
+
+
+def test_what_no_broker_looks_at_does_not_wait() -> None:
+    """Who is new, which leaders are live, which controller wrote the state, all of metadata but who leads."""
+    kept = waiting().kept(LEADER_AND_ISR)
+    assert kept == LeaderAndIsrRequest(9, 1, 0, (TOLD._replace(isNew=False, controllerEpoch=0),), ())
+    known = UpdateMetadataPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), (0,))
+    metadata = waiting().kept(UpdateMetadataRequest(9, 1, 0, (known,), (0, 1)))
+    assert metadata.partitionStates == (UpdateMetadataPartitionState("t", 0, 0, 1, 1, (), 0, (), ()),)
+
+
+def test_what_is_kept_may_wait() -> None:
+    """Its domain has it, and none that is not kept as it is."""
+    requests = waiting(stops=True)
+    stop = StopReplicaRequest(9, 1, 1, False, (StopReplicaPartitionState("t", 0, 1, True),))
+    assert requests.kept(LEADER_AND_ISR) in requests.domain
+    assert stop in requests.domain
+    assert all(requests.kept(each) == each for each in requests.domain)
+
+
+def test_partitions_stand_in_one_request_in_every_combination() -> None:
+    """The first, the second, or both."""
+    about = {
+        tuple(told.partitionIndex for told in each.partitionStates)
+        for each in waiting(assignments=TWO).domain
+        if isinstance(each, LeaderAndIsrRequest)
+    }
+    assert about == {(0,), (1,), (0, 1)}
+
+
+def test_members_that_join_stand_in_any_order() -> None:
+    """Where no ISR changes but by the controller, they stand as they are assigned."""
+    assert set(waiting().isrs(T0)) == {(0,), (1,), (0, 1)}
+    assert set(waiting(isr_changes=1).isrs(T0)) == {(0,), (1,), (0, 1), (1, 0)}

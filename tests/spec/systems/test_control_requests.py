@@ -1,0 +1,212 @@
+"""Control requests on their way: what each fix prevents, what 3.9 does that was not said, and no guard for nothing.
+
+A mutant is the system with one thing wrong in the controller, its channels or its brokers. Each must break the
+property that is there for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from election.ids import BrokerId
+from spec.checking import Result, check
+from spec.language import Specification
+from spec.parts.request_batch import RequestsWithoutMetadata
+from spec.releases import RELEASES
+from spec.systems.control_requests import ControlledBrokers, ControlRequests
+from statemachines.control_requests import ControlRequest
+from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
+from statemachines.controller_channel_manager import ControllerChannelManager
+from statemachines.errors import Errors
+from statemachines.leader_and_isr import LeaderAndIsr
+from statemachines.partition_state_machine import PartitionStateMachine
+from statemachines.replica_manager import ReplicaManager
+from statemachines.topic_partition import TopicPartition
+from statemachines.zk_state_machine import PartitionUpdate
+
+QUIET: dict[str, Any] = {"max_deaths": 0, "moves": 0, "lost_replies": False}
+"""Nothing happens but that a controller is elected, and tells its brokers."""
+
+
+def broken(result: Result) -> set[str]:
+    """Which properties break."""
+    return {each.name for each in result.properties if each.verdict == "violated"}
+
+
+def explored(**constants: Any) -> Result:
+    """The smallest system, with more of it where that is said."""
+    return check(ControlRequests(**{**QUIET, **constants}), engine="reference", keep_going=True)
+
+
+# Each fix switched off breaks the property that it is there for.
+
+
+def test_a_controller_tells_its_brokers() -> None:
+    """Every request is handled once, or twice where its reply was lost, and all is as it is to be."""
+    assert explored().verdict == "holds"
+    assert explored(lost_replies=True).verdict == "holds"
+
+
+def test_followers_refuse_a_leader_of_which_they_have_not_heard() -> None:
+    """B12: metadata comes last, so no follower follows, and nobody tells it again."""
+    assert broken(explored(metadata_first=False)) == {"replicas_follow"}
+
+
+# Every guard that matters: the system with one thing wrong, and the property that sees it.
+
+
+class TakesTheLast(ControllerChannelManager):
+    """A thread takes what came last."""
+
+    def take(self, broker: BrokerId) -> ControlRequest:
+        queues = self.state.message_queues
+        queues[broker] = (*queues[broker][-1:], *queues[broker][:-1])
+        return super().take(broker)
+
+
+class TellsOfTheOther(ControllerBrokerRequestBatch):
+    """Brokers are told of a leader that was not elected."""
+
+    def add_leader_and_isr_request_for_brokers(
+        self, brokers: Iterable[BrokerId], partition: TopicPartition, known: Any, assignment: Any, is_new: bool
+    ) -> None:
+        wrong = known.leader_and_isr._replace(leader=1 - known.leader_and_isr.leader)
+        known = known._replace(leader_and_isr=wrong)
+        super().add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, is_new)
+
+
+class TellsEachThatItLeads(ControllerBrokerRequestBatch):
+    """Every broker is told that it leads."""
+
+    def add_leader_and_isr_request_for_brokers(
+        self, brokers: Iterable[BrokerId], partition: TopicPartition, known: Any, assignment: Any, is_new: bool
+    ) -> None:
+        for broker in brokers:
+            leading = known._replace(leader_and_isr=known.leader_and_isr._replace(leader=broker))
+            super().add_leader_and_isr_request_for_brokers((broker,), partition, leading, assignment, is_new)
+
+
+class ForgetsWhatItWrote(PartitionStateMachine):
+    """What an election has written is told, and not remembered."""
+
+    def _has_written(self, update: PartitionUpdate, written: LeaderAndIsr, is_new: bool) -> None:
+        known = self.context.leadership_of(update.partition)
+        super()._has_written(update, written, is_new)
+        if known is not None:
+            self.context.put_partition_leadership_info(update.partition, known)
+
+
+class TakesAll(ReplicaManager):
+    """A broker obeys whichever controller asks."""
+
+    def _takes(self, request: ControlRequest) -> bool:
+        self.state.controller_epoch = request.controllerEpoch
+        return True
+
+
+class TakesEveryEpoch(ReplicaManager):
+    """A broker follows whomever it is told to, however long ago that was."""
+
+    def _judged(self, partition: TopicPartition, told: Any) -> Errors:
+        super()._judged(partition, told)
+        return Errors.NONE
+
+
+class StopsInAnyCase(ReplicaManager):
+    """A replica stops, however long ago it was told to."""
+
+    def _may_stop(self, partition: TopicPartition, told: Any, delete: bool) -> Errors:
+        return Errors.NONE
+
+
+class NeverFetches(ReplicaManager):
+    """A replica takes the leader epoch, and no more."""
+
+    def _make_followers(self, states: Any, handling: Any) -> tuple[TopicPartition, ...]:
+        made = super()._make_followers(states, handling)
+        for partition in made:
+            del self.state.fetchers[partition]
+        return made
+
+
+class HearsOfNoBroker(ControlRequests):
+    """The watch for /brokers/ids does not fire."""
+
+    def changed(self, s: ControlledBrokers) -> None:
+        pass
+
+
+PLACES = {
+    ControllerChannelManager: "channel_manager",
+    ControllerBrokerRequestBatch: "request_batch",
+    PartitionStateMachine: "partition_state_machine",
+    ReplicaManager: "replica_manager",
+}
+"""Where a mutant of this kind stands in the system."""
+
+
+def mutant(kind: type[Any], **constants: Any) -> Specification:
+    """The system with this in place of its own."""
+    if issubclass(kind, ControlRequests):
+        return kind(**{**QUIET, **constants})
+    place = next(name for base, name in PLACES.items() if issubclass(kind, base))
+    made = type(kind.__name__, (ControlRequests,), {place: kind, "__doc__": kind.__doc__})
+    return made(**{**QUIET, **constants})  # type: ignore[no-any-return]
+
+
+BOUNCE = {"max_deaths": 1}
+MOVE = {"moves": 1}
+MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
+    (TakesTheLast, {}, "in_order"),
+    (TellsOfTheOther, {}, "request_reflects_zookeeper"),
+    (None, {**BOUNCE, "broker_epoch": False}, "meant_for_this_life"),
+    (TakesAll, MOVE, "from_no_older_controller"),
+    (TakesAll, MOVE, "receivers.broker_sees_monotone"),
+    (StopsInAnyCase, {"reassignments": 2, "late_copies": True, "max_leader_epoch": 4}, "stop_is_fenced"),
+    (NeverFetches, {}, "role_with_its_epoch"),
+    (None, {**BOUNCE, "late_copies": True}, "metadata_goes_forward"),
+    (TellsOfTheOther, {}, "presumed_leader_legit"),
+    (HearsOfNoBroker, BOUNCE, "live_brokers_known"),
+    (ForgetsWhatItWrote, BOUNCE, "cache_fresh"),
+    (None, {"max_deaths": 1, "isr_changes": 1, "in_sync": False, "live_isr_check": False}, "dead_not_in_isr"),
+    (None, {**BOUNCE, "broker_epoch": False}, "online_is_led"),
+    (None, {"shutdowns": True, "tell_leaving": False}, "no_other_leads"),
+    (None, {"metadata_first": False}, "replicas_follow"),
+    (None, {"reassignments": 3, "max_leader_epoch": 6, "stop_at_same_epoch": False}, "none_is_stray"),
+    (RequestsWithoutMetadata, {}, "metadata_fresh"),
+    (TakesEveryEpoch, {**BOUNCE, "late_copies": True}, "receivers.leader_epochs_increase"),
+    (TellsEachThatItLeads, {}, "receivers.one_leads_in_an_epoch"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "constants", "property_"),
+    MUTANTS,
+    ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
+)
+def test_a_mutant_breaks_the_property_that_is_there_for_it(
+    kind: type[Any] | None, constants: dict[str, Any], property_: str
+) -> None:
+    """On the way to it nothing else has to hold."""
+    specification = mutant(kind, **constants) if kind else ControlRequests(**{**QUIET, **constants})
+    result = check(specification, properties=[property_], engine="reference")
+    assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
+
+
+def test_every_property_is_broken_by_some_mutant() -> None:
+    """None of them holds whatever the system does. Those of ZooKeeper itself have theirs elsewhere."""
+    everything = ControlRequests(shutdowns=True, reassignments=1, isr_changes=1, late_copies=True)
+    sought = {
+        each.name
+        for each in everything.properties
+        if each.kind != "sometimes" and not each.name.startswith("zk.") and each.name != "type_ok"
+    }
+    assert {name for _, _, name in MUTANTS} == sought
+
+
+def test_every_release_is_mapped() -> None:
+    """Each of Kafka's releases has a valuation."""
+    assert tuple(ControlRequests.releases) == RELEASES
