@@ -333,9 +333,11 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     def roles(self, s: ReceivingBrokers, replica: PartitionAndReplica) -> str:
         """What a broker does for a partition, as far as it knows."""
         hosted, fetching = s.all_partitions.get(replica), s.fetchers.get(replica)
-        if hosted is None or hosted.leader is None:
+        if hosted is None:
             return ""
         broker, partition = replica.replica, replica.topic_partition
+        if hosted.leader is None:
+            return f"broker {broker} keeps {partition}, and goes by no leader"
         if hosted.leader == broker:
             return f"broker {broker} leads {partition} in leader epoch {hosted.leader_epoch}"
         if fetching is None:

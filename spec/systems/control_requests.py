@@ -84,12 +84,12 @@ PARTITIONS: Final = frozenset({"partitions"})
 """What is below the node of a topic, once it has leaders."""
 
 
-class Sender(Enum):
-    """Over whose connection a broker gets a request."""
+class Connection(Enum):
+    """Over which connection a broker gets a request."""
 
-    Controller = "the controller"
-    FormerController = "the former controller"
-    BrokenConnection = "a connection that broke"
+    Controller = "of the controller"
+    FormerController = "of the former controller"
+    Broken = "that broke"
 
     def __str__(self) -> str:
         return self.value
@@ -344,12 +344,12 @@ class ControlRequests(Specification[C]):
         )
 
     @property
-    def senders(self) -> tuple[Sender, ...]:
-        """Whose connections there may be."""
+    def connections(self) -> tuple[Connection, ...]:
+        """Those that there may be."""
         there = {
-            Sender.Controller: True,
-            Sender.FormerController: self.moves > 0,
-            Sender.BrokenConnection: self.late_copies,
+            Connection.Controller: True,
+            Connection.FormerController: self.moves > 0,
+            Connection.Broken: self.late_copies,
         }
         return tuple(each for each, may_be in there.items() if may_be)
 
@@ -378,7 +378,7 @@ class ControlRequests(Specification[C]):
             SessionId: [Session("controller", 0)],
             Deaths: integers(0, self.max_deaths),
             Reassignments: integers(0, self.reassignments),
-            Sender: self.senders,
+            Connection: self.connections,
             (ControlRequest | None): optional(self.requests.domain) if self.late_copies else (None,),
         }
 
@@ -598,35 +598,35 @@ class ControlRequests(Specification[C]):
 
     # Requests are sent.
 
-    def channel(self, s: C, sender: Sender) -> tuple[ChannelsPart, Channels]:
+    def channel(self, s: C, connection: Connection) -> tuple[ChannelsPart, Channels]:
         """The channels of one of the two controllers."""
-        return (self.former, s.former) if sender is Sender.FormerController else (self.channels, s.channels)
+        return (self.former, s.former) if connection is Connection.FormerController else (self.channels, s.channels)
 
-    def line(self, s: C, sender: Sender, broker: BrokerId) -> tuple[ControlRequest, ...]:
+    def line(self, s: C, connection: Connection, broker: BrokerId) -> tuple[ControlRequest, ...]:
         """What a broker has yet to get from there, in order."""
-        if sender is Sender.BrokenConnection:
+        if connection is Connection.Broken:
             copy = s.copies[broker]
             return () if copy is None else (copy,)
-        part_, channels = self.channel(s, sender)
+        part_, channels = self.channel(s, connection)
         return part_.line(channels, broker)
 
     def exchange(
         self,
         s: C,
-        sender: Sender,
+        connection: Connection,
         broker: BrokerId,
         delivery: Delivery,
         failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
     ) -> None:
         """A broker handles the next request from there."""
         require(broker in s.registered)
-        line = self.line(s, sender, broker)
+        line = self.line(s, connection, broker)
         require(line)
-        if sender is Sender.BrokenConnection:
+        if connection is Connection.Broken:
             s.copies[broker] = None
             self.handle(s, broker, line[0], failures)
             return
-        part_, channels = self.channel(s, sender)
+        part_, channels = self.channel(s, connection)
         part_.of(channels).exchange(broker, lambda request: self.handle(s, broker, request, failures), delivery)
 
     def handle(
@@ -639,45 +639,45 @@ class ControlRequests(Specification[C]):
             say(str(response.errorCode))
         return response
 
-    @action(actor="sender", receiver="broker")
-    def deliver(self, s: C, sender: Sender, broker: BrokerId) -> None:
+    @action(actor="connection", receiver="broker")
+    def deliver(self, s: C, connection: Connection, broker: BrokerId) -> None:
         """A broker handles the next request, and its reply arrives."""
-        self.exchange(s, sender, broker, Delivery.Answered)
+        self.exchange(s, connection, broker, Delivery.Answered)
 
-    @action(when=lambda self: self.lost_replies, actor="sender", receiver="broker")
-    def lose_reply(self, s: C, sender: Sender, broker: BrokerId) -> None:
+    @action(when=lambda self: self.lost_replies, actor="connection", receiver="broker")
+    def lose_reply(self, s: C, connection: Connection, broker: BrokerId) -> None:
         """A broker handles the next request, and the reply is lost: it will be sent again."""
-        require(sender is not Sender.BrokenConnection)
-        self.exchange(s, sender, broker, Delivery.ReplyLost)
+        require(connection is not Connection.Broken)
+        self.exchange(s, connection, broker, Delivery.ReplyLost)
 
-    @action(when=lambda self: self.new_topic, actor="sender", receiver="broker")
-    def deliver_unread(self, s: C, sender: Sender, broker: BrokerId, partition: TopicPartition) -> None:
+    @action(when=lambda self: self.new_topic, actor="connection", receiver="broker")
+    def deliver_unread(self, s: C, connection: Connection, broker: BrokerId, partition: TopicPartition) -> None:
         """A broker handles LeaderAndIsr, and cannot read how the topic is configured of which it is to make a log."""
-        require(isinstance(next(iter(self.line(s, sender, broker)), None), LeaderAndIsrRequest))
+        require(isinstance(next(iter(self.line(s, connection, broker)), None), LeaderAndIsrRequest))
         require(PartitionAndReplica(partition, broker) not in s.receivers.logs)
-        self.exchange(s, sender, broker, Delivery.Answered, {partition: LogFailure.ConfigNotRead})
+        self.exchange(s, connection, broker, Delivery.Answered, {partition: LogFailure.ConfigNotRead})
 
-    @action(when=lambda self: self.late_copies, actor="sender", receiver="broker")
-    def break_connection(self, s: C, sender: Sender, broker: BrokerId) -> None:
+    @action(when=lambda self: self.late_copies, actor="connection", receiver="broker")
+    def break_connection(self, s: C, connection: Connection, broker: BrokerId) -> None:
         """A broker gets a request, and the connection breaks: it will be sent again, and be handled twice."""
-        require(sender is not Sender.BrokenConnection)
-        require(broker in s.registered and s.copies[broker] is None and self.line(s, sender, broker))
-        part_, channels = self.channel(s, sender)
+        require(connection is not Connection.Broken)
+        require(broker in s.registered and s.copies[broker] is None and self.line(s, connection, broker))
+        part_, channels = self.channel(s, connection)
         s.copies[broker] = channels.request_send_threads[broker].request or part_.of(channels).take(broker)
 
     # Properties of requests on their way, and of how they are obeyed.
 
     @transition_invariant(of=HANDLED)
-    def in_order(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def in_order(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """H1, H2: a thread sends what is first, until it is answered, and nothing else meanwhile."""
-        line, left = (self.line(s, sender, broker) for s in (before, after))
+        line, left = (self.line(s, connection, broker) for s in (before, after))
         return left in (line, line[1:])
 
     @invariant
     def request_reflects_zookeeper(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """H6: LeaderAndIsr that waits has been written, and is what stands there if it is of that version."""
         node = s.written(partition)
-        for request in (each for sender in self.senders for each in self.line(s, sender, broker)):
+        for request in (each for connection in self.connections for each in self.line(s, connection, broker)):
             for told in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
                 if told.partitionIndex != partition.partition:
                     continue
@@ -698,23 +698,23 @@ class ControlRequests(Specification[C]):
         return (s.receivers.controller_epochs[broker], s.receivers.alive_brokers[broker], *of_replicas)
 
     @transition_invariant(of=HANDLED)
-    def meant_for_this_life(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def meant_for_this_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """H4: a request that is meant for an earlier life of a broker changes nothing."""
-        if self.line(before, sender, broker)[0].brokerEpoch >= before.receivers.broker_epochs[broker]:
+        if self.line(before, connection, broker)[0].brokerEpoch >= before.receivers.broker_epochs[broker]:
             return True
         return self.known(before, broker) == self.known(after, broker)
 
     @transition_invariant(of=HANDLED)
-    def from_no_older_controller(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def from_no_older_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """C6: a request of an older controller than the broker knows changes nothing."""
-        if self.line(before, sender, broker)[0].controllerEpoch >= before.receivers.controller_epochs[broker]:
+        if self.line(before, connection, broker)[0].controllerEpoch >= before.receivers.controller_epochs[broker]:
             return True
         return self.known(before, broker) == self.known(after, broker)
 
     @transition_invariant(of=HANDLED, when=stops)
-    def stop_is_fenced(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def stop_is_fenced(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """H7: StopReplica of an older leader epoch than a replica's does not stop it."""
-        request = self.line(before, sender, broker)[0]
+        request = self.line(before, connection, broker)[0]
         for told in request.partitionStates if isinstance(request, StopReplicaRequest) else ():
             replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
             hosted = before.receivers.all_partitions.get(replica)
@@ -725,7 +725,7 @@ class ControlRequests(Specification[C]):
         return True
 
     @transition_invariant(of=HANDLED)
-    def role_with_its_epoch(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def role_with_its_epoch(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """P6: a replica that takes a leader epoch takes the role that goes with it: it leads, or fetches."""
         for replica in (PartitionAndReplica(partition, broker) for partition in self.assignments):
             old, new = (s.receivers.all_partitions.get(replica) for s in (before, after))
@@ -737,7 +737,7 @@ class ControlRequests(Specification[C]):
         return True
 
     @transition_invariant(of=HANDLED)
-    def metadata_goes_forward(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def metadata_goes_forward(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """What a broker tells clients of a leader is never of an earlier leader epoch than what it told them."""
         for replica in (PartitionAndReplica(partition, broker) for partition in self.assignments):
             old, new = (s.receivers.metadata.get(replica) for s in (before, after))
@@ -843,31 +843,31 @@ class ControlRequests(Specification[C]):
         return s.epoch == 1 + self.moves and s.deaths == self.max_deaths and len(s.registered) == self.brokers
 
     @sometimes(when=lambda self: self.max_deaths > 0 and self.design.broker_epoch, of="deliver")
-    def refused_for_its_life(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def refused_for_its_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A request for an earlier life of a broker is refused, STALE_BROKER_EPOCH."""
-        return self.line(before, sender, broker)[0].brokerEpoch < before.receivers.broker_epochs[broker]
+        return self.line(before, connection, broker)[0].brokerEpoch < before.receivers.broker_epochs[broker]
 
     @sometimes(when=lambda self: self.moves > 0, of="deliver")
-    def refused_for_its_controller(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def refused_for_its_controller(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A request of the former controller is refused, STALE_CONTROLLER_EPOCH."""
-        return self.line(before, sender, broker)[0].controllerEpoch < before.receivers.controller_epochs[broker]
+        return self.line(before, connection, broker)[0].controllerEpoch < before.receivers.controller_epochs[broker]
 
     @sometimes(when=lambda self: self.moves > 0, of="deliver")
-    def obeys_the_former(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def obeys_the_former(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A broker that has not heard of the controller yet obeys the former one."""
-        return sender is Sender.FormerController and self.known(before, broker) != self.known(after, broker)
+        return connection is Connection.FormerController and self.known(before, broker) != self.known(after, broker)
 
     @sometimes(when=lambda self: self.lost_replies, of="deliver")
-    def handled_twice(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def handled_twice(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A request whose reply was lost is handled again, and changes nothing."""
-        _, channels = self.channel(before, sender)
+        _, channels = self.channel(before, connection)
         again = channels.request_send_threads[broker].request is not None
         return again and self.known(before, broker) == self.known(after, broker)
 
     @sometimes(when=lambda self: self.brokers > 1 and not self.design.metadata_first, of="deliver")
-    def follows_nobody(self, before: C, after: C, sender: Sender, broker: BrokerId) -> bool:
+    def refuses_an_unknown_leader(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
         """A replica is told of a leader that its broker does not take to be alive, and stays as it was."""
-        request = self.line(before, sender, broker)[0]
+        request = self.line(before, connection, broker)[0]
         for told in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
             replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
             hosted = after.receivers.all_partitions.get(replica)
@@ -908,10 +908,11 @@ class ControlRequests(Specification[C]):
         return f"by ZooKeeper {leads} {partition} in leader epoch {state.leader_epoch}; in sync: {isr}{taken}"
 
     @view
-    def queue(self, s: C, sender: Sender, broker: BrokerId) -> str:
+    def queue(self, s: C, connection: Connection, broker: BrokerId) -> str:
         """What a controller has yet to send to a broker."""
-        line = self.line(s, sender, broker)
-        return f"for broker {broker} from {sender}: {', then '.join(map(told_briefly, line))}" if line else ""
+        line = self.line(s, connection, broker)
+        waits = ", then ".join(map(told_briefly, line))
+        return f"for broker {broker}, over the connection {connection}: {waits}" if line else ""
 
     @view
     def life(self, s: C, broker: BrokerId) -> str:
