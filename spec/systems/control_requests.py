@@ -183,8 +183,9 @@ def stops(self: ControlRequests) -> bool:
 
 
 def joins(self: ControlRequests) -> bool:
-    """Whether followers join the ISR, of which leaders ask the controller."""
-    return self.isr_changes > 0 and self.brokers > 1 and self.design.alter_partition
+    """Whether followers join the ISR, of which leaders ask the controller; one that left it, or was never in it."""
+    out_of_sync = not self.in_sync or self.max_deaths > 0
+    return self.isr_changes > 0 and self.brokers > 1 and out_of_sync and self.design.alter_partition
 
 
 KINDS: Final = {

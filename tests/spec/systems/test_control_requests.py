@@ -13,7 +13,7 @@ import pytest
 
 from election.ids import BrokerId
 from spec.checking import Result, check
-from spec.language import Specification
+from spec.language import AssumptionViolated, Specification
 from spec.parts.request_batch import RequestsWithoutMetadata
 from spec.releases import RELEASES
 from spec.sequence_diagram import messages_of
@@ -245,3 +245,32 @@ def test_every_property_is_broken_by_some_mutant() -> None:
 def test_every_release_is_mapped() -> None:
     """Each of Kafka's releases has a valuation."""
     assert tuple(ControlRequests.releases) == RELEASES
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        {"brokers": 1, "max_deaths": 1, "moves": 1},
+        {"brokers": 1, "shutdowns": True, "reassignments": 0, "isr_changes": 1},
+        {"isr_changes": 1},
+        {"isr_changes": 1, "in_sync": False, "alter_partition": False},
+        {"partitions": 2},
+        {"moves": 2, "brokers": 1},
+        {"max_deaths": 1, "broker_epoch": True, "lost_replies": True, "brokers": 1},
+        {"late_copies": True, "brokers": 1},
+        {"new_topic": True, "epoch_after_log": True},
+    ],
+    ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()),
+)
+def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
+    """An action or witness whose bound is too low is not asked for."""
+    result = explored(**constants)
+    assert broken(result) <= {"metadata_goes_forward", "metadata_fresh"}
+    assert not [each.name for each in result.properties if each.verdict == "missing"]
+    assert not [each.name for each in result.actions if not each.taken]
+
+
+def test_one_partition_changes_where_isrs_do() -> None:
+    """A state that is pending is about the first."""
+    with pytest.raises(AssumptionViolated, match="one_partition_changes"):
+        ControlRequests(partitions=2, isr_changes=1)
