@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -83,13 +83,14 @@ from statemachines.state_change import ElectionOutcome, Handled, Processed, Stat
 from statemachines.table import Table, TableState
 from statemachines.topic_partition import PartitionAndReplica, PartitionId, TopicName, TopicPartition
 from statemachines.zk_data import (
+    ISR_CHANGE_NOTIFICATION,
     TopicPartitionState,
     topic_partition_path,
     topic_partition_state_path,
     topic_partitions_path,
 )
 from statemachines.zk_state_machine import PartitionUpdate
-from statemachines.znode import Node, SessionId, ZkVersion
+from statemachines.znode import Node, SessionId, ZkPath, ZkVersion
 
 T = TypeVar("T", bound=TableState)
 
@@ -186,9 +187,9 @@ class ControllerOfCluster(ReadsAtOnce):
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
         """A controller that has been replaced is refused that, and finds out by it."""
         paths = tuple(paths)
-        if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths):
-            if self.design.fence_zk and self.cluster.context.epoch != self.cluster.epoch:
-                self.fail(EventFailure.ControllerMoved)
+        notified = any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths)
+        if notified and self.design.fence_zk and self.cluster.context.epoch != self.cluster.epoch:
+            self.fail(EventFailure.ControllerMoved)
         return super().delete(paths)
 
     def get_all_topics_in_cluster(self, following: Call) -> Calls:

@@ -9,9 +9,13 @@ from typing import Annotated, Any, ClassVar, Final
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language import (
+    Grid,
+    Look,
+    Queue,
     Size,
     Specification,
     State,
+    Tag,
     Total,
     action,
     assumption,
@@ -25,6 +29,7 @@ from spec.language import (
     one_of,
     optional,
     part,
+    picture,
     require,
     say,
     sometimes,
@@ -492,7 +497,7 @@ class ControlRequests(Specification[C]):
         assert step.failure is None
         return step
 
-    @action(actor="a new controller", receiver="ZooKeeper")
+    @action(actor="controller", receiver="ZooKeeper")
     def elect_controller(self, s: C) -> None:
         """A controller is elected, and reads what there is; the one before goes on sending. [onControllerFailover]"""
         bound(s.epoch < 1 + self.moves)
@@ -504,20 +509,20 @@ class ControlRequests(Specification[C]):
         s.brokers_changed = False
         self.process(s, ControllerOfBrokers.on_controller_failover)
 
-    @action(when=lambda self: self.moves > 0, actor="the former controller")
+    @action(when=lambda self: self.moves > 0, actor="former controller")
     def resign(self, s: C) -> None:
         """The former controller hears of the other one, and sends no more. [onControllerResignation]"""
         require(not self.former.are_closed(s.former))
         self.former.of(s.former).shutdown()
 
-    @action(when=lambda self: self.max_deaths > 0, actor="the controller", receiver="ZooKeeper")
+    @action(when=lambda self: self.max_deaths > 0, actor="controller", receiver="ZooKeeper")
     def broker_change(self, s: C) -> None:
         """The controller reads which brokers are registered. [BrokerChange]"""
         require(s.epoch and s.brokers_changed)
         s.brokers_changed = False
         self.process(s, ControllerOfBrokers.process_broker_change)
 
-    @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="the controller")
+    @action(when=lambda self: self.shutdowns and self.brokers > 1, actor="broker", receiver="controller")
     def shut_down(self, s: C, broker: BrokerId) -> None:
         """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
         require(s.epoch and broker in s.registered and self.context.of(s.context).is_live_broker(broker))
@@ -555,7 +560,7 @@ class ControlRequests(Specification[C]):
 
     # A partition is reassigned.
 
-    @action(when=reassigns, actor="administrator", receiver="the controller")
+    @action(when=reassigns, actor="administrator", receiver="controller")
     def reassign(self, s: C) -> None:
         """An administrator takes the last replica away, or gives it back. [AlterPartitionReassignments]"""
         require(s.epoch)
@@ -570,30 +575,30 @@ class ControlRequests(Specification[C]):
 
     # Followers join the ISR.
 
-    @action(when=joins, actor="leader")
-    def propose(self, s: C, leader: BrokerId, follower: BrokerId) -> None:
+    @action(when=joins, actor="broker")
+    def propose(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
         """A follower has caught up, and its leader asks the controller to have it in the ISR. [maybeExpandIsr]"""
-        require({leader, follower} <= s.registered)
+        require({broker, follower} <= s.registered)
         (partition,) = self.assignments
-        epoch = self.receivers.leads(s.receivers, leader, partition)
+        epoch = self.receivers.leads(s.receivers, broker, partition)
         fetching = s.receivers.fetchers.get(PartitionAndReplica(partition, follower))
-        require(epoch is not None and fetching == (leader, epoch))
+        require(epoch is not None and fetching == (broker, epoch))
         node = s.written(partition)
         assert node is not None
         bound(node.version - node.data.leader_and_isr.leader_epoch < self.isr_changes)
-        manager = self.receivers.alter_partition_manager(s.receivers, leader)
+        manager = self.receivers.alter_partition_manager(s.receivers, broker)
         require(manager.maybe_expand_isr(partition, follower))
         manager.maybe_propagate_isr_changes()
 
-    @action(when=joins, actor="leader", receiver="the controller")
-    def change_isr(self, s: C, leader: BrokerId) -> None:
+    @action(when=joins, actor="broker", receiver="controller")
+    def change_isr(self, s: C, broker: BrokerId) -> None:
         """The controller changes the ISR, if that can be, and answers. [AlterPartitionReceived]"""
-        in_flight = s.receivers.in_flight[leader]
+        in_flight = s.receivers.in_flight[broker]
         require(s.epoch and in_flight is not None)
         assert in_flight is not None
         answer = self.process(s, ControllerOfBrokers.process_alter_partition, in_flight.request).answer
         say(", ".join(str(outcome) for _, outcome in answer.partitions if isinstance(outcome, Errors)) or "done")
-        manager = self.receivers.alter_partition_manager(s.receivers, leader)
+        manager = self.receivers.alter_partition_manager(s.receivers, broker)
         manager.answered(answer)
         manager.maybe_propagate_isr_changes()
 
@@ -882,7 +887,7 @@ class ControlRequests(Specification[C]):
         return sum(self.receivers.leads(s.receivers, broker, partition) is not None for broker in self.ids) > 1
 
     @sometimes(when=joins, of="change_isr")
-    def a_follower_joins(self, before: C, after: C, leader: BrokerId) -> bool:
+    def a_follower_joins(self, before: C, after: C) -> bool:
         """A follower is in the ISR that was not."""
         states = [(before.state(partition), after.state(partition)) for partition in self.assignments]
         return any(old is not None and new is not None and len(old.isr) < len(new.isr) for old, new in states)
@@ -924,6 +929,30 @@ class ControlRequests(Specification[C]):
         known = s.context.live_broker_epochs.get(broker)
         unknown = s.epoch and known != lives
         return f"broker {broker} is in life {lives + 1}, of which the controller does not know" if unknown else ""
+
+    # How a state is drawn.
+
+    @picture
+    def on_their_way(self, s: C) -> Grid:
+        """The requests on their way to brokers; struck out: who is dead, and what would be refused as a whole."""
+        return Grid(
+            ("broker", *(f"over the connection {connection}" for connection in self.connections)),
+            [
+                (
+                    Tag(f"broker {broker}", Look.plain if broker in s.registered else Look.gone),
+                    *(self._queue(s, connection, broker) for connection in self.connections),
+                )
+                for broker in self.ids
+            ],
+        )
+
+    def _queue(self, s: C, connection: Connection, broker: BrokerId) -> Queue:
+        life, epoch = s.receivers.broker_epochs[broker], s.receivers.controller_epochs[broker]
+        line = self.line(s, connection, broker)
+        refused = (each.brokerEpoch < life or each.controllerEpoch < epoch for each in line)
+        return Queue(
+            [Tag(told_briefly(each), Look.gone if no else Look.plain) for each, no in zip(line, refused, strict=True)]
+        )
 
 
 def told_briefly(request: ControlRequest) -> str:

@@ -258,7 +258,10 @@ def test_a_parameter_may_be_called_receiver() -> None:
     assert sent.lanes(0) == ("", "", ())
 
 
-LANES = {"ZooKeeper", "controller", "another controller", "leader", "a broker", "operator", "administrator"}
+LANES = {
+    *("ZooKeeper", "controller", "another controller", "former controller", "leader", "a broker"),
+    *("operator", "administrator", "connection of the controller", "connection of the former controller"),
+}
 """Who acts in our systems, beside brokers with a number."""
 
 

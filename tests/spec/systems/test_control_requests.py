@@ -13,7 +13,7 @@ import pytest
 
 from election.ids import BrokerId
 from spec.checking import Result, check
-from spec.language import AssumptionViolated, Specification
+from spec.language import AssumptionViolated, Specification, Step
 from spec.parts.request_batch import RequestsWithoutMetadata
 from spec.releases import RELEASES
 from spec.sequence_diagram import messages_of
@@ -27,6 +27,7 @@ from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_manager import ReplicaManager
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_state_machine import PartitionUpdate
+from tests.spec.systems.test_drawn_states import drawn_after
 
 QUIET: dict[str, Any] = {"max_deaths": 0, "moves": 0, "lost_replies": False}
 """Nothing happens but that a controller is elected, and tells its brokers."""
@@ -73,6 +74,17 @@ def test_the_story_of_a_bounce_can_be_read_aloud() -> None:
     )
     waits = "for broker 0, over the connection of the controller: UpdateMetadata (alive: 0; 0 leads t-0 in 0)"
     assert {waits, "broker 0 leads t-0 in leader epoch 0"} <= {*message.notes}
+
+
+def test_what_waits_is_drawn_and_what_will_be_refused_is_struck_out() -> None:
+    """A broker has died and is back, and what was meant for its earlier life is on its way still."""
+    elect, back = Step("elect_controller", {}), [Step(name, {"broker": 0}) for name in ("die", "come_back")]
+    one = ControlRequests(**{**QUIET, "brokers": 1, "max_deaths": 1})
+    waits = ["UpdateMetadata (alive: 0)", "LeaderAndIsr (0 leads t-0 in 0)"]
+    waits.append("UpdateMetadata (alive: 0; 0 leads t-0 in 0)")
+    assert drawn_after(one, elect)["on_their_way"]["grid"][1:] == [["broker 0", {"queue": waits}]]
+    ((_, drawn),) = drawn_after(one, elect, *back)["on_their_way"]["grid"][1:]
+    assert [(each["tag"], each["look"]) for each in drawn["queue"]] == [(each, "gone") for each in waits]
 
 
 # Every guard that matters: the system with one thing wrong, and the property that sees it.
