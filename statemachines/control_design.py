@@ -199,6 +199,11 @@ class ControlDesign(NamedTuple):
     clear_batch: Annotated[
         bool, "A controller that resigns forgets the requests that it has not sent (proposed: KAFKA-12315)."
     ] = False
+    forget_ineligible: Annotated[
+        bool,
+        "A topic that has been deleted does not have to wait any more, so that one of the same name can be deleted "
+        "(proposed).",
+    ] = False
     keep_in_sync: Annotated[
         bool,
         "A reassignment, or its cancellation, that would leave no member of the ISR assigned is refused (proposed; "

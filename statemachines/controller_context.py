@@ -391,7 +391,10 @@ class ControllerContext:
         return self.is_topic_queued_up_for_deletion(topic) and topic not in self.state.topics_ineligible_for_deletion
 
     def remove_topic(self, topic: TopicName) -> None:
-        """A topic is gone. In Kafka the states of its partitions and replicas stay, and so they do here."""
+        """A topic is gone. In Kafka the states of its partitions and replicas stay, and so they do here.
+
+        So does that they are being reassigned, and that the topic has to wait for its deletion.
+        """
         for partition in self.partitions_for_topic(topic):
             self._index.remove(partition, self.state.partition_assignments.pop(partition))
             self.state.partition_leadership_info.pop(partition, None)

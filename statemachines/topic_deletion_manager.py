@@ -20,6 +20,10 @@ queued topics behind it, until another controller takes over and gives every rep
 reassignment of a partition that never had a leader, whose added replicas are assigned and never begun, and after an
 event that created a topic and was cut short.
 
+That a topic has to wait is not forgotten when it is gone, as it may be by then: a broker dies behind its answer, and
+marks it. One of the same name is not deleted until a broker with a replica of it starts, or another controller takes
+over [K8, open; `forget_ineligible` is a proposal].
+
 Until 2.4 deletions began, and began again, topic by topic. Until 2.6 a topic was no longer queued when its nodes were
 deleted, so if that failed it was not tried again before the next controller. Until 2.0 partitions became Offline and
 NonExistent when all replicas of their topic were deleted, and not when that began.
@@ -192,6 +196,8 @@ class TopicDeletionManager(ControllerZkClient):
 
     def _remove_topic(self, topic: TopicName) -> None:
         self.context.remove_topic(topic)
+        if self.design.forget_ineligible:
+            self.context.state.topics_ineligible_for_deletion -= {topic}
 
     def _on_topic_deletion(self, topics: Sequence[TopicName]) -> Calls:
         """The deletion of these topics begins, or begins again."""

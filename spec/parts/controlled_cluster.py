@@ -34,6 +34,7 @@ from spec.language import (
     say,
     sequence_of,
     sometimes,
+    subset_of,
     transition_invariant,
     variable,
     view,
@@ -53,7 +54,7 @@ from statemachines.control_requests import (
 )
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing
+from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing, ZkRequests
 from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.partition import (
@@ -241,6 +242,10 @@ class ClusterUnderControl(Specification[C]):
 
     strategies: ClassVar[tuple[PartitionLeaderElectionStrategy, ...]] = (OFFLINE,)
     """How leaders are elected there."""
+    deletable: ClassVar[tuple[TopicName, ...]] = ()
+    """The topics that may be deleted there; of their nodes it is known then what stands below them."""
+    at_once: ClassVar[tuple[type, ...]] = (ZkRequests,)
+    """What an event may wait for that needs no step of its own."""
 
     @cached_property
     def design(self) -> ControlDesign:
@@ -265,6 +270,10 @@ class ClusterUnderControl(Specification[C]):
     def assigned(self, s: C, partition: TopicPartition) -> tuple[BrokerId, ...]:
         """Which brokers keep a partition now, as ZooKeeper has it."""
         return self.assignments[partition].replicas
+
+    def is_to_be_deleted(self, s: C, partition: TopicPartition) -> bool:
+        """Whether its topic is to be deleted, so that it need not have a leader any more."""
+        return False
 
     @property
     def awaiting(self) -> tuple[Frame | Call, ...]:
@@ -349,11 +358,16 @@ class ClusterUnderControl(Specification[C]):
         partitions, epochs = tuple(self.assignments), self.domain_of(ControllerEpoch)
         leader_and_isr = self.domain_of(LeaderAndIsr, partition_epoch=(0,))
         state = self.domain_of(TopicPartitionState, leader_and_isr=leader_and_isr)
+        below_partitions = below_partition = None
+        if TOPIC in self.deletable:
+            below_partitions = subset_of(tuple(str(each.partition) for each in partitions))
+            below_partition = subset_of(("state",))
         znodes: Collection[Znodes] = (
             Znodes("/"),
-            Znodes(one_of("/brokers", "/brokers/topics", topic_partitions_path(TOPIC))),
+            Znodes(one_of("/brokers", "/brokers/topics")),
+            Znodes(topic_partitions_path(TOPIC), children=below_partitions),
             *self.more_nodes,
-            Znodes(one_of(*map(topic_partition_path, partitions))),
+            Znodes(one_of(*map(topic_partition_path, partitions)), children=below_partition),
             Znodes(
                 one_of(*map(topic_partition_state_path, partitions)), data=state, version=self.domain_of(ZkVersion)
             ),
@@ -364,7 +378,7 @@ class ClusterUnderControl(Specification[C]):
     @part
     def context(self) -> ContextPart:
         """What the controller knows."""
-        return ContextPart(self.given, self.all_assignments)
+        return ContextPart(self.given, self.all_assignments, self.deletable)
 
     @part
     def partition_requests(self) -> BatchPart:
@@ -435,6 +449,7 @@ class ClusterUnderControl(Specification[C]):
 
     def go_on(self, s: C, step: Processing | Processed) -> None:
         """An event waits for ZooKeeper, or is over."""
+        step = self.answered_at_once(s, step)
         if isinstance(step, Processing):
             self.within_bounds(step.awaits.what)
             self.thread.leave(s.thread, step)
@@ -444,6 +459,14 @@ class ClusterUnderControl(Specification[C]):
         assert step.failure in (None, EventFailure.ControllerMoved)
         if step.failure is not None:
             self.resign(s)
+
+    def answered_at_once(self, s: C, step: Processing | Processed) -> Processing | Processed:
+        """How an event goes on where what it waits for needs no step of its own."""
+        while isinstance(step, Processing) and isinstance(step.awaits.what, self.at_once):
+            controller = self.controller(s)
+            responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
+            step = controller.answered(step, responses)
+        return step
 
     def within_bounds(self, what: PartitionStateChange | ReplicaStateChange | Handled) -> None:
         """What a change is about to write has no leader epoch that is too high."""
@@ -699,7 +722,9 @@ class ClusterUnderControl(Specification[C]):
     def cache_not_ahead(self, s: C, partition: TopicPartition) -> bool:
         """C9: the controller knows no state of a partition that is not in ZooKeeper yet."""
         known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
-        return known is None or (node is not None and known.leader_and_isr.partition_epoch <= node.version)
+        if known is None or node is None:
+            return known is None or self.is_to_be_deleted(s, partition)
+        return known.leader_and_isr.partition_epoch <= node.version
 
     def is_about_to_change_states(self, s: C) -> bool:
         """Whatever happens next, the one controller that there is finds its batches as they are."""
@@ -714,7 +739,7 @@ class ClusterUnderControl(Specification[C]):
         """The batches of both state machines."""
         return s.partition_requests, s.replica_requests
 
-    # Properties of what is quiet.
+    # Properties of what is quiet. Of a topic that is to be deleted leaders and ISRs are not kept up any more.
 
     def quiet(self, s: C) -> bool:
         """The one controller that there is has nothing to do, and has heard of all that there was to hear of."""
@@ -736,7 +761,7 @@ class ClusterUnderControl(Specification[C]):
     def online_has_live_leader(self, s: C, partition: TopicPartition) -> bool:
         """P9: when all is quiet, the leader of a partition that is online runs."""
         state = s.state(partition)
-        if s.context.partition_states.get(partition) is not OnlinePartition:
+        if s.context.partition_states.get(partition) is not OnlinePartition or self.is_to_be_deleted(s, partition):
             return True
         return state is not None and state.leader in s.registered
 
@@ -746,6 +771,8 @@ class ClusterUnderControl(Specification[C]):
         state, context = s.state(partition), self.context.of(s.context)
         if s.context.partition_states.get(partition) is not OfflinePartition or state is None:
             return True
+        if self.is_to_be_deleted(s, partition):
+            return True
         candidates = (broker for broker in self.assigned(s, partition) if self.unclean or broker in state.isr)
         return state.leader in s.registered or not any(map(context.is_live_broker, candidates))
 
@@ -753,7 +780,7 @@ class ClusterUnderControl(Specification[C]):
     def dead_not_in_isr(self, s: C, partition: TopicPartition) -> bool:
         """P13: when all is quiet, the members of an ISR of several run, those that keep the partition."""
         state = s.state(partition)
-        if state is None or len(state.isr) < 2:
+        if state is None or len(state.isr) < 2 or self.is_to_be_deleted(s, partition):
             return True
         return {*state.isr} & {*self.assigned(s, partition)} <= s.registered
 
@@ -761,7 +788,7 @@ class ClusterUnderControl(Specification[C]):
     def offline_replica_is_dead(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
         """P14: when all is quiet, the broker of a replica that is offline does not run, or shuts down."""
         state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
-        if state not in (OfflineReplica, ReplicaDeletionIneligible):
+        if state not in (OfflineReplica, ReplicaDeletionIneligible) or self.is_to_be_deleted(s, partition):
             return True
         return not self.context.of(s.context).is_live_broker(broker)
 

@@ -3,7 +3,7 @@
 The rules are those of `statemachines.controller_context`. The part says how large each variable is, and does nothing
 by itself: a system asks `ControllerContext(s.context)`.
 
-Left out, until a system has them: topics that are to be deleted, log directories that fail.
+Left out, until a system has them: log directories that fail.
 """
 
 from __future__ import annotations
@@ -37,9 +37,15 @@ class Context(State):
     partitions_being_reassigned: frozenset[TopicPartition] = variable(
         "The partitions that it moves from some brokers to others.", of=lambda self: self.reassigned
     )
-    topics_to_be_deleted: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
-    topics_with_deletion_started: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
-    topics_ineligible_for_deletion: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
+    topics_to_be_deleted: frozenset[TopicName] = variable(
+        "The topics that are to be deleted.", of=lambda self: self.deleted
+    )
+    topics_with_deletion_started: frozenset[TopicName] = variable(
+        "Those of them whose partitions do not exist for it any more.", of=lambda self: self.deleted
+    )
+    topics_ineligible_for_deletion: frozenset[TopicName] = variable(
+        "Those of them that have to wait, as it believes.", of=lambda self: self.deleted
+    )
     partition_assignments: Partial[TopicPartition, ReplicaAssignment] = variable(
         "Which brokers keep a partition.", of=lambda self, partition: self.assignments[partition]
     )
@@ -62,11 +68,13 @@ class ContextPart(Part[Context]):
 
     Args:
         given: the sizes of the types in it, as the system has them.
-        assignments: how each partition may be assigned. Where there is one way, none is reassigned.
+        assignments: how each partition may be assigned. Where there is one way to some replica, it is not reassigned.
+        deletable: the topics that may be to be deleted.
     """
 
     given: Mapping[Any, Size]
     assignments: Mapping[TopicPartition, Collection[ReplicaAssignment]]
+    deletable: Collection[TopicName] = ()
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
@@ -75,8 +83,19 @@ class ContextPart(Part[Context]):
     @property
     def reassigned(self) -> Domain[frozenset[TopicPartition]]:
         """Every set of partitions that may be reassigned at a time."""
-        return subset_of(tuple(partition for partition, ways in self.assignments.items() if len(ways) > 1))
+        several = (partition for partition, ways in self.assignments.items() if sum(map(_is_kept, ways)) > 1)
+        return subset_of(tuple(several))
+
+    @property
+    def deleted(self) -> Domain[frozenset[TopicName]]:
+        """Every set of topics that may be to be deleted."""
+        return subset_of(tuple(self.deletable))
 
     def of(self, s: Context) -> ControllerContext:
         """The context, over this state."""
         return ControllerContext(s)
+
+
+def _is_kept(assignment: ReplicaAssignment) -> bool:
+    """Whether some broker keeps the partition; none does when its topic is deleted."""
+    return bool(assignment.replicas)

@@ -10,5 +10,6 @@ SYSTEMS: Final[Mapping[str, str]] = {
     "partitions": "spec.systems.partitions:Partitions",
     "reassignment": "spec.systems.reassignment:Reassignment",
     "replication": "spec.systems.replication:Replication",
+    "topic-deletion": "spec.systems.topic_deletion:TopicDeletion",
 }
 """Where each system is defined, by the name that the command line knows; none is imported before it is asked for."""

@@ -62,7 +62,7 @@ from statemachines.controller_calls import (
     then,
 )
 from statemachines.controller_zk_client import Assignments
-from statemachines.kafka_zk_client import ZkResponse, retry_requests_until_connected
+from statemachines.kafka_zk_client import ZkResponse
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition_state_machine import OFFLINE, REASSIGN
 from statemachines.reassignment_steps import on_brokers
@@ -324,6 +324,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return self.first_replicas <= self.brokers and self.least_replicas <= min(free, self.most_replicas)
 
     strategies = (OFFLINE, REASSIGN)
+    at_once = (ZkRequests, AlteringPartitions)
     controller_of_cluster = ReassigningController
 
     # How large it is.
@@ -542,11 +543,8 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return controller
 
     def go_on(self, s: ReassignedCluster, step: Processing | Processed) -> None:
-        """What needs no step of its own is answered at once."""
-        while isinstance(step, Processing) and isinstance(step.awaits.what, ZkRequests | AlteringPartitions):
-            controller = self.controller(s)
-            responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
-            step = controller.answered(step, responses)
+        """An increment of the leader epoch is within bounds, too, and that it failed is logged."""
+        step = self.answered_at_once(s, step)
         if isinstance(step, Processing):
             following = step.awaits.then
             epoch_is_due = following is not None and following.method == "_epoch_is_due"
@@ -748,6 +746,11 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
     def an_added_replica_comes_online(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
         """NewReplica -> OnlineReplica."""
         return self.a_replica_becomes(before, after, NewReplica, OnlineReplica)
+
+    @sometimes(when=lambda self: may_add(self) and self.max_deaths > 0)
+    def an_added_replica_dies(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
+        """NewReplica -> OfflineReplica."""
+        return self.a_replica_becomes(before, after, NewReplica, OfflineReplica)
 
     @sometimes(when=may_arrive, of="next_change")
     def a_deletion_starts(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:

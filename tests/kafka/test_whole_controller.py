@@ -24,6 +24,7 @@ from spec.kafka.event_plane import EVENTS, RELEASES, EventPlane
 from spec.kafka.world import ControlCommand
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.releases import line_of
+from statemachines.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, controlling
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
@@ -195,6 +196,61 @@ def test_a_request_leaves_a_watch_for_the_node(control_plane: KafkaControlPlane)
     )
     compare(sequence, seen)
     assert sum(event == ["ZkPartitionReassignment"] for event in seen[-1]["handled"]) == 2
+
+
+ON_BOTH: ControlCommand = and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1, 2]}})
+DIES, RETURNS = (and_all({"do": what, "brokers": [1]}) for what in ("die", "register"))
+GOES_AND_COMES: list[ControlCommand] = [
+    and_all({"do": "wait"}),
+    and_all({"do": "register", "brokers": [1, 2]}),
+    ON_BOTH,
+    and_all({"do": "ask_deletion", "topic": "e"}),
+    and_all({"do": "answer", "broker": 1, "errors": {}}),
+    DIES,
+    and_all({"do": "answer", "broker": 2, "errors": {}}),
+    RETURNS,
+    ON_BOTH,
+    and_all({"do": "ask_deletion", "topic": "e"}),
+    *(and_all({"do": "answer", "broker": broker, "errors": {}}) for broker in (1, 2)),
+]
+"""Topic e is deleted, though broker 1 dies behind its answer; it is created again, and is to be deleted again."""
+
+
+@pytest.mark.parametrize(("dies", "left"), [(False, set()), (True, {"e"})])
+def test_a_topic_waits_that_had_to_wait_in_an_earlier_life(
+    control_plane: KafkaControlPlane, dies: bool, left: set[str]
+) -> None:
+    """K8: that a broker is down marks the topic, which goes all the same; the mark stays, and holds for the next."""
+    unless = [command for command in GOES_AND_COMES if dies or command not in (DIES, RETURNS)]
+    sequence, seen = asked(control_plane, *unless)
+    ours = compare(sequence, seen)
+    assert topics(seen) == left
+    assert ours.context.state.topics_ineligible_for_deletion == left
+
+
+@pytest.mark.parametrize("release", OLDER)
+def test_so_it_is_in_older_releases(release: str) -> None:
+    """K8. Which replica stays in the ISR of a topic that goes is another one in 2.4, so nothing else is compared."""
+    with controlling(release) as kafka:
+        [(_, seen)] = kafka.of("Events", [GOES_AND_COMES])
+    assert topics(seen) == {"e"}
+
+
+def test_a_partition_of_a_topic_that_is_gone_is_taken_for_one_that_moves(control_plane: KafkaControlPlane) -> None:
+    """Its topic was deleted as it moved, for which no deletion waits, and came again."""
+    on_one = and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1]}})
+    sequence, seen = asked(
+        control_plane,
+        *GOES_AND_COMES[:2],
+        on_one,
+        and_all({"do": "reassign", "targets": {"e-0": [2]}}),
+        and_all({"do": "ask_deletion", "topic": "e"}),
+        *(and_all({"do": "answer", "broker": broker, "errors": {}}) for broker in (1, 2)),
+        on_one,
+    )
+    ours = compare(sequence, seen)
+    assert ours.context.state.partitions_being_reassigned == {TopicPartition("e", 0)}
+    assert not ours.context.partition_full_replica_assignment(TopicPartition("e", 0)).is_being_reassigned
 
 
 # Mistakes.

@@ -24,7 +24,7 @@ SECONDS = {"small", "medium", "large"}
 MEDIUM = {"small", "medium"}
 """What takes no longer under symmetry, though every state is permuted there; and a second at compiled speed."""
 SMALL = {"small"}
-OF_WIDE_STATES = {"reassignment", "control-requests"}
+OF_WIDE_STATES = {"reassignment", "control-requests", "topic-deletion"}
 WIDE = {"controller, 1.0", *(each.name for each in instances() if each.system in OF_WIDE_STATES)}
 """Only in `make long`: states of five to eight words, for each of which a fresh clone compiles for 20 seconds."""
 ON_THE_DRIVER = {

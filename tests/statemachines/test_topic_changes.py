@@ -321,6 +321,22 @@ def test_with_another_controller_it_waits_until_that_has_ended() -> None:
     assert cluster.replica_state(T0, 3) is ReplicaDeletionStarted
 
 
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_topic_waits_that_had_to_wait_in_an_earlier_life(forgets: bool) -> None:
+    """A broker dies behind its answer and marks the topic, which is deleted all the same; the mark stays in Kafka."""
+    cluster = deleting(ControlDesign(forget_ineligible=forgets))
+    cluster.deleted(1, T0, T1)
+    cluster.die(1)
+    cluster.quietly("process_broker_change")
+    cluster.deleted(2, T0, T1)
+    assert not cluster.exists(topic_path("t"))
+    cluster.create_topic("t", (2, 3))
+    cluster.quietly("process_topic_change")
+    cluster.ask_to_delete("t")
+    cluster.process("process_topic_deletion")
+    assert cluster.context.state.topics_with_deletion_started == ({"t"} if forgets else set())
+
+
 def test_two_topics_do_not_wait_for_each_other() -> None:
     """One of them has a replica on a dead broker."""
     cluster = with_topic()

@@ -1,0 +1,40 @@
+"""Every row of both transition tables is taken by some system, and a witness of it says so.
+
+A witness names the rows that it is for at the beginning of its sentence, `OnlineReplica -> OfflineReplica`. That a
+system comes to it is a matter of its pinned instances: one that holds has seen all its witnesses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from spec.instances import instances
+from spec.language import Specification
+from statemachines.partition import PARTITION
+from statemachines.replica import REPLICA
+
+UNDER_CONTROL: Final = ("partitions", "reassignment", "topic-deletion")
+NEVER: Final[Mapping[str, str]] = {}
+"""The rows that no system takes, and why."""
+
+
+def named(specification: Specification) -> set[str]:
+    """The rows that its witnesses are for."""
+    witnesses = (each.doc for each in specification.properties if each.kind == "sometimes")
+    return {row for doc in witnesses for row in re.findall(r"\b[A-Z]\w+ -> [A-Z]\w+", doc)}
+
+
+def taken() -> set[str]:
+    """The rows that some system takes in an instance that holds, and is not large."""
+    found = (each for each in instances() if each.system in UNDER_CONTROL and each.verdict == "holds")
+    return set().union(*(named(each.specification()) for each in found if each.size in ("small", "medium")))
+
+
+def test_every_row_is_taken_or_it_is_said_why_not() -> None:
+    """By one of the systems; and no witness spells one otherwise than the table."""
+    every = {f"{row.source.name} -> {row.target.name}" for table in (PARTITION, REPLICA) for row in table.rows}
+    found = taken()
+    assert every - found == NEVER.keys()
+    assert found <= every

@@ -1,0 +1,182 @@
+"""Deletion of topics: what goes wrong without a fix, what 3.9 does that was not said, and no guard for nothing.
+
+A mutant is the system with one thing wrong in its controller, or a fix off. Each must break the property that is
+there for it. What the system has in common with `partitions` has its mutants there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+from hypothesis.stateful import run_state_machine_as_test
+
+from election.ids import BrokerId
+from spec.anomalies import anomaly_named
+from spec.checking import Result, check
+from spec.language import Specification
+from spec.releases import RELEASES
+from spec.systems.topic_deletion import DeletingController, TopicDeletion
+from spec.testing import as_state_machine
+from statemachines.control_responses import PartitionErrors
+from statemachines.controller_calls import Calls, call
+from statemachines.errors import Errors
+from statemachines.partition import NewPartition, OfflinePartition, OnlinePartition
+from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine, PartitionStep
+from statemachines.topic_partition import TopicName
+
+PROPOSED: Mapping[str, Any] = {"clear_batch": True, "forget_ineligible": True}
+"""What is open in 3.9, mended."""
+ALONE: Mapping[str, Any] = {"brokers": 1, "moves": 0, "max_deaths": 0, "refusals": 0, "creations": 0}
+"""One replica, and nothing happens to it but that it is deleted."""
+
+
+def told(result: Result) -> list[str]:
+    """The counterexample as the steps it is made of."""
+    assert result.counterexample is not None
+    return [str(each.step) for each in result.counterexample.steps]
+
+
+# What goes wrong.
+
+
+def test_a_mark_of_the_topic_that_is_gone_stops_the_next_one_from_being_deleted() -> None:
+    """K8: a broker dies behind its answer, and the topic has to wait; but it is deleted, and the mark stays."""
+    specification = anomaly_named("K8").specification("off")
+    way = told(check(specification, engine="reference", properties=["waits_for_something"]))
+    done, dies = way.index("answer_deletion(broker=0)"), way.index("die(broker=0)")
+    gone = way.index("answer_deletion(broker=1)")
+    assert done < dies < gone
+    rest = ("come_back(broker=0)", "create_topic()", "topic_change()", "delete_topic()", "topic_deletion()")
+    assert [step for step in way[gone:] if step in rest] == list(rest)
+    assert way[-1] == "topic_deletion()"
+
+
+# Every guard that matters: the system with one thing wrong, and the property that sees it.
+
+
+class AsksForNothing(DeletingController):
+    """What asked for the deletion goes before the topic does."""
+
+    def delete_topic_znode(self, topic: TopicName) -> Calls:
+        return (call(self.delete_topic_deletions, (topic,)), *super().delete_topic_znode(topic))
+
+
+class TakesErrorsForSuccess(DeletingController):
+    """A replica that could not be deleted counts as deleted."""
+
+    def process_topic_deletion_stop_replica_response_received(
+        self, broker: BrokerId, request_error: Errors, partition_errors: PartitionErrors
+    ) -> Calls:
+        fine = tuple((partition, Errors.NONE) for partition, _ in partition_errors)
+        return super().process_topic_deletion_stop_replica_response_received(broker, request_error, fine)
+
+
+class RemembersTheTopic(DeletingController):
+    """The leaders and ISRs of a topic that is gone are still known."""
+
+    def _remove_topic(self, topic: TopicName) -> None:
+        known = dict(self.context.state.partition_leadership_info)
+        super()._remove_topic(topic)
+        self.context.state.partition_leadership_info.update(known)
+
+
+class ForgetsToResume(DeletingController):
+    """A broker that is back resumes nothing."""
+
+    def resume_deletion_for_topics(self, topics: Iterable[TopicName]) -> Calls:
+        return ()
+
+
+class ElectsForAll(PartitionStateMachine):
+    """It elects leaders for topics that are to be deleted, too."""
+
+    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
+        wanted = self.context.partitions_in_states({NewPartition, OfflinePartition}, topic)
+        return self.handle_state_changes(wanted, OnlinePartition, OFFLINE)
+
+
+def mutant(kind: type[Any], **constants: Any) -> Specification:
+    """The system with this controller, or state machine, in place of its own."""
+    machine = issubclass(kind, PartitionStateMachine)
+    place = "partition_state_machine" if machine else "controller_of_cluster"
+    made: Callable[..., Specification] = type(kind.__name__, (TopicDeletion,), {place: kind, "__doc__": kind.__doc__})
+    return made(**{**PROPOSED, **ALONE, **constants})
+
+
+MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
+    (None, {"fence_zk": False, "moves": 1}, "fenced_writes"),
+    (None, {"restore_assignment": False, "additions": True}, "deleted_as_it_was_known"),
+    (None, {"leaderless_offline": False, "moves": 1}, "waits_for_something"),
+    (None, {"forget_ineligible": False, "brokers": 2, "max_deaths": 1}, "nothing_stays_known"),
+    (AsksForNothing, {}, "only_what_is_marked_goes"),
+    (TakesErrorsForSuccess, {"refusals": 1}, "no_log_stays"),
+    (RemembersTheTopic, {}, "nothing_stays_known"),
+    (ForgetsToResume, {"max_deaths": 1}, "waits_for_something"),
+    (ElectsForAll, {"brokers": 2, "max_deaths": 1}, "not_elected_for"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "constants", "property_"),
+    MUTANTS,
+    ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
+)
+def test_a_mutant_breaks_the_property_that_is_there_for_it(
+    kind: type[Any] | None, constants: dict[str, Any], property_: str
+) -> None:
+    """On the way to it nothing else has to hold."""
+    given = {**PROPOSED, **ALONE, **constants}
+    specification = TopicDeletion(**given) if kind is None else mutant(kind, **constants)
+    result = check(specification, properties=[property_], engine="reference")
+    assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
+
+
+def test_every_property_of_its_own_is_broken_by_some_mutant() -> None:
+    """None of them holds whatever the system does."""
+    own = {each.name for each in TopicDeletion().properties if each.kind != "sometimes"} & vars(TopicDeletion).keys()
+    assert own == {name for _, _, name in MUTANTS}
+
+
+# Releases and constants.
+
+
+def test_every_release_is_mapped() -> None:
+    """Each of Kafka's releases has a valuation, and the newest is everything on but what is proposed."""
+    assert tuple(TopicDeletion.releases) == RELEASES
+    newest = TopicDeletion.releases["3.9"]
+    assert {name for name, on in newest.items() if not on} == set(PROPOSED)
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        {},
+        {"moves": 1},
+        {"refusals": 1},
+        {"creations": 1},
+        {"creations": 1, "max_deaths": 1},
+        {"additions": True},
+        {"brokers": 2, "isr_changes": 1},
+    ],
+    ids=lambda value: ", ".join(f"{name}={each}" for name, each in value.items()) or "alone",
+)
+def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
+    """An action or witness whose bound is too low is not asked for."""
+    assert check(TopicDeletion(**{**PROPOSED, **ALONE, **constants}), engine="reference").verdict == "holds"
+
+
+@pytest.mark.long
+def test_random_walks_go_farther() -> None:
+    """By the generated machine: more than can be explored here, and nothing breaks that is mended."""
+    farther = {
+        "brokers": 3,
+        "max_deaths": 4,
+        "isr_changes": 2,
+        "moves": 3,
+        "creations": 3,
+        "refusals": 3,
+        "max_leader_epoch": 12,
+    }
+    run_state_machine_as_test(as_state_machine(TopicDeletion(**PROPOSED, **farther)))
