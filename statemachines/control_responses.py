@@ -12,7 +12,8 @@ Errors stand partition by partition, as in the request. Where a request is refus
 each partition as well, StopReplica of none [getErrorResponse, handleStopReplicaRequest].
 
 Until 2.2 a request goes with a callback, which the deletion of a topic gives it, and a reassignment does not. Here
-that is told when the answer comes: a reassignment deletes where the partition is assigned to others by then.
+that is told by whether the broker keeps the partition (`is_awaited`), which is exact when the request is sent. Asked
+when the answer comes it takes a replica that has moved away and back for one whose topic is being deleted.
 
 [ControllerChannelManager.scala, KafkaController.scala, 2.2, 3.9]
 """
@@ -43,6 +44,7 @@ __all__ = [
     "TopicDeletionStopReplicaResponseReceived",
     "UpdateMetadataResponse",
     "UpdateMetadataResponseReceived",
+    "is_awaited",
     "response_received",
 ]
 
@@ -115,10 +117,19 @@ def response_received(
     response: ControlResponse,
     context: ControllerContext,
     design: ControlDesign | None = None,
+    awaited: bool | None = None,
 ) -> ControlResponseReceived | None:
     """The event that the answer to a request becomes; None: the controller does not hear of it.
 
     Which topics are being deleted is asked when the answer comes, not when the request is sent.
+
+    Args:
+        broker: who answers.
+        request: what it was sent.
+        response: what it says.
+        context: what the controller knows.
+        design: that of its release.
+        awaited: until 2.2, of a StopReplica, what `is_awaited` has said when it was sent; else it is asked now.
 
     Raises:
         ValueError: it is no answer to such a request.
@@ -134,22 +145,27 @@ def response_received(
         case StopReplicaResponse(error, partition_errors):
             assert isinstance(request, StopReplicaRequest)
             to_delete = _to_delete(request)
+            if awaited is None:
+                awaited = is_awaited(broker, request, context)
             deleted = tuple(
                 (partition, outcome)
                 for partition, outcome in partition_errors
-                if partition in to_delete and _is_awaited(partition, broker, context, design)
+                if partition in to_delete
+                and (context.is_topic_deletion_in_progress(partition.topic) if design.group_stop else awaited)
             )
             return TopicDeletionStopReplicaResponseReceived(broker, error, deleted) if deleted else None
 
 
-def _is_awaited(
-    partition: TopicPartition, broker: BrokerId, context: ControllerContext, design: ControlDesign
-) -> bool:
-    """Whether it was deleted with its topic, so that the topic's deletion goes on with it."""
-    if design.group_stop:
-        return context.is_topic_deletion_in_progress(partition.topic)
-    replicas = context.partition_replica_assignment(partition)
-    return not replicas or broker in replicas
+def is_awaited(broker: BrokerId, request: StopReplicaRequest, context: ControllerContext) -> bool:
+    """Whether replicas are deleted with their topic, and not because they have moved away. [callback, until 2.2]
+
+    Args:
+        broker: which keeps, or kept, the replicas.
+        request: what it is sent.
+        context: what the controller knows.
+    """
+    assigned = (context.partition_replica_assignment(partition) for partition in _to_delete(request))
+    return all(not replicas or broker in replicas for replicas in assigned)
 
 
 def _to_delete(request: StopReplicaRequest) -> frozenset[TopicPartition]:

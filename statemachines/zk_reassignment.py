@@ -157,7 +157,7 @@ class ZkReassignment(ReassignmentSteps):
         removed = tuple(broker for broker in now if broker not in target)
         return (
             *(call(self.replicas_become, (replica,), OnlineReplica) for replica in on_brokers(partition, target)),
-            call(self.update_memory, partition, completed),
+            call(self.assign_target, partition, completed),
             call(self.move_reassigned_partition_leader_if_required, partition, completed, now),
             call(self.stop_removed_replicas, partition, removed),
             call(self.update_replica_assignment_for_partition, partition, completed),
@@ -165,6 +165,11 @@ class ZkReassignment(ReassignmentSteps):
             call(self.is_reassigned, partition),
             call(self.resume_deletion_for_topics, (partition.topic,)),
         )
+
+    def assign_target(self, partition: TopicPartition, completed: ReplicaAssignment) -> None:
+        """Step 6, if the partition has a leader, or had one; else the context stays as it was."""
+        self.leadership_of(partition)
+        self.update_memory(partition, completed)
 
     def _remove_from_zk(self, partitions: tuple[TopicPartition, ...]) -> Calls:
         """The node is written without these, whatever stands there; it goes with the last one."""

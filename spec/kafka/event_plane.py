@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.kafka.control_plane import CONTROLLER as BROKER
@@ -44,6 +44,7 @@ from statemachines.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
     StopReplicaResponse,
+    is_awaited,
     response_received,
 )
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, registration
@@ -143,6 +144,14 @@ class Downwards(UserDict[TopicPartition, Any]):
         return iter(sorted(self.data, reverse=True))
 
 
+class Unanswered(NamedTuple):
+    """A request that a broker has been sent."""
+
+    request: ControlRequest
+    awaited: bool
+    """Until 2.2: whether it is a StopReplica with which a topic's deletion goes on."""
+
+
 class EventPlane(World):
     """Our side: a broker that may be controller, with its queue of events.
 
@@ -179,7 +188,7 @@ class EventPlane(World):
         self.active_controller = NO_CONTROLLER
         self.queue: list[Call] = [STARTUP]
         self.sent: dict[BrokerId, list[ControlRequest]] = {}
-        self.unanswered: dict[BrokerId, list[ControlRequest]] = {}
+        self.unanswered: dict[BrokerId, list[Unanswered]] = {}
         self.answers_given: list[dict[str, Any]] = []
         self.handled: list[Call] = []
         self.kafkas: dict[str, Any] = {}
@@ -234,6 +243,9 @@ class EventPlane(World):
             broker: self._epochs.get(epoch, epoch) if "live_broker_epochs" in seen else epoch
             for broker, epoch in self.kafkas["live_broker_epochs"].items()
         }
+        sent = self._requests(seen["sent"])
+        if not self.design.group_stop:
+            self._order_unanswered(sent)
         return [
             *different("events", list(map(event_name, self.handled)), list(map(decoded_event, seen["handled"]))),
             *(
@@ -241,7 +253,7 @@ class EventPlane(World):
                 for name, value in self._seen().items()
                 for disagreement in different(name, value, self.kafkas[name])
             ),
-            *different("requests to brokers", by_partition(self.sent), by_partition(self._requests(seen["sent"]))),
+            *different("requests to brokers", by_partition(self.sent), by_partition(sent)),
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
 
@@ -250,6 +262,22 @@ class EventPlane(World):
             broker: [each._replace(brokerEpoch=self._epochs.get(each.brokerEpoch, -1)) for each in requests]
             for broker, requests in decoded_requests(sent).items()
         }
+
+    def _order_unanswered(self, sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> None:
+        """What has been sent now is answered in the order in which Kafka sent it.
+
+        Until 2.2 replicas stop one by one, on each broker in the order of a hash map.
+        """
+        for broker, requests in sent.items():
+            waiting = self.unanswered.get(broker, [])
+            count = min(len(waiting), len(requests))
+            new = [waiting.pop() for _ in range(count)][::-1]
+            for request in requests[len(requests) - count :]:
+                match = next((each for each in new if each.request == request), None)
+                if match is not None:
+                    new.remove(match)
+                    waiting.append(match)
+            waiting += new
 
     def _seen(self) -> dict[str, Any]:
         state = self.context.state
@@ -282,7 +310,8 @@ class EventPlane(World):
 
     def _send(self, broker: BrokerId, request: ControlRequest) -> None:
         self.sent.setdefault(broker, []).append(request)
-        self.unanswered.setdefault(broker, []).append(request)
+        awaited = isinstance(request, StopReplicaRequest) and is_awaited(broker, request, self.context)
+        self.unanswered.setdefault(broker, []).append(Unanswered(request, awaited))
 
     def startup(self, brokers: Sequence[BrokerId]) -> None:
         """There are channels to these."""
@@ -307,10 +336,10 @@ class EventPlane(World):
             broker: its id.
             errors: the codes of partitions that fail, by their names; of all together under "all".
         """
-        for request in self.unanswered.pop(broker, ()):
+        for request, awaited in self.unanswered.pop(broker, ()):
             response = response_to(request, errors)
             if response is not None:
-                received = response_received(broker, request, response, self.context, self.design)
+                received = response_received(broker, request, response, self.context, self.design, awaited)
                 event = None if received is None else event_of(received)
                 if event is not None:
                     self.queue.append(event)

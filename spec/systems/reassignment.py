@@ -502,7 +502,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
                 )
                 yield (
                     *(each for broker in target for each in self.become((broker,), OnlineReplica)),
-                    Call("update_memory", (PARTITION, done)),
+                    Call("assign_target", (PARTITION, done)),
                     Call("move_reassigned_partition_leader_if_required", (PARTITION, done, now.replicas)),
                     Call("stop_removed_replicas", (PARTITION, removed)),
                     *ending,

@@ -23,6 +23,7 @@ from statemachines.control_responses import (
     TopicDeletionStopReplicaResponseReceived,
     UpdateMetadataResponse,
     UpdateMetadataResponseReceived,
+    is_awaited,
     response_received,
 )
 from statemachines.controller_calls import Call
@@ -81,6 +82,9 @@ def test_until_2_2_those_count_that_their_topic_has_deleted() -> None:
     assert response_received(1, stop(True), response, context, design) == event
     context.update_partition_full_replica_assignment(T0, ReplicaAssignment((2, 3)))
     assert response_received(1, stop(True), response, context, design) is None
+    awaited = is_awaited(1, stop(True), context)
+    context.update_partition_full_replica_assignment(T0, ReplicaAssignment((1, 2)))
+    assert response_received(1, stop(True), response, context, design, awaited) is None
 
 
 def test_one_flag_of_the_whole_request_counts_as_well() -> None:

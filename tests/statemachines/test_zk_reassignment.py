@@ -135,6 +135,15 @@ def test_one_that_fails_when_it_has_left_the_node(release: str, failure: EventFa
     assert assigned(cluster) == (3,)
 
 
+def test_one_whose_leader_is_not_known_stays_assigned(cluster: EventCluster) -> None:
+    """Its replicas are in sync, but the controller's own creation of the state lost its reply."""
+    cluster.context.state.partition_leadership_info.pop(T0)
+    cluster.leader_writes(T0, (1, 2, 3))
+    ask(cluster, (T0, (3,)))
+    assert assigned(cluster) == (1, 2)
+    assert not cluster.exists(REASSIGN_PARTITIONS)
+
+
 def test_changes_of_a_state_are_heard_of_while_it_moves(cluster: EventCluster) -> None:
     """By a watch, from the begin to the end."""
     watched: list[tuple[str, TopicPartition]] = []
