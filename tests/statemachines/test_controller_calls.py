@@ -381,6 +381,7 @@ def test_without_channels_nothing_is_said(cluster: Handling) -> None:
 OVERRIDDEN = {
     "maybe_complete_reassignment",
     "process_zk_partition_reassignment",
+    "reassigned_partitions",
     "reassignment_target",
     "resume_reassignment",
 }
