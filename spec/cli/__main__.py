@@ -1,0 +1,5 @@
+"""`python -m spec.cli` is the command, too."""
+
+from spec.cli import main
+
+main()

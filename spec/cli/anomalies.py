@@ -1,0 +1,68 @@
+"""The command `kafkaspec anomalies`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+from click.core import ParameterSource
+
+from spec.cli.answering import one_form, say_if_interrupted, tell_text, text_of
+from spec.cli.asking import engine_named, explored
+from spec.cli.options import AS_JSON, BRIEF, COLOUR, ENGINE, MAX_DEPTH, MAX_STATES, MEMORY, TEXT, WORKERS
+from spec.streams import tell
+
+
+@click.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")
+@click.argument("id", required=False, type=TEXT)
+@ENGINE
+@WORKERS
+@MAX_STATES
+@MAX_DEPTH
+@MEMORY
+@BRIEF
+@COLOUR
+@AS_JSON
+@click.pass_context
+def anomalies(
+    context: click.Context,
+    id: str | None,
+    engine: str,
+    workers: int | None,
+    max_states: int | None,
+    max_depth: int | None,
+    memory: int | None,
+    brief: bool,
+    as_json: bool,
+) -> None:
+    """The atlas of anomalies: what went wrong in Kafka, and the one switch that prevents each.
+
+    With ID both sides are explored: with the switch off it breaks, with the switch on it holds. Exits 0 if both come
+    out as recorded, 12 if one does not, 20 if a bound stopped one, 130 if it was interrupted.
+    """
+    from spec.anomalies import Outcome, anomaly_named
+    from spec.anomalies import anomalies as recorded
+    from spec.catalogue import atlas
+
+    if id is None:
+        for name in ("engine", "workers", "memory", "max_states", "max_depth", "brief"):
+            if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+                raise click.UsageError(f"--{name.replace('_', '-')}: say which anomaly is to be explored")
+        tell(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
+        return
+    one_form(brief, as_json)
+    row = anomaly_named(id)
+    options = {"engine": engine_named(engine, workers, memory), "max_states": max_states, "max_depth": max_depth}
+    if not as_json:
+        tell(atlas([row]))
+    results = {}
+    for side, result in row.sides(explored, **options):
+        results[side] = result
+        if as_json:
+            say_if_interrupted(result)
+        else:
+            tell_text(f"\n== with {row.setting(side)}\n\n{text_of(result, row.specification(side), brief)}")
+    outcome = Outcome(row, results)
+    tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome.conclusion()}")
+    sys.exit(outcome.exit_code)

@@ -1,0 +1,132 @@
+"""How an answer is told: on the terminal, or in files beside it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spec.cli.asking import evaluating
+from spec.streams import tell
+from spec.terminal import for_stream
+
+if TYPE_CHECKING:
+    from spec.checking import Result, Trace
+    from spec.checking.simulation import Simulation
+    from spec.language import Specification
+
+
+def write_each(*writes: Callable[[], None]) -> None:
+    """Write files when the result is told, each whichever others fail.
+
+    Raises:
+        SystemExit: one could not be written, which is told.
+    """
+    from spec.failures import ENVIRONMENT, Failure
+
+    failed = False
+    for write in writes:
+        try:
+            write()
+        except Failure as failure:
+            failed = True
+            click.echo(failure, err=True)
+    if failed:
+        sys.exit(ENVIRONMENT)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """While a file is written after the result was told.
+
+    Raises:
+        Failure: it cannot be written.
+    """
+    from spec.failures import ENVIRONMENT, Failure
+
+    try:
+        yield
+    except OSError as failure:
+        raise Failure(f"{path} cannot be written: {failure.strerror}", ENVIRONMENT) from None
+
+
+def one_form(brief: bool, as_json: bool) -> None:
+    """The brief form is for a person."""
+    if brief and as_json:
+        raise click.UsageError("--brief and --json: JSON has every step, as it was found")
+
+
+def text_of(result: Result | Simulation, subject: Specification, brief: bool) -> str:
+    """The report on a specification, with its traces in full or in brief."""
+    if not brief:
+        return str(result)
+    from spec.checking.brief import brief as in_brief
+
+    with evaluating(subject):
+        return result.report(lambda trace: in_brief(subject, trace))
+
+
+def tell_text(text: str) -> None:
+    """Tell what a person reads, with the colours that were asked for."""
+    tell(for_stream(text, sys.stdout, click.get_current_context().meta.get("colours", "auto")), styled=True)
+
+
+def can_be_written(trace: Path | None) -> None:
+    """A file for a trace is refused before hours are spent on what is to stand in it."""
+    if trace is not None and not (trace.is_dir() or trace.parent.is_dir()):
+        raise click.UsageError(f"--trace {trace}: there is no directory {trace.parent}")
+
+
+def write_traces(
+    place: Path | None,
+    result: Result | Simulation,
+    subject: Specification,
+    system: str,
+    what: str = "counterexample",
+) -> None:
+    """The trace as a file, or all of them as files of a directory, each under the name of its property.
+
+    Without one, what may be there stays, and that is said.
+    """
+    if place is None:
+        return
+    if not result.traces:
+        click.echo(f"There is no {what}, so {place} was not written", err=True)
+    elif place.is_dir():
+        for each in result.traces:
+            name = each.broken if re.fullmatch(r"[\w.]+", each.broken) else "shown"  # a predicate is no file's name
+            _write_trace(place / f"{name}.itf.json", each, subject, system)
+    else:
+        _write_trace(place, result.traces[0], subject, system)
+        if more := len(result.traces) - 1:
+            named = f"{place} has the first trace, not {'the other' if more == 1 else f'{more} others'}"
+            click.echo(f"{named}: --trace with a directory keeps each", err=True)
+
+
+def _write_trace(path: Path, trace: Trace, subject: Specification, system: str) -> None:
+    from spec.checking.itf import RecordedTrace
+
+    with writing(path):
+        RecordedTrace.of(subject, trace, system).write(path)
+
+
+def say_if_interrupted(result: Result | Simulation) -> None:
+    """Beside the JSON; in text the result says it."""
+    if result.verdict == "interrupted":
+        click.echo(f"Interrupted: {result.why}", err=True)
+
+
+def give(picture: str, output: Path | None) -> None:
+    """Write a picture to a file, or else to stdout."""
+    if output is None:
+        click.echo(picture, nl=not picture.endswith("\n"))
+        return
+    try:
+        output.write_text(picture, encoding="utf-8")
+    except OSError as failure:
+        raise click.UsageError(f"{output} cannot be written: {failure.strerror}") from None

@@ -1,0 +1,132 @@
+"""How the specification that is meant is asked: for its states, for a trace of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from spec.streams import printing_to_stderr, tell
+
+if TYPE_CHECKING:
+    from spec.checking import Engine, Result, Trace
+    from spec.checking.followed import Followed
+    from spec.checking.replay import Replay
+    from spec.language import Specification
+
+T = TypeVar("T")
+
+
+def asked_for(
+    system: str,
+    release: str | None,
+    settings: tuple[str, ...],
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+) -> tuple[Specification, str | None]:
+    """The specification that is meant, and the release by its full name."""
+    from spec.loading import answering_for, specification, system_named
+    from spec.releases import release_named
+
+    with printing_to_stderr():
+        cls = system_named(system)
+    with printing_to_stderr(), answering_for(cls):
+        subject = specification(cls, release, settings, switched_on, switched_off)
+    return subject, None if release is None else release_named(release, cls.releases)
+
+
+def explored(subject: Specification, **options: Any) -> Result:
+    """What `check` finds."""
+    from spec.checking import check
+
+    return watched(check, subject, **options)
+
+
+def watched(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
+    """What is found. Progress is shown on stderr, to which everything goes that is printed meanwhile."""
+    from spec.checking import EvaluationFailed
+    from spec.failures import failure_in
+    from spec.loading import answering_for
+    from spec.progress import Progress
+
+    try:
+        with printing_to_stderr(), answering_for(type(subject)), Progress() as progress:
+            return ask(subject, on_progress=progress, **options)
+    except EvaluationFailed as failure:
+        raise failure_in(type(subject), failure) from failure
+
+
+@contextmanager
+def keeping(run_dir: Path | None) -> Iterator[None]:
+    """Where Ctrl-C leaves no result (code is compiled, a run is read, or it came twice), say what is kept."""
+    from spec.failures import INTERRUPTED, Failure
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        from spec.checking.checkpoint import kept_in
+
+        raise Failure(f"interrupted; {kept_in(run_dir) if run_dir else 'nothing was kept'}", INTERRUPTED) from None
+
+
+def engine_named(
+    name: str, workers: int | None, memory: int | None, run_dir: Path | None = None, resume: Path | None = None
+) -> Engine:
+    """The engine of this name.
+
+    Raises:
+        UsageError: it has no such option.
+    """
+    if run_dir is not None and resume is not None and run_dir.resolve() != resume.resolve():
+        raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
+    from spec.checking.engines import engine_class
+
+    engine = engine_class(name)
+    if name != "reference":
+        return engine(workers=workers, memory=memory, run_dir=resume or run_dir, resume=resume is not None)
+    for option, value in (("--run-dir", run_dir), ("--resume", resume)):
+        if value is not None:
+            raise click.UsageError(f"{option}: the reference engine keeps no run; ask for --engine local")
+    if workers not in (None, 1):
+        raise click.UsageError("--workers: the reference engine is one process; ask for --engine local")
+    return engine(memory=memory)
+
+
+def of_a_trace(path: Path, ask: Callable[..., T], **options: Any) -> T:
+    """What comes of the trace in a file, on the specification that it names."""
+    from spec.checking.itf import RecordedTrace
+
+    recorded = RecordedTrace.read(path)
+    settings = tuple(f"{name}={value}" for name, value in recorded.settings.items())
+    subject, _ = asked_for(recorded.system, None, settings, (), ())
+    with evaluating(subject):
+        return ask(recorded, subject, **options)
+
+
+@contextmanager
+def evaluating(subject: Specification) -> Iterator[None]:
+    """While a specification is evaluated: what it prints goes to stderr, and what it raises is its author's."""
+    from spec.checking import EvaluationFailed
+    from spec.failures import failure_in
+    from spec.loading import answering_for
+
+    try:
+        with printing_to_stderr(), answering_for(type(subject)):
+            yield
+    except EvaluationFailed as failure:
+        raise failure_in(type(subject), failure) from failure
+
+
+def of_a_run(path: Path) -> tuple[Followed, Replay, Trace]:
+    """The trace in a file, followed; if the specification no longer has it, that is told, and the command ends."""
+    from spec.checking.followed import follow
+
+    followed = of_a_trace(path, follow)
+    if followed.replay is None or followed.trace is None:
+        tell(str(followed))
+        sys.exit(followed.exit_code)
+    return followed, followed.replay, followed.trace

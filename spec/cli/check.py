@@ -1,0 +1,188 @@
+"""The command `kafkaspec check`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spec.cli.answering import (
+    can_be_written,
+    one_form,
+    say_if_interrupted,
+    tell_text,
+    text_of,
+    write_each,
+    write_traces,
+    writing,
+)
+from spec.cli.asking import asked_for, engine_named, explored, keeping
+from spec.cli.options import (
+    AS_JSON,
+    BRIEF,
+    COLOUR,
+    DEADLOCK,
+    ENGINE,
+    JUNIT,
+    MAX_DEPTH,
+    MAX_STATES,
+    MEMORY,
+    PLACE,
+    PROPERTIES,
+    REPORTS,
+    TEXT,
+    TRACE,
+    WORKERS,
+    of_a_system,
+    one,
+)
+from spec.streams import tell
+
+if TYPE_CHECKING:
+    from spec.checking import Result
+    from spec.language import Specification
+
+
+@click.command(short_help="Explore SYSTEM: what holds, and how the rest breaks.")
+@of_a_system
+@ENGINE
+@WORKERS
+@click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers, which may exchange names.")
+@PROPERTIES
+@click.option("--continue", "keep_going", is_flag=True, help="Explore everything; show how each property breaks.")
+@DEADLOCK
+@one("--show", type=TEXT, metavar="NAME", help="Show the way to a witness, an action, or 's.count > 2'.")
+@MAX_STATES
+@MAX_DEPTH
+@MEMORY
+@one("--run-dir", type=PLACE, metavar="DIR", help="Keep the run here.")
+@one("--resume", type=PLACE, metavar="DIR", help="Go on with the run kept here.")
+@TRACE
+@REPORTS
+@JUNIT
+@BRIEF
+@COLOUR
+@AS_JSON
+def check(
+    system: str,
+    settings: tuple[str, ...],
+    release: str | None,
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+    engine: str,
+    workers: int | None,
+    symmetry: bool,
+    properties: tuple[str, ...],
+    keep_going: bool,
+    deadlock: bool,
+    show: str | None,
+    max_states: int | None,
+    max_depth: int | None,
+    memory: int | None,
+    run_dir: Path | None,
+    resume: Path | None,
+    trace: Path | None,
+    reports: tuple[Path, ...],
+    junit: Path | None,
+    brief: bool,
+    as_json: bool,
+) -> None:
+    """Explore SYSTEM and say what holds, or show the shortest way to what does not; with --continue, to each of them.
+
+    With --show it shows the shortest way to a witness, to a step of an action, or to a state in which a predicate
+    holds, a Python expression on the state s as the system's own properties have it; self has the constants. It looks
+    for nothing else, and exits 0 if that is reached, 21 if it never is.
+
+    SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
+    A file with one specification needs no :Class.
+    """
+    for option, given in (("--property", properties), ("--continue", keep_going), ("--deadlock", deadlock)):
+        if show is not None and given:
+            raise click.UsageError(f"--show and {option}: what is to be shown is looked for alone")
+    _can_be_reported(reports, junit)
+    one_form(brief, as_json)
+    subject, release = asked_for(system, release, settings, switched_on, switched_off)
+    can_be_written(trace)
+    with _reporting_failures(reports, junit, subject), keeping(resume or run_dir):
+        result = explored(
+            subject,
+            engine=engine_named(engine, workers, memory, run_dir, resume),
+            properties=properties,
+            keep_going=keep_going,
+            deadlock=deadlock,
+            max_states=max_states,
+            max_depth=max_depth,
+            symmetry=symmetry,
+            show=show,
+            release=release,
+        )
+    if as_json:
+        tell(json.dumps(result.to_json()))
+        say_if_interrupted(result)
+    else:
+        tell_text(text_of(result, subject, brief))
+    what = "counterexample" if show is None else f"way to {show}"
+    write_each(
+        lambda: write_traces(trace, result, subject, system, what),
+        *(partial(_write_report, result, path) for path in reports),
+        lambda: _write_junit(result, junit),
+    )
+    sys.exit(result.exit_code)
+
+
+def _can_be_reported(reports: tuple[Path, ...], junit: Path | None) -> None:
+    """Reports are refused, too, before hours are spent on what is to stand in them.
+
+    Raises:
+        UsageError: one is in no known format, or cannot be written.
+    """
+    if not reports and junit is None:
+        return
+    from spec.reports import require_format, require_writable
+
+    for path in reports:
+        require_format(path)
+    for path in (*reports, *([junit] if junit else [])):
+        require_writable(path)
+
+
+@contextmanager
+def _reporting_failures(reports: tuple[Path, ...], junit: Path | None, subject: Specification) -> Iterator[None]:
+    """A check without a result is told in each file, too; those of an earlier run would say that it went well."""
+    from spec.failures import failure_of
+
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if (reports or junit is not None) and (failure := failure_of(error)) is not None:
+            from spec.reports import Unfinished, put, unfinished_to_junit, write_unfinished
+
+            unfinished = Unfinished(subject.name, failure.message, subject.valuation, failure.trace)
+            for path in reports:
+                with suppress(OSError):
+                    write_unfinished(unfinished, path)
+            if junit is not None:
+                with suppress(OSError):
+                    put(junit, unfinished_to_junit(unfinished))
+        raise
+
+
+def _write_report(result: Result, path: Path) -> None:
+    from spec.reports import write
+
+    with writing(path):
+        write(result, path)
+
+
+def _write_junit(result: Result, path: Path | None) -> None:
+    from spec.reports import put, to_junit
+
+    if path is not None:
+        with writing(path):
+            put(path, to_junit(result))

@@ -1,0 +1,62 @@
+"""The command `kafkaspec conform`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from spec.cli.asking import asked_for, watched
+from spec.cli.options import AS_JSON, COUNT, MAX_STATES, of_a_system, one
+from spec.streams import tell
+
+
+@click.command(short_help="Tell Kafka's own classes the steps of SYSTEM, and compare.")
+@of_a_system
+@MAX_STATES
+@one("--per-class", type=COUNT, metavar="N", help="Tell as many edges of each class, not just one.")
+@click.option("--every-edge", is_flag=True, help="Tell all edges: minutes for one broker.")
+@AS_JSON
+def conform(
+    system: str,
+    settings: tuple[str, ...],
+    release: str | None,
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+    max_states: int | None,
+    per_class: int | None,
+    every_edge: bool,
+    as_json: bool,
+) -> None:
+    """Follow paths of SYSTEM on real KafkaControllers of a release, step by step: `controller`, one request to
+    ZooKeeper at a time, or `partitions`, one batch of requests at a time.
+
+    Each kind of step is told once, in every position from which it can be done; with --every-edge, each step. Exits 0
+    if all is as claimed, 12 if something differs, 2 without a Java that compiles, or without Kafka's jars, which are
+    fetched once.
+    """
+    from spec.kafka.conformance import conform as compare
+    from spec.kafka.mapping import release_among
+    from spec.kafka.mappings import mapping_of
+    from spec.loading import system_named
+
+    mapping = mapping_of(system_named(system))
+    if every_edge and per_class is not None:
+        raise click.UsageError("--per-class: with --every-edge all edges of a class are told")
+    run = release_among(release or list(mapping.system.releases)[-1], mapping.releases())
+    given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
+    unless_given = {**mapping.driven, **mapping.corrected(run)}
+    ours = [f"{name}={str(value).lower()}" for name, value in unless_given.items() if name not in given]
+    subject, _ = asked_for(system, release, (*ours, *settings), switched_on, switched_off)
+    with mapping.kafka(run) as kafka:
+        result = watched(
+            compare,
+            subject,
+            kafka=kafka,
+            max_states=max_states,
+            per_class=1 if per_class is None else per_class,
+            every_edge=every_edge,
+        )
+    tell(json.dumps(result.to_json()) if as_json else str(result))
+    sys.exit(result.exit_code)

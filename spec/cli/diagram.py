@@ -1,0 +1,48 @@
+"""The command `kafkaspec diagram`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spec.cli.answering import give
+from spec.cli.options import TEXT, Place, one
+
+if TYPE_CHECKING:
+    from spec.checking import Statistics
+
+
+@click.command(short_help="Draw WHAT: partition, replica, controller, or how an anomaly happens.")
+@click.argument("what", type=TEXT)
+@one("--release", type=TEXT, metavar="R", help="Of Kafka, such as 2.0.")
+@one(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid", "dot", "svg"]),
+    default="mermaid",
+    show_default=True,
+    help="What to draw it as.",
+)
+@one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+def diagram(what: str, release: str | None, form: str, output: Path | None) -> None:
+    """Draw WHAT: the transition table of a partition or a replica, the life of a controller, or, by its ID, how an
+    anomaly happens, as a sequence diagram (mermaid or svg).
+
+    A table without --release shows the rows of all releases, and says which of them had each; a life is that of the
+    newest release, an anomaly's that of its row.
+    """
+    from spec.diagrams import drawn
+    from spec.progress import Progress
+
+    if what.endswith(".json"):
+        raise click.UsageError(f"{what}: a kept trace is drawn by `kafkaspec sequence {what}`")
+    with Progress() as progress:
+
+        def compiling(statistics: Statistics) -> None:
+            if statistics.doing:
+                progress(statistics)
+
+        picture = drawn(what, form, release, compiling)
+    give(picture, output)

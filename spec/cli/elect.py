@@ -1,0 +1,66 @@
+"""The command `kafkaspec elect`."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import click
+
+from spec.cli.options import TEXT, one
+from spec.streams import tell
+
+
+@click.command()
+@click.argument(
+    "strategy", metavar="STRATEGY", type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"])
+)
+@one("--replicas", type=TEXT, required=True, metavar="1,2,3", help="The assigned replicas (AR), in their order.")
+@one("--isr", required=True, metavar="2,3", help="The in-sync replicas, in their order; '' for none.")
+@one(
+    "--live",
+    required=True,
+    metavar="1,2,3",
+    help="The brokers that are up, those shutting down included; '' for none.",
+)
+@click.option("--unclean", is_flag=True, help="A replica outside the ISR may be elected (strategy offline).")
+@one("--shutting-down", metavar="2", help="Of the live ones, those that are shutting down.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+def elect(
+    strategy: str, replicas: str, isr: str, live: str, unclean: bool, shutting_down: str | None, as_json: bool
+) -> None:
+    """Whom would the controller elect?
+
+    STRATEGY is why it asks: offline, reassign, preferred or controlled-shutdown.
+    """
+    from election import STRATEGIES, UNCLEAN
+
+    if unclean and strategy not in UNCLEAN:
+        raise click.UsageError(f"--unclean: {strategy} elects from the ISR only; it is for {', '.join(UNCLEAN)}")
+    result = STRATEGIES[strategy](
+        _brokers("--replicas", replicas),
+        _brokers("--isr", isr),
+        _brokers("--live", live),
+        shutting_down=_brokers("--shutting-down", shutting_down or ""),
+        unclean=unclean,
+    )
+    if as_json:
+        tell(json.dumps(result._asdict()))
+    elif result.leader is None:
+        tell("no leader can be elected")
+    else:
+        tell(
+            f"leader {result.leader}, ISR {_listed(result.isr)}, LeaderAndIsr to {_listed(result.recipients)}"
+            + (", unclean" if result.unclean else "")
+        )
+
+
+def _brokers(option: str, text: str) -> tuple[int, ...]:
+    parts = text.split(",") if text.strip() else []
+    if not all(re.fullmatch(r" *-?[0-9]{1,10} *", part) for part in parts):  # 32 bits, as Kafka has it
+        raise click.UsageError(f"{option} {text}: write broker ids with commas between them, like 1,2,3")
+    return tuple(map(int, parts))
+
+
+def _listed(brokers: tuple[int, ...] | None) -> str:
+    return ",".join(map(str, brokers or ())) or "nobody"

@@ -1,0 +1,89 @@
+"""The command `kafkaspec explore`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spec.cli.answering import give
+from spec.cli.asking import asked_for, evaluating, of_a_run
+from spec.cli.options import COUNT, Place, of_a_system, one
+from spec.streams import tell
+
+if TYPE_CHECKING:
+    from spec.checking.followed import Followed
+    from spec.explorer import Territory
+
+
+@click.command(short_help="Write a page in which one steps through SYSTEM, or through a kept trace.")
+@of_a_system
+@one("--states", type=COUNT, metavar="N", help="How many the page has: those nearest to where it begins; else 1,000.")
+@one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+@click.option("--serve", is_flag=True, help="Serve the page instead, with every state, to this machine alone.")
+@one("--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: where; else where it is free.")
+def explore(
+    system: str,
+    settings: tuple[str, ...],
+    release: str | None,
+    switched_on: tuple[str, ...],
+    switched_off: tuple[str, ...],
+    states: int | None,
+    output: Path | None,
+    serve: bool,
+    port: int | None,
+) -> None:
+    """Write one HTML file, which needs no network: what each state is, what can be done there, and where that leads.
+
+    SYSTEM is that of `check`, or a trace that `check --trace FILE.itf.json` wrote: then the page begins with that
+    trace, and from each of its states one can go another way. Exits 12 if the specification no longer has the trace.
+
+    A file has as many states as --states says. With --serve the page is at an address that only this machine reaches,
+    until Ctrl-C, and has every state: what a state is, is found out when one goes there.
+    """
+    from spec.explorer import MOST, embedded, territory_of_trace, whole_system
+
+    for option, given in (("--states", states), ("--output", output)):
+        if serve and given is not None:
+            raise click.UsageError(f"{option} is for a file; with --serve there is none, and every state is there")
+    if port is not None and not serve:
+        raise click.UsageError("--port is for --serve")
+    followed: Followed | None = None
+    if system.endswith(".json"):
+        if settings or switched_on or switched_off or release is not None:
+            raise click.UsageError(f"{system}: a trace says itself under which constants it is; leave them out")
+        followed, replay, _ = of_a_run(Path(system))
+        subject = replay.model.specification
+    else:
+        subject, _ = asked_for(system, release, settings, switched_on, switched_off)
+    with evaluating(subject):
+        territory = whole_system(subject) if followed is None else territory_of_trace(followed)
+        page = None if serve else embedded(territory, MOST if states is None else states)
+    if page is None:
+        _serve(territory, port or 0)
+        return
+    give(page.to_html(), output)
+    if not page.is_whole:
+        click.echo(
+            f"There are more than these {len(page.states):,} states; with --serve there are all of them.", err=True
+        )
+
+
+def _serve(territory: Territory, port: int) -> None:
+    """Serve a page until the command is interrupted."""
+    from spec.explorer import ExplorerServer
+    from spec.failures import INTERRUPTED, Failure
+
+    subject = territory.model.specification
+    try:
+        with evaluating(subject):
+            server = ExplorerServer(territory, port)
+        with server:
+            tell(f"{territory.title}: {server.url} until Ctrl-C")
+            sys.stdout.flush()
+            with evaluating(subject):
+                server.serve_forever()
+    except KeyboardInterrupt:
+        raise Failure("interrupted; the page is no longer served", INTERRUPTED) from None

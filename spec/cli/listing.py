@@ -1,0 +1,34 @@
+"""The command `kafkaspec list`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from spec.cli.options import AS_JSON, TEXT
+from spec.streams import printing_to_stderr, tell
+
+
+@click.command("list", short_help="The systems: constants, switches, properties, releases.")
+@click.argument("system", type=TEXT, required=False)
+@AS_JSON
+def list_systems(system: str | None, as_json: bool) -> None:
+    """The systems: constants, switches, properties, releases; or those of SYSTEM, which may be a file of your own.
+
+    With --json also its actions and views: one object, or, of all systems, one whose `systems` has them.
+    """
+    from spec.catalogue import catalogue, described
+    from spec.loading import answering_for, system_named
+    from spec.systems import SYSTEMS
+
+    with printing_to_stderr():
+        named = {name: system_named(name) for name in ([system] if system is not None else SYSTEMS)}
+    objects = []
+    for each in named.values() if as_json else ():
+        with printing_to_stderr(), answering_for(each):
+            objects.append(described(each))
+    if as_json:
+        tell(json.dumps(objects[0] if system is not None else {"systems": objects}))
+    else:
+        tell(catalogue(named))

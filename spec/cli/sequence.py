@@ -1,0 +1,34 @@
+"""The command `kafkaspec sequence`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from spec.cli.answering import give
+from spec.cli.asking import of_a_run
+from spec.cli.options import PLACE, Place, one
+
+
+@click.command(short_help="Draw a kept trace as a sequence diagram.")
+@click.argument("file", type=PLACE)
+@one(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid", "svg"]),
+    default="mermaid",
+    show_default=True,
+    help="What to draw it as.",
+)
+@one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+def sequence(file: Path, form: str, output: Path | None) -> None:
+    """Draw the trace in FILE, which `check --trace FILE.itf.json` wrote.
+
+    Each who acts has a lane, each step an arrow, and what it means stands beside it. Exits 12 if the specification
+    no longer has that trace, as `replay` does, and draws nothing then.
+    """
+    from spec.sequence_diagram import FORMATS
+
+    _, _, trace = of_a_run(file)
+    give(FORMATS[form](trace), output)
