@@ -40,7 +40,6 @@ from statemachines.znode import ZkPath
 
 __all__ = ["PartitionsMapping"]
 
-Cluster = ControlledCluster
 T = TypeVar("T")
 
 BEGINS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -133,10 +132,10 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         action.instances[choice[1]](self._window.s)
         return self._window.changed()
 
-    def at(self, state: Values) -> Cluster:
+    def at(self, state: Values) -> ControlledCluster:
         """A state, until another one is looked at."""
         self._window.load(state)
-        here: Cluster = self._window.s  # type: ignore[assignment]
+        here: ControlledCluster = self._window.s  # type: ignore[assignment]
         return here
 
     def ahead(self, state: Values) -> tuple[int, int] | None:
@@ -178,7 +177,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         assigned = {str(each.partition): list(it.replicas) for each, it in self.partitions.assignments.items()}
         return {"do": "create_topic", "topic": TOPIC, "partitions": assigned}
 
-    def commands(self, s: Cluster, step: Step) -> Iterator[ControlCommand]:
+    def commands(self, s: ControlledCluster, step: Step) -> Iterator[ControlCommand]:
         """What others do in a step."""
         its = step.parameters
         match step.action:
@@ -206,11 +205,11 @@ class PartitionsMapping(SystemMapping[StepsTask]):
 
     # States.
 
-    def of_zookeeper(self, s: Cluster) -> Observation:
+    def of_zookeeper(self, s: ControlledCluster) -> Observation:
         """What is to be seen of ZooKeeper."""
         return {"znodes": {path: (node.version, node.data) for path, node in s.zk.nodes.items() if is_compared(path)}}
 
-    def of_controller(self, s: Cluster) -> Observation:
+    def of_controller(self, s: ControlledCluster) -> Observation:
         """What is to be seen of a controller that waits, or has nothing to do."""
         context = of_context(self.partitions.context.of(s.context).state)
         return {
@@ -224,11 +223,11 @@ class PartitionsMapping(SystemMapping[StepsTask]):
 
     # Edges that are alike.
 
-    def edge_class(self, before: Cluster, step: Step, after: Cluster) -> Hashable:
+    def edge_class(self, before: ControlledCluster, step: Step, after: ControlledCluster) -> Hashable:
         """By what is done to whom, how the controller stands before and after, and what changes."""
         broker, partition = step.parameters.get("broker"), step.parameters.get("partition")
         partitions = self.partitions.assignments if partition is None else (partition,)
-        return EdgeClass(
+        return StepClass(
             step.action,
             None if broker is None else tuple(_relation(before, broker, each) for each in partitions),
             _office(before),
@@ -330,7 +329,7 @@ class Doing(NamedTuple):
     calls: tuple[str, ...]
 
 
-class Change(NamedTuple):
+class PartitionEffect(NamedTuple):
     """What becomes of a partition."""
 
     states: tuple[Hashable, Hashable]
@@ -340,7 +339,7 @@ class Change(NamedTuple):
     is_known: tuple[bool, bool]
 
 
-class EdgeClass(NamedTuple):
+class StepClass(NamedTuple):
     """What edges have in common of which one is told: no names, no epochs."""
 
     action: str
@@ -348,10 +347,10 @@ class EdgeClass(NamedTuple):
     office: Office
     before: Doing
     after: Doing
-    changes: frozenset[Change]
+    changes: frozenset[PartitionEffect]
 
 
-def _relation(s: Cluster, broker: BrokerId, partition: TopicPartition) -> Relation:
+def _relation(s: ControlledCluster, broker: BrokerId, partition: TopicPartition) -> Relation:
     state = s.state(partition)
     return Relation(
         broker in s.registered,
@@ -363,7 +362,7 @@ def _relation(s: Cluster, broker: BrokerId, partition: TopicPartition) -> Relati
     )
 
 
-def _office(s: Cluster) -> Office:
+def _office(s: ControlledCluster) -> Office:
     return Office(
         s.active,
         s.context.epoch == s.epoch,
@@ -372,7 +371,7 @@ def _office(s: Cluster) -> Office:
     )
 
 
-def _doing(s: Cluster) -> Doing:
+def _doing(s: ControlledCluster) -> Doing:
     thread = s.thread
     change = thread.electing or thread.removing
     target: Hashable = None
@@ -387,12 +386,14 @@ def _doing(s: Cluster) -> Doing:
     return Doing(due, target, tuple(calls))
 
 
-def _change(before: Cluster, after: Cluster, partition: TopicPartition, brokers: Iterable[BrokerId]) -> Change:
-    def both(seen: Callable[[Cluster], T]) -> tuple[T, T]:
+def _change(
+    before: ControlledCluster, after: ControlledCluster, partition: TopicPartition, brokers: Iterable[BrokerId]
+) -> PartitionEffect:
+    def both(seen: Callable[[ControlledCluster], T]) -> tuple[T, T]:
         return seen(before), seen(after)
 
     replicas = [PartitionAndReplica(partition, broker) for broker in brokers]
-    return Change(
+    return PartitionEffect(
         both(lambda s: s.context.partition_states.get(partition)),
         frozenset(_of_replica(before, after, each) for each in replicas),
         both(lambda s: _leads(s, partition)),
@@ -401,21 +402,23 @@ def _change(before: Cluster, after: Cluster, partition: TopicPartition, brokers:
     )
 
 
-def _of_replica(before: Cluster, after: Cluster, replica: PartitionAndReplica) -> tuple[Hashable, Hashable]:
+def _of_replica(
+    before: ControlledCluster, after: ControlledCluster, replica: PartitionAndReplica
+) -> tuple[Hashable, Hashable]:
     return before.context.replica_states.get(replica), after.context.replica_states.get(replica)
 
 
-def _leads(s: Cluster, partition: TopicPartition) -> Hashable:
+def _leads(s: ControlledCluster, partition: TopicPartition) -> Hashable:
     state = s.state(partition)
     return None if state is None else state.leader == NO_LEADER or state.leader in s.registered
 
 
-def _in_sync(s: Cluster, partition: TopicPartition) -> Hashable:
+def _in_sync(s: ControlledCluster, partition: TopicPartition) -> Hashable:
     state = s.state(partition)
     return None if state is None else (len(state.isr), len(s.registered.intersection(state.isr)))
 
 
-def _is_known(s: Cluster, partition: TopicPartition) -> bool:
+def _is_known(s: ControlledCluster, partition: TopicPartition) -> bool:
     known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
     if known is None or node is None:
         return known is None and node is None
