@@ -30,7 +30,7 @@ STEM, BRANCHES = 14, 34
 """From the edge of a box to what leads to the next one, and to what leads elsewhere."""
 WORDS = 48
 """From the edge of a box to the words of what leads elsewhere."""
-LEADER = 26
+LEADER = 30
 """How long the shortest arrow to a place is."""
 GAP = 12
 """Between panels, and between a step and the next."""
@@ -232,7 +232,7 @@ def _leads(answer: Branch, at: Point, targets_at: int, most: int) -> Iterator[st
     yield f'<path d="M{x + BRANCHES},{y} H{x + WORDS - 4}" fill="none" stroke="{LINE}"{looks}/>'
     for number, line in enumerate(words):
         yield _text(x + WORDS, y + 4 + number * LINE_HEIGHT, line, _told(answer))
-    after = x + WORDS + width_of(words[0]) + 4
+    after = x + WORDS + width_of(words[0]) + 11  # capitals are wider than other letters
     yield f'<path d="M{after},{y} H{targets_at - 5}" fill="none" stroke="{LINE}"{looks} marker-end="url(#tip)"/>'
     yield _text(targets_at, y + 4, answer.target, ' font-weight="bold"')
 
