@@ -20,9 +20,9 @@ NOBODY = {
 
 
 def test_it_says_what_runs(pure: PureCalls) -> None:
-    """Kafka, and Java."""
+    """Kafka, its ZooKeeper, and Java."""
     assert pure.about["ready"] == RELEASE
-    assert set(pure.about) == {"ready", "java"}
+    assert set(pure.about) == {"ready", "zookeeper", "java"}
 
 
 def test_many_cases_keep_their_order(pure: PureCalls) -> None:
