@@ -15,7 +15,7 @@ from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.source import digests, modules_of
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.allotment import allotted
-from spec.checking.spark.session import SparkCluster, java_version
+from spec.checking.spark.session import SparkCluster, SparkFailed, java_version
 from spec.language import UsageError
 from tests.spec.test_spark import explored
 from tests.spec.toys import Jugs, Walkers
@@ -126,16 +126,26 @@ def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "_spark.log").exists()
 
 
-@pytest.mark.parametrize("failure", ["java.lang.OutOfMemoryError: Java heap space", "something else"])
-def test_a_heap_that_is_too_small_is_a_bound_on_memory(failure: str, tmp_path: Path) -> None:
-    """Whatever else Spark gives up for is none."""
+CALLED = "An error occurred while calling o1.collectToPython"
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        (f"{CALLED}. Trace:\njava.lang.OutOfMemoryError: Java heap space\n", OutOfMemory),
+        (f"{CALLED}. Trace:\nsomething else\n", RuntimeError),
+        (CALLED, SparkFailed),
+        ("PythonUtils does not exist in the JVM", SparkFailed),
+    ],
+)
+def test_what_came_of_a_job_that_failed(said: str, means: type[Exception], tmp_path: Path) -> None:
+    """A heap that is too small is a bound on memory. What comes without a word of Java is no answer: it has died."""
     session = Mock(spec=["addArtifacts", "addTag", "interruptTag"])
     cluster = SparkCluster(session, 1, tmp_path / "log", allotted(Budget(), 1, 1))
 
     def job(_: object) -> None:
-        raise Py4JError(f"An error occurred while calling o1.collectToPython.\n{failure}")
+        raise Py4JError(said)
 
-    expected = OutOfMemory if "OutOfMemory" in failure else RuntimeError
-    with pytest.raises(expected) as ended:
+    with pytest.raises(means) as ended:
         cluster.run(job, lambda: None)
-    assert ended.type is expected
+    assert ended.type is means

@@ -385,10 +385,12 @@ def _errors_to(log: Path) -> Iterator[None]:
 
 def _gave_way(failure: Exception) -> str:
     """What is no more, in words; empty if it is something else why a job failed."""
-    from py4j.protocol import Py4JNetworkError
+    from py4j.protocol import Py4JError, Py4JJavaError
 
     said = str(failure)
-    if isinstance(failure, Py4JNetworkError | ConnectionError | EOFError):
+    # What Java refuses comes with its trace. Py4J takes no answer for a refusal: "... does not exist in the JVM".
+    unanswered = isinstance(failure, Py4JError) and not isinstance(failure, Py4JJavaError) and "Trace:" not in said
+    if unanswered or isinstance(failure, ConnectionError | EOFError):
         return "Java, on which Spark runs, has died"
     if full := re.search("No space left on device|Read-only file system|Disk quota exceeded", said):
         return f"Spark's workers cannot write any more: {full[0]}"
