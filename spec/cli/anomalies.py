@@ -1,4 +1,4 @@
-"""The command `kafkaspec anomalies`."""
+"""`kafkaspec anomalies`: the atlas, and a row of it explored without its fix and with it (`spec.anomalies`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `kafkaspec check`."""
+"""`kafkaspec check`: a system explored, and its verdict told, traced and reported in what was asked for."""
 
 from __future__ import annotations
 

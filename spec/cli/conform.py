@@ -1,4 +1,4 @@
-"""The command `kafkaspec conform`."""
+"""`kafkaspec conform`: a system told to Kafka's own classes (`spec.kafka.conformance`)."""
 
 from __future__ import annotations
 

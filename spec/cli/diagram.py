@@ -1,4 +1,4 @@
-"""The command `kafkaspec diagram`."""
+"""`kafkaspec diagram`: tables, lives and anomalies drawn (`spec.diagrams`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `kafkaspec elect`."""
+"""`kafkaspec elect`: one of the election strategies asked (`election`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `kafkaspec explain`."""
+"""`kafkaspec explain`: why something can or cannot be done in a state of a kept trace (`spec.checking.explained`)."""
 
 from __future__ import annotations
 

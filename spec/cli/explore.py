@@ -1,4 +1,4 @@
-"""The command `kafkaspec explore`."""
+"""`kafkaspec explore`: a page in which one steps through states, written or served (`spec.explorer`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `kafkaspec graph`."""
+"""`kafkaspec graph`: a state graph, or a quotient of it, written for other tools (`spec.state_graph`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `kafkaspec list`."""
+"""`kafkaspec list`: the systems and what each consists of (`spec.catalogue`)."""
 
 from __future__ import annotations
 

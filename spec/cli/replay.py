@@ -1,4 +1,4 @@
-"""The command `kafkaspec replay`."""
+"""`kafkaspec replay`: a kept trace followed or printed, or an anomaly replayed on real brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `kafkaspec sequence`."""
+"""`kafkaspec sequence`: a kept trace drawn as a sequence diagram (`spec.sequence_diagram`)."""
 
 from __future__ import annotations
 

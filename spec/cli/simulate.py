@@ -1,4 +1,4 @@
-"""The command `kafkaspec simulate`."""
+"""`kafkaspec simulate`: random runs through a system, and the first that fails (`spec.checking.simulation`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `kafkaspec what-if`."""
+"""`kafkaspec what-if`: what becomes of a person's own cluster (`spec.what_if`). Options are events, in order."""
 
 from __future__ import annotations
 
