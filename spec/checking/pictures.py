@@ -81,19 +81,19 @@ def to_json(thing: Any) -> Any:
         case Tag(what=what, look=Look.plain, note=""):
             return to_json(what)
         case Tag(what=what, look=look, note=note):
-            return {"tag": what if isinstance(what, str) else show(what), "look": look.name, "note": note}
+            return {"tag": what if isinstance(what, str) else show(what), "look": look.name, "note": to_json(note)}
         case Tags(things=things):
             return {"tags": [to_json(each) for each in things]}
         case Queue(things=things):
             return {"queue": [to_json(each) for each in things]}
         case Cells(things=things, marks=marks, room=room):
             cells = [to_json(each) for each in things]
-            places = [[name, place] for name, place in marks.items()]
+            places = [[to_json(name), place] for name, place in marks.items()]
             return {"cells": cells, "marks": places, "room": max([room, len(cells), *marks.values()])}
         case Tree(nodes=nodes):
             return {"tree": [list(row) for row in _rows(nodes)]}
         case Grid(titles=titles, rows=rows):
-            return {"grid": [list(titles), *([to_json(each) for each in row] for row in rows)]}
+            return {"grid": [[to_json(each) for each in titles], *([to_json(each) for each in row] for row in rows)]}
         case _:
             return show(thing)
 

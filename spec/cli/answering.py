@@ -121,8 +121,14 @@ def say_if_interrupted(result: Result | Simulation) -> None:
         click.echo(f"Interrupted: {result.why}", err=True)
 
 
+def can_be_given(output: Path | None) -> None:
+    """A file is refused before minutes are spent on what is to stand in it."""
+    if output is not None and not output.parent.is_dir():
+        raise click.UsageError(f"{output} cannot be written: No such file or directory")
+
+
 def give(picture: str, output: Path | None) -> None:
-    """Write a picture to a file, or else to stdout."""
+    """Write a picture, a page or a graph to a file, or else to stdout."""
     if output is None:
         click.echo(picture, nl=not picture.endswith("\n"))
         return

@@ -63,4 +63,4 @@ def _brokers(option: str, text: str) -> tuple[int, ...]:
 
 
 def _listed(brokers: tuple[int, ...] | None) -> str:
-    return ",".join(map(str, brokers or ())) or "nobody"
+    return ",".join(map(str, brokers or ())) or "none"

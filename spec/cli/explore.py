@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spec.cli.answering import give
+from spec.cli.answering import can_be_given, give
 from spec.cli.asking import asked_for, evaluating, of_a_run
 from spec.cli.options import COUNT, Place, of_a_system, one
 from spec.streams import tell
@@ -50,6 +50,7 @@ def explore(
             raise click.UsageError(f"{option} is for a file; with --serve there is none, and every state is there")
     if port is not None and not serve:
         raise click.UsageError("--port is for --serve")
+    can_be_given(output)
     followed: Followed | None = None
     if system.endswith(".json"):
         if settings or switched_on or switched_off or release is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from spec.cli.answering import give
+from spec.cli.answering import can_be_given, give
 from spec.cli.asking import asked_for, watched
 from spec.cli.options import COUNT, MAX_STATES, TEXT, Place, of_a_system, one
 
@@ -46,6 +46,7 @@ def graph(
     """
     from spec.state_graph import FORMATS, MOST, state_graph
 
+    can_be_given(output)
     subject, _ = asked_for(system, release, settings, switched_on, switched_off)
     found = watched(state_graph, subject, by=by, most=MOST if nodes is None else nodes, max_states=max_states)
     give(FORMATS[form](found), output)

@@ -189,7 +189,9 @@ function showState(state, before) {
   at("views").replaceChildren(...(here ? here.views : []).map(each => element("li", "", each)));
   at("all").hidden = !here;
   if (!here) {
-    at("pictures").replaceChildren(element("p", "empty", "This state is not in the file: it lies beyond the states that it has. explore --serve has all of them."));
+    const wrong = places.get(before) && exitOf(before, exits[position - 1])?.wrong;
+    const why = wrong ? `This is no state: ${wrong}` : "This state is not in the file: it lies beyond the states that it has. explore --serve has all of them.";
+    at("pictures").replaceChildren(element("p", "empty", why));
     at("changes").replaceChildren();
     return;
   }
@@ -444,7 +446,7 @@ at("first").addEventListener("click", () => go(0));
 at("back").addEventListener("click", () => go(position - 1));
 at("forward").addEventListener("click", () => go(position + 1));
 at("last").addEventListener("click", () => go(states.length - 1));
-at("return").addEventListener("click", () => trying(async () => { const left = leftAt(); await theTrace(); go(left); }));
+at("return").addEventListener("click", () => trying(async () => { const left = leftAt(); await theTrace(); await learn(states[states.length - 1]); go(left); }));
 at("search").addEventListener("input", search);
 at("all").querySelector("summary").addEventListener("click", () => { unfolded = !at("all").open; });
 if (data.begins.length > 1) {

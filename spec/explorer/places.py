@@ -155,8 +155,7 @@ class Territory:
 def whole_system(specification: Specification) -> Territory:
     """All that a search would come to, from the initial states on."""
     model = Model(specification)
-    first = tuple(state for state, _ in model.initial_states() if state is not None)
-    return Territory(model, specification.name, _about(specification), first)
+    return Territory(model, specification.name, _about(specification), tuple(model.first_states()))
 
 
 def territory_of_trace(followed: Followed) -> Territory:

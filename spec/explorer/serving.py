@@ -22,11 +22,12 @@ from spec.checking.packed_state import PackedState
 from spec.explorer.page import page
 from spec.explorer.places import Territory
 from spec.language.errors import OutOfDomain, UsageError
-from spec.language.state import Misplaced, Values
+from spec.language.state import Values
 
 __all__ = ["ExplorerServer"]
 
 LOOPBACK: Final = "127.0.0.1"
+HTTP_PORT: Final = 80
 REMEMBERED: Final = 1_000
 """States of which it is remembered what was told of them."""
 PATIENCE: Final = 10
@@ -83,18 +84,20 @@ class ExplorerServer(ThreadingTCPServer):
     @property
     def names(self) -> frozenset[str]:
         """How a request may call it."""
-        return frozenset(f"{host}:{self.port}" for host in (LOOPBACK, "localhost"))
+        hosts = (LOOPBACK, "localhost")
+        bare = hosts if self.port == HTTP_PORT else ()  # browsers leave it out
+        return frozenset([*bare, *(f"{host}:{self.port}" for host in hosts)])
 
-    def state(self, name: str) -> bytes:
-        """What is told of a state, as JSON, with what each step there would change.
+    def state(self, name: str) -> bytes | None:
+        """What is told of a state, as JSON, with what each step there would change; None if no state is called so.
 
         Raises:
-            KeyError: no state is called so.
             EvaluationFailed: an action raised there.
         """
         with self._one_at_a_time:
             if name not in self._told:
-                state = self._named(name)
+                if (state := self._named(name)) is None:
+                    return None
                 if len(self._told) >= REMEMBERED:
                     self._told.pop(next(iter(self._told)))
                 self._told[name] = json.dumps(self._about(state), separators=(",", ":")).encode()
@@ -103,17 +106,15 @@ class ExplorerServer(ThreadingTCPServer):
     def _name(self, state: Values) -> str:
         return PackedState.of_values(self.territory.model.layout, state).bytes.hex()
 
-    def _named(self, name: str) -> Values:
+    def _named(self, name: str) -> Values | None:
         layout = self.territory.model.layout
         if not re.fullmatch(r"(?:[0-9a-f]{16})+", name):
-            raise KeyError(name)
+            return None
         try:
             values = PackedState.of_bytes(layout, bytes.fromhex(name)).values
-            if self._name(values) == name:
-                return values
-        except (LookupError, ValueError, OutOfDomain, Misplaced):  # a code that its domain does not have
-            pass
-        raise KeyError(name)
+            return values if self._name(values) == name else None
+        except (LookupError, ValueError, OutOfDomain):  # a code that its domain does not have
+            return None
 
     def _about(self, state: Values) -> dict[str, Any]:
         territory, values = self.territory, self.territory.values_of(state)
@@ -159,11 +160,17 @@ class _Asked(BaseHTTPRequestHandler):
 
     def _state(self, name: str) -> None:
         try:
-            self._answer(HTTPStatus.OK, "application/json", self.server.state(name))
-        except KeyError:
-            self._refuse(HTTPStatus.NOT_FOUND, "no state of this system is called so")
+            told = self.server.state(name)
         except EvaluationFailed as failed:
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(failed))
+        except Exception as fault:
+            why = f"a fault of kafkaspec: {type(fault).__name__}: {fault}"
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, why)
+        else:
+            if told is None:
+                self._refuse(HTTPStatus.NOT_FOUND, "no state of this system is called so")
+            else:
+                self._answer(HTTPStatus.OK, "application/json", told)
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         self._answer(status, "application/json", json.dumps({"error": why}).encode())

@@ -209,7 +209,7 @@ C = TypeVar("C", bound=ControlledCluster, default=ControlledCluster)
 
 
 def leaders_write(self: ClusterUnderControl[Any]) -> bool:
-    """They change ISRs in ZooKeeper."""
+    """Leaders write their ISRs to ZooKeeper themselves."""
     return isr_may_change(self) and not self.asks_for_isr
 
 

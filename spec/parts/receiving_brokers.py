@@ -212,7 +212,8 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     ) -> ControlResponse:
         """A broker handles a request, and answers it.
 
-        It says of all requests which life of the broker they are meant for; releases that do not leave that out.
+        Requests here always name the life of the broker that they are meant for; before 2.2 they did not, so it is
+        taken out.
         """
         if not self.design.broker_epoch:
             request = request._replace(brokerEpoch=UNKNOWN_BROKER_EPOCH)
@@ -270,7 +271,6 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
     @property
     def isr_states(self) -> Domain[IsrState]:
         """The ISRs that leaders and followers know; since 2.7 what a leader asks for with them."""
-        isrs = dict.fromkeys(isr for each in self.requests.assignments for isr in self.requests.isrs(each))
         isrs = dict.fromkeys(isr for each in self.requests.assignments for isr in self.requests.isrs(each))
         committed = [CommittedPartitionState(), *map(CommittedPartitionState, isrs)]
         return one_of(*committed, *(each for broker in self.requests.brokers for each in self.pending(broker)))

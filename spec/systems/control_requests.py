@@ -124,7 +124,10 @@ class ControlledBrokers(State):
         "The watch for /brokers/ids has fired, and the controller has not read it since. [BrokerChange is queued]"
     )
     reassignments: Reassignments = variable("How often the partition was reassigned.")
-    isr_change_notification: frozenset[TopicPartition] = variable("None.", of=lambda self: (frozenset(),))
+    isr_change_notification: frozenset[TopicPartition] = variable(
+        "The partitions whose leaders have notified the controller: none, for no leader writes its ISR.",
+        of=lambda self: (frozenset(),),
+    )
     copies: Total[BrokerId, ControlRequest | None] = variable(
         "A request that a broker has got, and handles later than what its controller sends over the next connection."
     )
@@ -179,7 +182,7 @@ EPOCHS_OF_REASSIGNMENT: Final = 2
 
 def reassigns(self: ControlRequests) -> bool:
     """Whether a partition is reassigned."""
-    return self.reassignments > 0 and self.brokers > 1
+    return self.reassignments > 0
 
 
 def stops(self: ControlRequests) -> bool:
@@ -221,8 +224,8 @@ class ControlRequests(Specification[C]):
     topics are deleted. The broker's thread that takes a request from its queue and the sending of it.
 
     Of two controllers only the later one has events. What the former one does with events before it resigns is left
-    out: since 2.1 ZooKeeper refuses its writes. Where there is a third, the first has resigned. What waits is `kept`:
-    a request without what no broker looks at here.
+    out: since 2.1 ZooKeeper refuses its writes, and what it would send without a write is not modelled. Where there
+    is a third, the first has resigned. What waits is `kept`: a request without what no broker looks at here.
 
     A follower that has caught up joins the ISR: its leader asks the controller by AlterPartition, which is answered
     in the step in which the controller has it; until then anything may happen. Before 2.7 none joins.
@@ -232,12 +235,14 @@ class ControlRequests(Specification[C]):
     without.
 
     Left out: disks that fail, leaders that shrink ISRs or write them themselves, reassignments of other kinds,
-    deletion, other topics; brokers whose session ends though they run; a batch that a change has left half full (H3),
-    for no change is cut short here.
+    deletion of topics, other topics; brokers whose session ends though they run; a batch that a change has left half
+    full (H3), for no change is cut short here.
     """
 
     name = "control-requests"
-    leaves_out = "batches of requests to ZooKeeper, ISRs that leaders shrink or write, deletion, log directories"
+    leaves_out = (
+        "batches of requests to ZooKeeper, ISRs that leaders shrink or write, deletion of topics, log directories"
+    )
 
     brokers: int = constant(2, "Brokers, each of which keeps every partition.", at_least=1, at_most=3)
     partitions: int = constant(1, "Partitions, all of which prefer the first broker.", at_least=1, at_most=2)
@@ -289,8 +294,8 @@ class ControlRequests(Specification[C]):
         return self.partitions == 1 or not (self.isr_changes or self.reassignments)
 
     @assumption
-    def reassigned_by_request(self) -> bool:
-        """Reassignments are asked for by AlterPartitionReassignments, and leave some replica."""
+    def some_replica_stays(self) -> bool:
+        """A reassignment leaves the partition some replica."""
         return not self.reassignments or self.brokers > 1
 
     partition_state_machine: ClassVar[type[PartitionStateMachine]] = PartitionStateMachine
@@ -534,7 +539,7 @@ class ControlRequests(Specification[C]):
 
     @action(when=lambda self: self.max_deaths > 0, actor="broker")
     def die(self, s: C, broker: BrokerId) -> None:
-        """A broker dies, and its registration goes. Who sends to it cannot tell that from a slow one."""
+        """A broker dies, and its registration goes. The controller cannot tell that from a slow one."""
         require(broker in s.registered)
         bound(s.deaths < self.max_deaths)
         s.deaths += 1
@@ -697,11 +702,12 @@ class ControlRequests(Specification[C]):
         return True
 
     def known(self, s: C, broker: BrokerId) -> tuple[object, ...]:
-        """All that a broker knows, its logs aside."""
+        """All that a broker knows and keeps, but for the AlterPartition that it has sent."""
         replicas = [PartitionAndReplica(partition, broker) for partition in self.assignments]
         mappings = (s.receivers.all_partitions, s.receivers.fetchers, s.receivers.metadata)
         of_replicas = tuple(mapping.get(replica) for mapping in mappings for replica in replicas)
-        return (s.receivers.controller_epochs[broker], s.receivers.alive_brokers[broker], *of_replicas)
+        logs = tuple(replica in s.receivers.logs for replica in replicas)
+        return (s.receivers.controller_epochs[broker], s.receivers.alive_brokers[broker], *of_replicas, *logs)
 
     @transition_invariant(of=HANDLED)
     def meant_for_this_life(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
@@ -934,7 +940,7 @@ class ControlRequests(Specification[C]):
 
     @picture
     def on_their_way(self, s: C) -> Grid:
-        """The requests on their way to brokers; struck out: who is dead, and what would be refused as a whole."""
+        """The requests on their way; struck out: brokers that are dead, requests that would be refused as a whole."""
         return Grid(
             ("broker", *(f"over the connection {connection}" for connection in self.connections)),
             [

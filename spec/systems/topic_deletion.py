@@ -461,7 +461,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
         s.deletions.clear()
 
     def forget_roles(self, s: ClusterWithDeletions, broker: BrokerId) -> None:
-        """What a broker has not answered yet it never will."""
+        """What a broker has not answered yet it never will; and its return resumes what it could not delete."""
         super().forget_roles(s, broker)
         for partition in self.assignments:
             replica = PartitionAndReplica(partition, broker)
@@ -561,7 +561,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
         self.begin(s, handler, broker, Errors.NONE, tuple(errors))
 
     def refused(self, s: ClusterWithDeletions, replica: PartitionAndReplica) -> None:
-        """The deletion waits for this broker, if it runs since."""
+        """The deletion waits for this broker, unless it has died since: then its return resumes it."""
         if replica.replica in s.registered & frozenset(s.context.live_broker_epochs):
             s.deletions[replica] = Deletion.Refused
         else:
@@ -762,8 +762,8 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
         return before.logs < after.logs
 
     @sometimes(when=lambda self: self.additions, of="partition_modifications")
-    def taken_out_again(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
-        """A partition was added to a topic that is to be deleted; its node is what it was, or names it still."""
+    def hears_of_an_addition(self, before: ClusterWithDeletions, after: ClusterWithDeletions) -> bool:
+        """The controller hears of a partition that was added to a topic that it is to delete."""
         return before.queued
 
     # What a state means, to the reader of a trace.

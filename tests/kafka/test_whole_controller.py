@@ -220,7 +220,7 @@ GOES_AND_COMES: list[ControlCommand] = [
 def test_a_topic_waits_that_had_to_wait_in_an_earlier_life(
     control_plane: KafkaControlPlane, dies: bool, left: set[str]
 ) -> None:
-    """K8: that a broker is down marks the topic, which goes all the same; the mark stays, and holds for the next."""
+    """K8: a broker that is down makes the topic ineligible, which goes all the same; the next one is so, too."""
     unless = [command for command in GOES_AND_COMES if dies or command not in (DIES, RETURNS)]
     sequence, seen = asked(control_plane, *unless)
     ours = compare(sequence, seen)

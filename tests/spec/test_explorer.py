@@ -518,7 +518,7 @@ def test_every_state_of_a_system_can_be_drawn_and_soon(name: str) -> None:
             state, chance, took = json.loads(data_in(server.first_page.decode()))["begins"][0], Random(7), []
             for _ in range(60):
                 began = process_time()
-                told = json.loads(server.state(state))
+                told = json.loads(server.state(state) or "")
                 took.append(process_time() - began)
                 assert [each for each in told["pictures"] if each and "fails" in each] == []
                 assert any(told["pictures"]) or not territory.head["captions"]

@@ -358,7 +358,7 @@ def _relation(s: ControlledCluster, broker: BrokerId, partition: TopicPartition)
         broker in s.context.shutting_down_broker_ids,
         state is not None and state.leader == broker,
         state is not None and broker in state.isr,
-        broker == 0,
+        partition.partition == broker,
     )
 
 

@@ -53,7 +53,7 @@ def test_a_controller_tells_its_brokers() -> None:
 
 
 def test_followers_refuse_a_leader_of_which_they_have_not_heard() -> None:
-    """B12: metadata comes last, so no follower follows, and nobody tells it again."""
+    """B12: metadata comes last, so no follower follows, and no controller tells it again."""
     assert broken(explored(metadata_first=False)) == {"replicas_follow"}
 
 
@@ -263,12 +263,12 @@ def test_every_release_is_mapped() -> None:
     "constants",
     [
         {"brokers": 1, "max_deaths": 1, "moves": 1},
-        {"brokers": 1, "shutdowns": True, "reassignments": 0, "isr_changes": 1},
+        {"brokers": 1, "shutdowns": True, "isr_changes": 1},
         {"isr_changes": 1},
         {"isr_changes": 1, "in_sync": False, "alter_partition": False},
         {"partitions": 2},
         {"moves": 2, "brokers": 1},
-        {"max_deaths": 1, "broker_epoch": True, "lost_replies": True, "brokers": 1},
+        {"max_deaths": 1, "lost_replies": True, "brokers": 1},
         {"late_copies": True, "brokers": 1},
         {"new_topic": True, "epoch_after_log": True},
     ],
@@ -277,7 +277,7 @@ def test_every_release_is_mapped() -> None:
 def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
     """An action or witness whose bound is too low is not asked for."""
     result = explored(**constants)
-    assert broken(result) <= {"metadata_goes_forward", "metadata_fresh"}
+    assert broken(result) <= ({"metadata_goes_forward", "metadata_fresh"} if "late_copies" in constants else set())
     assert not [each.name for each in result.properties if each.verdict == "missing"]
     assert not [each.name for each in result.actions if not each.taken]
 

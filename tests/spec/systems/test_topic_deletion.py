@@ -42,7 +42,7 @@ def told(result: Result) -> list[str]:
 
 
 def test_a_mark_of_the_topic_that_is_gone_stops_the_next_one_from_being_deleted() -> None:
-    """K8: a broker dies behind its answer, and the topic has to wait; but it is deleted, and the mark stays."""
+    """K8: a broker dies behind its answer, and the topic becomes ineligible; it is deleted, and stays so."""
     specification = anomaly_named("K8").specification("off")
     way = told(check(specification, engine="reference", properties=["waits_for_something"]))
     done, dies = way.index("answer_deletion(broker=0)"), way.index("die(broker=0)")
