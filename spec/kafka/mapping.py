@@ -111,7 +111,7 @@ class SystemMapping(ABC, Generic[T]):
 
     @classmethod
     def corrected(cls, release: str) -> Mapping[str, Any]:
-        """The switches that a release has otherwise than the first of its line, which the specification has."""
+        """Switches of a release that are not those of its line, and constants of what it is not asked."""
         return {}
 
     @abstractmethod

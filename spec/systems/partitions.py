@@ -92,7 +92,17 @@ class Partitions(ClusterUnderControl[C]):
     chosen: ControlDesign = switches(
         ControlDesign,
         {release: control_design_of(release) for release in RELEASES},
-        only=["fence_zk", "keep_last_isr", "offline_on_failover", "retry_alone", "leader_recovery", "clear_batch"],
+        only=[
+            *(
+                "fence_zk",
+                "keep_last_isr",
+                "offline_on_failover",
+                "leaderless_offline",
+                "tell_leaving",
+                "retry_alone",
+            ),
+            *("leader_recovery", "clear_batch", "broker_epoch"),
+        ],
     )
 
     @cached_property

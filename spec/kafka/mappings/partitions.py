@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from election.ids import BrokerId
 from spec.checking.model import Model
@@ -31,10 +32,12 @@ from spec.language import Size, Step
 from spec.language.state import Values
 from spec.parts.controlled_cluster import ANSWERS, TOPIC, ControlledCluster
 from spec.systems.partitions import Partitions
+from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import ControlRequest
 from statemachines.controller_calls import Call
 from statemachines.leader_and_isr import NO_LEADER
 from statemachines.partition_state_machine import PartitionStateChange
+from statemachines.releases import line_of
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.znode import ZkPath
 
@@ -64,10 +67,19 @@ HIGHER: Final = 5
 class Verbatim(Partitions[Any]):
     """The system with all that requests say, which tells what is sent. What is explored is the same."""
 
+    line: ClassVar[str]
+    """The release, which is more than the switches of the system."""
+
     @staticmethod
     def tell(broker: BrokerId, request: ControlRequest) -> None:
         """What becomes of a request; see `verbatim`."""
         raise NotImplementedError
+
+    @cached_property
+    def design(self) -> ControlDesign:
+        """That of the system, with what the release says in StopReplica, and in how many of them."""
+        said = control_design_of(self.line)
+        return super().design._replace(fence_stop=said.fence_stop, group_stop=said.group_stop)
 
     @property
     def requested(self) -> Mapping[Any, Size]:
@@ -80,9 +92,10 @@ class Verbatim(Partitions[Any]):
         super().receive(s, broker, request)
 
 
-def verbatim(system: Partitions[Any], tell: Callable[[BrokerId, ControlRequest], None]) -> Verbatim:
-    """The same system, be it a mutant, that says more, and higher epochs."""
-    that_tells: type[Verbatim] = type(type(system).__name__, (Verbatim, type(system)), {"tell": staticmethod(tell)})
+def verbatim(system: Partitions[Any], release: str, tell: Callable[[BrokerId, ControlRequest], None]) -> Verbatim:
+    """The same system, be it a mutant, that says more, as this release does, and higher epochs."""
+    says = {"tell": staticmethod(tell), "line": line_of(release)}
+    that_tells: type[Verbatim] = type(type(system).__name__, (Verbatim, type(system)), says)
     return that_tells(**{**system.valuation, "max_leader_epoch": system.max_leader_epoch + HIGHER})
 
 
@@ -96,7 +109,9 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         super().__init__(model, release)
         self.sent: list[tuple[BrokerId, ControlRequest]] = []
         assert isinstance(model.specification, Partitions)
-        self.partitions = verbatim(model.specification, lambda broker, request: self.sent.append((broker, request)))
+        self.partitions = verbatim(
+            model.specification, release, lambda broker, request: self.sent.append((broker, request))
+        )
         self.model = Model(self.partitions)
         self._window = self.model.window()
         self._numbers = {action.name: number for number, action in enumerate(self.model.actions)}
@@ -106,6 +121,12 @@ class PartitionsMapping(SystemMapping[StepsTask]):
     def releases(cls) -> Sequence[str]:
         """Those whose whole controllers are run."""
         return RELEASES
+
+    @classmethod
+    def corrected(cls, release: str) -> Mapping[str, Any]:
+        """Until 2.1 a preferred election is asked for by a node, not by a request. [KIP-183]"""
+        lines = list(Partitions.releases)
+        return {} if lines.index(line_of(release)) >= lines.index("2.2") else {"preferred_elections": False}
 
     @classmethod
     def kafka(cls, release: str) -> KafkaSteps:
