@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 from spec.checking.model import Model
 from spec.checking.values import show
 from spec.checking.views import asked_of, failing
+from spec.language.errors import Disabled
 from spec.language.part import Instance
 from spec.language.pictures import Cells, Drawing, Grid, Look, Queue, Tag, Tags, Tree
 from spec.language.state import State, Values
@@ -62,7 +63,7 @@ def _drawing(name: str, instance: Instance, s: State) -> Any:
     if not wrong:
         try:
             return to_json(answer)
-        except Exception as failure:  # what stands in it is not as its shape has it
+        except (Exception, Disabled) as failure:  # what stands in it is not as its shape has it
             wrong = f"{type(failure).__name__}: {failure}"
     return {"fails": failing("picture", name, instance, wrong)}
 

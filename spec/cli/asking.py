@@ -48,16 +48,10 @@ def explored(subject: Specification, **options: Any) -> Result:
 
 def watched(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
     """What is found. Progress is shown on stderr, to which everything goes that is printed meanwhile."""
-    from spec.checking import EvaluationFailed
-    from spec.failures import failure_in
-    from spec.loading import answering_for
     from spec.progress import Progress
 
-    try:
-        with printing_to_stderr(), answering_for(type(subject)), Progress() as progress:
-            return ask(subject, on_progress=progress, **options)
-    except EvaluationFailed as failure:
-        raise failure_in(type(subject), failure) from failure
+    with evaluating(subject), Progress() as progress:
+        return ask(subject, on_progress=progress, **options)
 
 
 @contextmanager

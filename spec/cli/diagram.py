@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spec.cli.answering import give
-from spec.cli.options import TEXT, Place, one
+from spec.cli.options import OUTPUT, TEXT, one
 
 if TYPE_CHECKING:
     from spec.checking import Statistics
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to draw it as.",
 )
-@one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+@OUTPUT
 def diagram(what: str, release: str | None, form: str, output: Path | None) -> None:
     """Draw WHAT: the transition table of a partition or a replica, the life of a controller, or, by its ID, how an
     anomaly happens, as a sequence diagram (mermaid or svg).

@@ -7,7 +7,7 @@ import re
 
 import click
 
-from spec.cli.options import TEXT, one
+from spec.cli.options import AS_JSON, TEXT, one
 from spec.streams import tell
 
 
@@ -25,7 +25,7 @@ from spec.streams import tell
 )
 @click.option("--unclean", is_flag=True, help="A replica outside the ISR may be elected (strategy offline).")
 @one("--shutting-down", metavar="2", help="Of the live ones, those that are shutting down.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@AS_JSON
 def elect(
     strategy: str, replicas: str, isr: str, live: str, unclean: bool, shutting_down: str | None, as_json: bool
 ) -> None:

@@ -10,7 +10,7 @@ import click
 
 from spec.cli.answering import can_be_given, give
 from spec.cli.asking import asked_for, evaluating, of_a_run
-from spec.cli.options import COUNT, Place, of_a_system, one
+from spec.cli.options import COUNT, OUTPUT, of_a_system, one
 from spec.streams import tell
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Write a page in which one steps through SYSTEM, or through a kept trace.")
 @of_a_system
 @one("--states", type=COUNT, metavar="N", help="How many the page has: those nearest to where it begins; else 1,000.")
-@one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+@OUTPUT
 @click.option("--serve", is_flag=True, help="Serve the page instead, with every state, to this machine alone.")
 @one("--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: where; else where it is free.")
 def explore(

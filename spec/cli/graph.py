@@ -8,7 +8,7 @@ import click
 
 from spec.cli.answering import can_be_given, give
 from spec.cli.asking import asked_for, watched
-from spec.cli.options import COUNT, MAX_STATES, TEXT, Place, of_a_system, one
+from spec.cli.options import COUNT, MAX_STATES, OUTPUT, TEXT, of_a_system, one
 
 
 @click.command(short_help="Write SYSTEM's state graph, or a quotient of it, for other tools.")
@@ -26,7 +26,7 @@ from spec.cli.options import COUNT, MAX_STATES, TEXT, Place, of_a_system, one
     show_default=True,
     help="Of Graphviz, of networkx and others, or Aldebaran's.",
 )
-@one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+@OUTPUT
 def graph(
     system: str,
     settings: tuple[str, ...],

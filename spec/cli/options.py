@@ -93,6 +93,7 @@ MEMORY = one(
     metavar="SIZE",
     help="What all processes may take together, like 512M; else half of what there is.",
 )
+OUTPUT = one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
 MAX_STATES = one("--max-states", type=COUNT, metavar="N", help="Stop when this many states are reached.")
 MAX_DEPTH = one("--max-depth", type=COUNT, metavar="N", help="Go no deeper than this.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")

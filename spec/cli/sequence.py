@@ -8,7 +8,7 @@ import click
 
 from spec.cli.answering import give
 from spec.cli.asking import of_a_run
-from spec.cli.options import PLACE, Place, one
+from spec.cli.options import OUTPUT, PLACE, one
 
 
 @click.command(short_help="Draw a kept trace as a sequence diagram.")
@@ -21,7 +21,7 @@ from spec.cli.options import PLACE, Place, one
     show_default=True,
     help="What to draw it as.",
 )
-@one("-o", "--output", type=Place(dir_okay=False, path_type=Path), metavar="FILE", help="Write it here.")
+@OUTPUT
 def sequence(file: Path, form: str, output: Path | None) -> None:
     """Draw the trace in FILE, which `check --trace FILE.itf.json` wrote.
 

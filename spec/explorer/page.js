@@ -60,20 +60,24 @@ let states = [], exits = [], position = 0;
 
 const exitOf = (state, number) => places.get(state)?.exits?.[number];
 
-function begin(state) { states = [state]; exits = []; position = 0; }
-
-async function follow(numbers) {
-  for (const number of numbers) {
-    const state = states[states.length - 1];
-    await learn(state);
-    const taken = state === null ? undefined : exitOf(state, number);
-    if (!taken) return;
-    exits.push(number);
-    states.push(taken.to);
+// The path that begins in a state and takes these exits, as far as they lead. All its states are known then, or it ends
+// where something went wrong.
+async function pathOf(first, numbers) {
+  const path = { states: [first], exits: [], wrong: null };
+  try {
+    await learn(first);
+    for (const number of numbers) {
+      const taken = exitOf(path.states[path.states.length - 1], number);
+      if (!taken) break;
+      path.exits.push(number);
+      path.states.push(taken.to);
+      await learn(taken.to);
+    }
+  } catch (error) {
+    path.wrong = error;
   }
+  return path;
 }
-
-async function theTrace() { begin(data.begins[0]); await follow(data.trace); }
 
 function leftAt() {
   const differs = data.trace.findIndex((number, index) => exits[index] !== number);
@@ -346,13 +350,10 @@ function keep() {
   history.replaceState(null, "", `#${position + 1}${first}${own}`);
 }
 
-async function restore() {
+function restore() {
   const [, number, first, own] = /^#(\d+)(?:@(\d+))?(?::([\d.]*))?$/.exec(location.hash) || [];
-  if (own === undefined && first === undefined) await theTrace();
-  else { begin(data.begins[Number(first || 0)] ?? data.begins[0]); await follow(own ? own.split(".").map(Number) : []); }
-  await learn(states[states.length - 1]);
-  position = Math.min(Math.max(Number(number || 1) - 1, 0), states.length - 1);
-  show();
+  const from = data.begins[Number(first || 0)] ?? data.begins[0], isTrace = own === undefined && first === undefined;
+  return travel(from, isTrace ? data.trace : own ? own.split(".").map(Number) : [], Number(number || 1) - 1);
 }
 
 function go(number) {
@@ -378,8 +379,20 @@ async function take(number) {
   });
 }
 
+// To a state of another path.
+function travel(first, numbers, number) {
+  const turn = ++asked;
+  return trying(async () => {
+    const path = await pathOf(first, numbers);
+    if (turn !== asked) return;
+    ({ states, exits } = path);
+    go(number);
+    if (path.wrong) throw path.wrong;
+  });
+}
+
 // To a state by the way that is known; if it lies on the path, along it.
-async function goTo(state) {
+function goTo(state) {
   const onPath = states.indexOf(state), way = [];
   if (onPath >= 0) return go(onPath);
   let first = state;
@@ -388,12 +401,7 @@ async function goTo(state) {
     way.unshift(number);
     first = before;
   }
-  await trying(async () => {
-    await learn(state);
-    begin(first);
-    await follow(way);
-    go(states.length - 1);
-  });
+  return travel(first, way, way.length);
 }
 
 // Search: variables that do not have the words are hidden; and what of all states that are known has them, is listed.
@@ -446,20 +454,15 @@ at("first").addEventListener("click", () => go(0));
 at("back").addEventListener("click", () => go(position - 1));
 at("forward").addEventListener("click", () => go(position + 1));
 at("last").addEventListener("click", () => go(states.length - 1));
-at("return").addEventListener("click", () => trying(async () => { const left = leftAt(); await theTrace(); await learn(states[states.length - 1]); go(left); }));
+at("return").addEventListener("click", () => travel(data.begins[0], data.trace, leftAt()));
 at("search").addEventListener("input", search);
 at("all").querySelector("summary").addEventListener("click", () => { unfolded = !at("all").open; });
 if (data.begins.length > 1) {
   at("begins").hidden = false;
   at("begins").append(...data.begins.map((state, number) => new Option(`begin ${number + 1} of ${data.begins.length}`, state)));
-  at("begins").addEventListener("change", () => trying(async () => {
-    const state = data.begins[at("begins").selectedIndex];
-    await learn(state);
-    begin(state);
-    go(0);
-  }));
+  at("begins").addEventListener("change", () => travel(data.begins[at("begins").selectedIndex], [], 0));
 }
-addEventListener("hashchange", () => trying(restore));
+addEventListener("hashchange", restore);
 addEventListener("keydown", event => {
   if (event.target === at("search")) {
     if (event.key === "Escape") { at("search").value = ""; search(); at("search").blur(); }
@@ -472,4 +475,4 @@ addEventListener("keydown", event => {
   if (does[event.key]) { event.preventDefault(); does[event.key](); }
 });
 if (!data.served) knowFile();
-trying(restore);
+restore();

@@ -293,14 +293,19 @@ class ClusterUnderControl(Specification[C]):
     # How large it is.
 
     @property
+    def broker_ids(self) -> Sequence[BrokerId]:
+        """The brokers, in the order in which a controller goes through them."""
+        return range(self.brokers)
+
+    @property
     def replicas(self) -> Sequence[PartitionAndReplica]:
         """A replica of every partition on every broker."""
-        return [PartitionAndReplica(each, broker) for each in self.assignments for broker in range(self.brokers)]
+        return [PartitionAndReplica(each, broker) for each in self.assignments for broker in self.broker_ids]
 
     @property
     def given(self) -> Mapping[Any, Size]:
         """How large the types are that the controller's parts have as well."""
-        brokers, partitions = range(self.brokers), tuple(self.assignments)
+        brokers, partitions = self.broker_ids, tuple(self.assignments)
         return {
             BrokerId: brokers,
             TopicName: (TOPIC,),
@@ -335,7 +340,7 @@ class ClusterUnderControl(Specification[C]):
             **self.given,
             SessionId: [Session("controller", 0)],
             Deaths: integers(0, self.max_deaths),
-            Role.leader: (NO_LEADER, *range(self.brokers)),
+            Role.leader: (NO_LEADER, *self.broker_ids),
             PartitionLeaderElectionStrategy: self.strategies,
             tuple[TopicPartition, ...]: some,
             tuple[PartitionUpdate, ...]: some,
@@ -389,7 +394,7 @@ class ClusterUnderControl(Specification[C]):
     @part
     def replica_requests(self) -> BatchPart:
         """The batch of the replica state machine: what came of one broker, while another is taken out of ISRs."""
-        told = [replica for replica in self.replicas if replica.replica > 0 or self.brokers > 2]
+        told = [replica for replica in self.replicas if replica.replica != self.broker_ids[0] or self.brokers > 2]
         sizes = {**self.requested, LeaderAndIsrPartitionState.isNew: (False,)}
         return BatchPart(sizes, self.all_assignments, told, stopped=self.replicas)
 
@@ -745,9 +750,7 @@ class ClusterUnderControl(Specification[C]):
         """The one controller that there is has nothing to do, and has heard of all that there was to hear of."""
         if not (s.active and s.idle) or s.context.epoch != s.epoch or s.isr_change_notification:
             return False
-        return all(
-            (broker in s.registered) == (broker in s.context.live_broker_epochs) for broker in range(self.brokers)
-        )
+        return all((broker in s.registered) == (broker in s.context.live_broker_epochs) for broker in self.broker_ids)
 
     @invariant(where=quiet)
     def cache_fresh(self, s: C, partition: TopicPartition) -> bool:
@@ -946,7 +949,7 @@ class ClusterUnderControl(Specification[C]):
                     self._known(s, broker),
                     *(self._goes_by(s, partition, broker) for partition in self.assignments),
                 )
-                for broker in range(self.brokers)
+                for broker in self.broker_ids
             ],
         )
 

@@ -117,7 +117,7 @@ class ControlledBrokers(State):
     )
     leaving: frozenset[BrokerId] = variable(
         "Those of them that have asked to be shut down, and will stop.",
-        of=lambda self: subset_of(self.ids if self.shutdowns else ()),
+        of=lambda self: subset_of(self.broker_ids if self.shutdowns else ()),
     )
     deaths: Deaths = variable("How often a broker died.")
     brokers_changed: bool = variable(
@@ -312,14 +312,15 @@ class ControlRequests(Specification[C]):
     # How large it is.
 
     @cached_property
-    def ids(self) -> tuple[BrokerId, ...]:
+    def broker_ids(self) -> tuple[BrokerId, ...]:
         """The brokers."""
         return tuple(range(self.brokers))
 
     @cached_property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """Every broker keeps every partition, and all prefer the first one."""
-        return {TopicPartition(TOPIC, number): ReplicaAssignment(self.ids) for number in range(self.partitions)}
+        everywhere = ReplicaAssignment(self.broker_ids)
+        return {TopicPartition(TOPIC, number): everywhere for number in range(self.partitions)}
 
     @cached_property
     def ways(self) -> Mapping[TopicPartition, tuple[ReplicaAssignment, ...]]:
@@ -345,7 +346,7 @@ class ControlRequests(Specification[C]):
         """Those that may wait."""
         return WaitingRequests(
             CONTROLLER,
-            self.ids,
+            self.broker_ids,
             self.ways,
             controller_epochs=range(1, 2 + self.moves),
             broker_epochs=range(self.max_deaths + 1),
@@ -368,12 +369,12 @@ class ControlRequests(Specification[C]):
     def given(self) -> Mapping[Any, Size]:
         """How large the types are that parts have as well."""
         return {
-            BrokerId: self.ids,
+            BrokerId: self.broker_ids,
             TopicName: (TOPIC,),
             PartitionId: range(self.partitions),
             TopicPartition: tuple(self.assignments),
             PartitionAndReplica: [
-                PartitionAndReplica(each, broker) for each in self.assignments for broker in self.ids
+                PartitionAndReplica(each, broker) for each in self.assignments for broker in self.broker_ids
             ],
             ControllerEpoch: integers(0, 1 + self.moves),
             BrokerEpoch: integers(0, self.max_deaths),
@@ -425,12 +426,12 @@ class ControlRequests(Specification[C]):
     @part
     def channels(self) -> ChannelsPart:
         """Those of the controller."""
-        return self.channels_to(self.ids)
+        return self.channels_to(self.broker_ids)
 
     @part
     def former(self) -> ChannelsPart:
         """Those of the one before; without another controller none."""
-        return self.channels_to(self.ids if self.moves else ())
+        return self.channels_to(self.broker_ids if self.moves else ())
 
     def channels_to(self, brokers: tuple[BrokerId, ...]) -> ChannelsPart:
         """One to each of these brokers."""
@@ -449,7 +450,7 @@ class ControlRequests(Specification[C]):
         below = frozenset() if self.new_topic else PARTITIONS
         s.zk.nodes[TOPIC_PATH] = Node(data=TopicAssignment.encode(self.assignments), children=below)
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
-        s.registered = frozenset(self.ids)
+        s.registered = frozenset(self.broker_ids)
         if self.new_topic:
             return
         for path in (topic_partitions_path(TOPIC), *map(topic_partition_path, self.assignments)):
@@ -461,7 +462,7 @@ class ControlRequests(Specification[C]):
             )
             s.zk.nodes[topic_partition_state_path(partition)] = Node(data=first)
         s.receivers.logs = frozenset(
-            PartitionAndReplica(each, broker) for each in self.assignments for broker in self.ids
+            PartitionAndReplica(each, broker) for each in self.assignments for broker in self.broker_ids
         )
 
     # The controller, over a state.
@@ -775,9 +776,9 @@ class ControlRequests(Specification[C]):
         """The controller has heard of all that there was to hear of, and every request has been answered."""
         if not s.epoch or s.brokers_changed or not self.former.are_silent(s.former):
             return False
-        if any(s.copies[each] is not None or s.receivers.in_flight[each] is not None for each in self.ids):
+        if any(s.copies[each] is not None or s.receivers.in_flight[each] is not None for each in self.broker_ids):
             return False
-        return all(broker not in s.registered or not self.channels.line(s.channels, broker) for broker in self.ids)
+        return not any(self.channels.line(s.channels, broker) for broker in self.broker_ids if broker in s.registered)
 
     @invariant(where=quiet)
     def live_brokers_known(self, s: C, broker: BrokerId) -> bool:
@@ -890,7 +891,7 @@ class ControlRequests(Specification[C]):
     @sometimes(when=lambda self: self.brokers > 1 and self.shutdowns)
     def two_lead(self, s: C, partition: TopicPartition) -> bool:
         """Two brokers take themselves for leader, for one has not heard of the other."""
-        return sum(self.receivers.leads(s.receivers, broker, partition) is not None for broker in self.ids) > 1
+        return sum(self.receivers.leads(s.receivers, broker, partition) is not None for broker in self.broker_ids) > 1
 
     @sometimes(when=joins, of="change_isr")
     def a_follower_joins(self, before: C, after: C) -> bool:
@@ -948,7 +949,7 @@ class ControlRequests(Specification[C]):
                     Tag(f"broker {broker}", Look.plain if broker in s.registered else Look.gone),
                     *(self._queue(s, connection, broker) for connection in self.connections),
                 )
-                for broker in self.ids
+                for broker in self.broker_ids
             ],
         )
 

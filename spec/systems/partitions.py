@@ -117,7 +117,7 @@ class Partitions(ClusterUnderControl[C]):
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """Every broker keeps every partition; they differ in which one they prefer."""
-        ids = tuple(range(self.brokers))
+        ids = tuple(self.broker_ids)
         return {
             TopicPartition(TOPIC, number): ReplicaAssignment((*ids[number:], *ids[:number]))
             for number in range(self.partitions)
@@ -168,7 +168,7 @@ class Partitions(ClusterUnderControl[C]):
         for path in ("/brokers", "/brokers/topics", *(() if self.creation else (TOPIC_PATH,))):
             s.zk.nodes[path] = Node()
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
-        s.registered = frozenset(range(self.brokers))
+        s.registered = frozenset(self.broker_ids)
 
     # Topics.
 

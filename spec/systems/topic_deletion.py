@@ -298,7 +298,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """Every broker keeps every partition, that which is added as well; they differ in which one they prefer."""
-        ids = tuple(range(self.brokers))
+        ids = tuple(self.broker_ids)
         return {
             TopicPartition(TOPIC, number): ReplicaAssignment((*ids[number:], *ids[:number]))
             for number in range(self.partitions + self.additions)
@@ -433,7 +433,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
             s.zk.nodes[topic_partition_path(partition)] = Node(children=frozenset({"state"}))
             s.zk.nodes[topic_partition_state_path(partition)] = Node(data=state)
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
-        s.registered = frozenset(range(self.brokers))
+        s.registered = frozenset(self.broker_ids)
         s.logs = frozenset(replica for replica in self.replicas if replica.topic_partition in self.first)
 
     # The controller, over a state.

@@ -92,7 +92,7 @@ class EventsInAnyOrder(Partitions[PlannedCluster]):
 
     def sizes(self) -> Mapping[Any, Size]:
         """With what is planned."""
-        exits = tuple(f"exit of {broker}" for broker in range(self.brokers))
+        exits = tuple(f"exit of {broker}" for broker in self.broker_ids)
         return {**super().sizes(), Planned: tuple(dict.fromkeys((*self.situation.events, *exits)))}
 
     @initial

@@ -15,6 +15,7 @@ from spec.checking.model import Model
 from spec.kafka.conformance import conform
 from spec.kafka.event_plane import RELEASES
 from spec.kafka.following import Following, deviation_in
+from spec.kafka.mappings.partitions import PartitionsMapping
 from spec.kafka.step_plane import KafkaSteps, StepsTask
 from spec.kafka.world import ControlCommand
 from spec.systems.partitions import Partitions
@@ -28,7 +29,8 @@ FEW: Mapping[str, Any] = {"creation": False, "max_deaths": 1}
 
 def of(release: str, **constants: Any) -> Partitions[Any]:
     """The specification of a release, under these constants."""
-    return Partitions(**{**Partitions.releases[line_of(release)], **constants})
+    line = Partitions.releases[line_of(release)]
+    return Partitions(**{**line, **PartitionsMapping.corrected(release), **constants})
 
 
 def test_it_conforms(control_plane: KafkaSteps) -> None:

@@ -703,6 +703,8 @@ TEXT_ERRORS = {
     "diagram replica --release new": "no release is called new; there are 0.10.1, 0.10.2",
     "diagram partition --format png": ("Invalid value for '--format': 'png' is not one of 'mermaid', 'dot', 'svg'."),
     "diagram partition -o no/where": "no/where cannot be written: No such file or directory",
+    "graph controller -o no/where": "no/where cannot be written: No such file or directory",
+    "explore controller -o no/where": "no/where cannot be written: No such file or directory",
 }
 
 

@@ -429,6 +429,24 @@ def test_a_server_says_what_an_action_raised() -> None:
         assert asked_for(server, f"/state/{begin}")[0] == 200
 
 
+def test_a_fault_is_told_as_one() -> None:
+    """In a line, whatever it is; the page is told, and the server goes on."""
+
+    class Faulty(Territory):
+        """A territory in which something is wrong."""
+
+        def drawings_of(self, state: Any) -> list[Any]:
+            """Nothing can be drawn."""
+            raise LookupError("lost")
+
+    lifts = whole_system(Lifts())
+    with serving(Faulty(lifts.model, lifts.title, lifts.sentence, lifts.begins)) as server:
+        begin = json.loads(data_in(server.first_page.decode()))["begins"][0]
+        status, text = asked_for(server, f"/state/{begin}")
+        assert (status, json.loads(text)) == (500, {"error": "a fault of kafkaspec: LookupError: lost"})
+        assert asked_for(server, "/")[0] == 200
+
+
 def test_a_port_that_is_taken_is_told() -> None:
     """In one line; another port may be asked for."""
     territory = whole_system(Lifts())

@@ -37,7 +37,7 @@ from statemachines.control_requests import ControlRequest
 from statemachines.controller_calls import Call
 from statemachines.leader_and_isr import NO_LEADER
 from statemachines.partition_state_machine import PartitionStateChange
-from statemachines.releases import line_of
+from statemachines.releases import Release, line_of
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.znode import ZkPath
 
@@ -62,13 +62,15 @@ And each failover ends with a ReplicaLeaderElection of no partitions, to watch f
 """
 HIGHER: Final = 5
 """So many leader epochs more than the system has, for changes that are told to their end."""
+OLD_BROKERS: Final = (2, 4, 7, 10)
+"""Brokers that come by id out of a hash map of Scala's before 2.13, which is in Kafka since 2.5."""
 
 
 class Verbatim(Partitions[Any]):
     """The system with all that requests say, which tells what is sent. What is explored is the same."""
 
     line: ClassVar[str]
-    """The release, which is more than the switches of the system."""
+    """Of the release, which is more than the switches of the system."""
 
     @staticmethod
     def tell(broker: BrokerId, request: ControlRequest) -> None:
@@ -80,6 +82,11 @@ class Verbatim(Partitions[Any]):
         """That of the system, with what the release says in StopReplica, and in how many of them."""
         said = control_design_of(self.line)
         return super().design._replace(fence_stop=said.fence_stop, group_stop=said.group_stop)
+
+    @cached_property
+    def broker_ids(self) -> Sequence[BrokerId]:
+        """As many, named so that Kafka goes through them in the order of their ids, as the system does."""
+        return super().broker_ids if Release(self.line) >= Release("2.5") else OLD_BROKERS[: self.brokers]
 
     @property
     def requested(self) -> Mapping[Any, Size]:
@@ -189,7 +196,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
 
     def set_up(self) -> list[ControlCommand]:
         """A cluster as the specification begins with it."""
-        happens: list[ControlCommand] = [{"do": "register", "brokers": list(range(self.partitions.brokers))}]
+        happens: list[ControlCommand] = [{"do": "register", "brokers": list(self.partitions.broker_ids)}]
         if self.partitions.unclean:  # of the broker in the specification, of the topic here
             happens.append({"do": "configure", "topic": TOPIC, "unclean": True})
         return happens if self.partitions.creation else [*happens, self._creation()]

@@ -16,17 +16,20 @@ WIDE = ControllerElection(brokers=3, sessions_per_broker=2, elections=3)
 TestThreeBrokers = pytest.mark.long(as_state_machine(WIDE).TestCase)
 
 
+WALKS = 240
+"""Of 80, which the `ci` profile takes, three in twenty find nothing."""
+
+
 @pytest.fixture(scope="module")
 def unfenced() -> Failure:
-    """What the `ci` profile finds without the fence, where nobody crashes."""
-    ci = settings.get_profile("ci")
+    """What walks find without the fence, where nobody crashes."""
     machine = as_state_machine(ControllerElection(brokers=2, fence_zk=False, crashes=False))
-    return failure_of(machine, max_examples=ci.max_examples, stateful_step_count=ci.stateful_step_count)
+    return failure_of(machine, max_examples=WALKS, stateful_step_count=settings.get_profile("ci").stateful_step_count)
 
 
 @pytest.mark.long
-def test_the_ci_profile_finds_a_zombies_write(unfenced: Failure) -> None:
-    """Within its number of examples, and by the name of the property."""
+def test_walks_find_a_zombies_write(unfenced: Failure) -> None:
+    """By the name of the property."""
     assert isinstance(unfenced.error, Violation)
     assert str(unfenced.error).startswith("fenced_writes is broken by update_leader_and_isr(")
 
