@@ -74,6 +74,10 @@ PREFERRED: Final = PartitionLeaderElectionStrategy("preferred")
 CONTROLLED_SHUTDOWN: Final = PartitionLeaderElectionStrategy("controlled-shutdown")
 
 
+Results: TypeAlias = tuple[tuple[TopicPartition, StateChangeCause | None], ...]
+"""What elections have come to: None where there is a new leader, who is known by now, or why there is none."""
+
+
 class PartitionStateChange(NamedTuple):
     """Partitions are to be online, and the next batch of requests to ZooKeeper is due."""
 
@@ -87,8 +91,8 @@ class PartitionStateChange(NamedTuple):
     strategy: PartitionLeaderElectionStrategy
     to_elect: tuple[TopicPartition, ...] = ()
     """While new partitions get their state: those whose election follows."""
-    results: tuple[tuple[TopicPartition, StateChangeCause | None], ...] = ()
-    """What elections have come to: None where there is a new leader, who is known by now, or why there is none."""
+    results: Results = ()
+    """Both of a partition that no leader was found for, and then one was, as a conflict over another repeated all."""
 
 
 PartitionStep: TypeAlias = PartitionStateChange | Handled
@@ -230,14 +234,14 @@ class PartitionStateMachine(ZkStateMachine):
         """One more round for those that remain. [electLeaderForPartitions]"""
         if remaining:
             return change._replace(due=ZkBatch.GetTopicPartitionStates, asking=remaining, updates=(), to_elect=())
-        results: list[tuple[TopicPartition, ElectionOutcome]] = []
+        results: dict[TopicPartition, ElectionOutcome] = {}
         for partition, cause in change.results:
             if cause is None:
                 self._become(partition, OnlinePartition)
-                results.append((partition, self.context.state.partition_leadership_info[partition].leader_and_isr))
-            else:
-                results.append((partition, cause))
-        return self._send(change.partitions, OnlinePartition, tuple(results))
+                results.setdefault(partition, self.context.state.partition_leadership_info[partition].leader_and_isr)
+            else:  # and stays told, whatever a repeated election finds [electLeaderForPartitions, 2.2]
+                results[partition] = cause
+        return self._send(change.partitions, OnlinePartition, tuple(results.items()))
 
     def _read(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         """Whose state can be judged is elected for; it may take what is configured, too."""
@@ -248,7 +252,7 @@ class PartitionStateMachine(ZkStateMachine):
                 read.append(PartitionUpdate(partition, outcome))
             else:
                 failed.append(self._not_elected(partition, outcome))
-        change = change._replace(updates=tuple(read), results=(*change.results, *failed))
+        change = change._replace(updates=tuple(read), results=_with(change.results, failed))
         without = self._without_online_isr(read) if change.strategy == OFFLINE else ()
         if without:
             return change._replace(due=ZkBatch.GetTopicConfigs, asking=without)
@@ -282,7 +286,7 @@ class PartitionStateMachine(ZkStateMachine):
             due=ZkBatch.SetTopicPartitionStates,
             asking=asking,
             updates=tuple(updates),
-            results=(*change.results, *failed),
+            results=_with(change.results, failed),
         )
         return change if updates else self._hold_elections(change, ())
 
@@ -333,7 +337,7 @@ class PartitionStateMachine(ZkStateMachine):
                 retry.append(update.partition)
             else:
                 results.append(self._not_elected(update.partition, response.code))
-        change = change._replace(results=(*change.results, *results))
+        change = change._replace(results=_with(change.results, results))
         if retry and not self.design.retry_alone:
             elected_for = {*change.asking, *(partition for partition, _ in change.results)}
             retry = [partition for partition in change.partitions if partition in elected_for]
@@ -377,3 +381,8 @@ class PartitionStateMachine(ZkStateMachine):
     def _all_failed(self, partitions: Iterable[TopicPartition], cause: StateChangeFailure) -> Handled:
         """The change as a whole failed: in Kafka each partition has the same exception."""
         return Handled(tuple((partition, cause) for partition in partitions))
+
+
+def _with(results: Results, more: Iterable[tuple[TopicPartition, StateChangeCause | None]]) -> Results:
+    """Each outcome once, though an election that is repeated comes to it again."""
+    return (*results, *(each for each in more if each not in results))

@@ -335,6 +335,7 @@ class ClusterUnderControl(Specification[C]):
     def sizes(self) -> Mapping[Any, Size]:
         """A change is about partitions that are there, each at most once."""
         some = at_most(len(self.assignments))
+        outcomes = (len(self.assignments) - 1) * (1 if self.design.retry_alone else 2)
         reads_and_sets = (*UNFENCED, ZkBatch.SetTopicPartitionStates)
         return {
             **self.given,
@@ -344,7 +345,7 @@ class ClusterUnderControl(Specification[C]):
             PartitionLeaderElectionStrategy: self.strategies,
             tuple[TopicPartition, ...]: some,
             tuple[PartitionUpdate, ...]: some,
-            tuple[tuple[TopicPartition, StateChangeCause | None], ...]: at_most(len(self.assignments) - 1),
+            tuple[tuple[TopicPartition, StateChangeCause | None], ...]: at_most(outcomes),
             ReplicaStateChange.due: [each for each in ZkBatch if each in reads_and_sets],
             tuple[tuple[TopicPartition, ElectionOutcome], ...]: some,
             Handled.controller_moved: (False,),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from random import SystemRandom
+from typing import TypeAlias
 
 import pytest
 from hypothesis import settings
@@ -15,6 +17,9 @@ from spec.kafka.step_plane import KafkaSteps
 from spec.language.errors import UsageError
 
 RELEASE = "3.9.1"
+
+ControlPlanes: TypeAlias = Callable[[str], KafkaSteps]
+"""What there is of each release."""
 
 
 @contextmanager
@@ -53,22 +58,25 @@ def pure() -> Iterator[PureCalls]:
         yield calls
 
 
-@contextmanager
-def controlling(release: str) -> Iterator[KafkaSteps]:
-    """A controller of a release, or its state machines; the test is skipped where they cannot be had."""
+@pytest.fixture(scope="session")
+def control_planes() -> Iterator[ControlPlanes]:
+    """A controller of each release, or its state machines; the test is skipped where they cannot be had."""
     with ExitStack() as stack:
-        try:
-            machines = stack.enter_context(KafkaSteps(release))
-        except UsageError as missing:
-            pytest.skip(str(missing))
-        yield machines
+
+        @cache
+        def control_plane_of(release: str) -> KafkaSteps:
+            try:
+                return stack.enter_context(KafkaSteps(release))
+            except UsageError as missing:
+                pytest.skip(str(missing))
+
+        yield control_plane_of
 
 
 @pytest.fixture(scope="session")
-def control_plane() -> Iterator[KafkaSteps]:
+def control_plane(control_planes: ControlPlanes) -> KafkaSteps:
     """Those of the newest release."""
-    with controlling(RELEASE) as machines:
-        yield machines
+    return control_planes(RELEASE)
 
 
 @pytest.fixture

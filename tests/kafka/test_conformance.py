@@ -132,7 +132,7 @@ class LateHandlers(ControllerLife):
     "mutant",
     [
         Unwatched,
-        Sessionless,
+        pytest.param(Sessionless, marks=pytest.mark.long),
         pytest.param(Late, marks=pytest.mark.long),
         pytest.param(LateHandlers, marks=pytest.mark.long),
     ],
@@ -234,6 +234,7 @@ OUTLIVING: dict[str, Any] = {"brokers": 1, "ephemeral_outlives_session": True, "
 """What a session owned may go later than it ends. [ZOOKEEPER-2985]"""
 
 
+@pytest.mark.long
 def test_ephemerals_that_outlive_their_session(kafka: Harness) -> None:
     """A broker finds what an older session of its own left, and deletes it; or it is gone by then."""
     result = compared(kafka, states=300, **OUTLIVING, disconnections=False, failures=False, lost_replies=False)
@@ -336,6 +337,7 @@ ISR_CHANGES: dict[str, Any] = {
 """What leaders tell the controller, and not much else."""
 
 
+@pytest.mark.long
 def test_isr_changes(kafka: Harness) -> None:
     """A controller reads what a leader tells it of; what it deletes is told, too (D12), and others drop it (D13)."""
     result = compared(kafka, states=500, **ISR_CHANGES)
@@ -360,6 +362,7 @@ def test_one_broker_alone(kafka: Harness) -> None:
     assert (result.states, result.edges, set(result.known)) == (11_711, 41_503, {"D2"})
 
 
+@pytest.mark.long
 def test_tours_along_every_edge(kafka: Harness) -> None:
     """They are told as paths to each class are, in fewer steps."""
     few = ControllerLife(

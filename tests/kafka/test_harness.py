@@ -76,6 +76,7 @@ def test_many_tasks_keep_their_order(kafka: Harness) -> None:
     assert [len(answer.seen) for _, answer in answers] == [len(task.steps) for task in tasks]
 
 
+@pytest.mark.long
 def test_a_java_that_is_killed(kafka: Harness) -> None:
     """In the middle of a run: one line, and no waiting."""
     with Harness(RELEASE) as doomed:
@@ -145,7 +146,7 @@ with {"Harness": Harness, "KafkaControlPlane": KafkaControlPlane}[sys.argv[1]](s
 """
 
 
-@pytest.mark.parametrize("of", ["Harness", "KafkaControlPlane"])
+@pytest.mark.parametrize("of", [pytest.param("Harness", marks=pytest.mark.long), "KafkaControlPlane"])
 def test_java_does_not_outlive_us(kafka: Harness, of: str) -> None:
     """Even if we are killed, and cannot tell it."""
     with subprocess.Popen(

@@ -20,7 +20,7 @@ from spec.kafka.step_plane import KafkaSteps, StepsTask
 from spec.kafka.world import ControlCommand
 from spec.systems.partitions import Partitions
 from statemachines.releases import line_of
-from tests.kafka.conftest import RELEASE, controlling
+from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.spec.systems.test_partitions import CountsAhead, mutant
 
 FEW: Mapping[str, Any] = {"creation": False, "max_deaths": 1}
@@ -107,9 +107,9 @@ def test_what_does_not_come(control_plane: KafkaSteps) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("constants", [{}, {"unclean": True}], ids=["clean", "unclean"])
-def test_each_release(release: str, constants: dict[str, Any]) -> None:
+def test_each_release(control_planes: ControlPlanes, release: str, constants: dict[str, Any]) -> None:
     """Every class of edges of its first 2,000 states."""
-    with controlling(release) as kafka:
-        result = conform(of(release, **constants), kafka, max_states=2_000)
-        assert result.conforms, result
-        assert result.classes > 1_000
+    kafka = control_planes(release)
+    result = conform(of(release, **constants), kafka, max_states=2_000)
+    assert result.conforms, result
+    assert result.classes > 1_000

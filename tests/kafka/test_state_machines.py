@@ -31,9 +31,10 @@ from spec.kafka.control_values import DECODED, decoded_requests
 from statemachines.control_requests import UpdateMetadataPartitionState, UpdateMetadataRequest
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
 from statemachines.partition import PARTITION, PartitionState
+from statemachines.releases import Release
 from statemachines.replica import REPLICA, ReplicaState
 from statemachines.table import Table, TableState
-from tests.kafka.conftest import RELEASE, controlling
+from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.control_comparison import HAPPENS, Seen, Tally, compare, rows
 from tests.kafka.control_sequences import BROKERS, Drawing
 from tests.statemachines.test_control_mutants import MUTANTS, mutated
@@ -81,20 +82,22 @@ def test_sequences(control_plane: KafkaControlPlane, first_seed: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("release", "share"), [(RELEASE, 1), *((old, 4) for old in RELEASES[:-1])])
-def test_many_sequences(release: str, share: int, first_seed: int) -> None:
+def test_many_sequences(control_planes: ControlPlanes, release: str, share: int, first_seed: int) -> None:
     """Those of the newest release take every row of both tables, and meet whatever can happen."""
     print(f"seed {first_seed}")
     tally = Tally()
-    with controlling(release) as kafka:
-        for sequence, seen in kafka.of("StateMachines", drawn(first_seed, LONG // share, release)):
-            compare(sequence, seen, release, tally=tally)
+    kafka = control_planes(release)
+    for sequence, seen in kafka.of("StateMachines", drawn(first_seed, LONG // share, release)):
+        compare(sequence, seen, release, tally=tally)
     if release == RELEASE:
         assert rows(PARTITION, REPLICA) - tally.taken == set()
         assert HAPPENS - tally.happened.keys() == set()
 
 
 @pytest.mark.parametrize(("release", "throws"), [("2.8.2", True), (RELEASE, False)])
-def test_a_topic_is_queued_again_when_its_last_replica_is_gone(release: str, throws: bool) -> None:
+def test_a_topic_is_queued_again_when_its_last_replica_is_gone(
+    control_planes: ControlPlanes, release: str, throws: bool
+) -> None:
     """In 2.8 a metric wants to know which was the preferred one; what is queued is the same."""
     gone = ("OfflineReplica", "ReplicaDeletionStarted", "ReplicaDeletionSuccessful", "NonExistentReplica")
     sequence: list[ControlCommand] = [
@@ -107,8 +110,8 @@ def test_a_topic_is_queued_again_when_its_last_replica_is_gone(release: str, thr
         *(replicas_to(state, 1) for state in gone),
         {"do": "queue_deletion", "topics": ["t"]},
     ]
-    with controlling(release) as kafka:
-        [(_, seen)] = kafka.of("StateMachines", [sequence])
+    kafka = control_planes(release)
+    [(_, seen)] = kafka.of("StateMachines", [sequence])
     compare(sequence, seen, release)
     assert ("thrown" in seen[-1]) == throws
 
@@ -174,12 +177,12 @@ def pairs(release: str) -> list[list[ControlCommand]]:
 
 
 @pytest.mark.parametrize("release", [RELEASE, *(pytest.param(old, marks=pytest.mark.long) for old in RELEASES[:-1])])
-def test_every_pair_of_states(release: str) -> None:
+def test_every_pair_of_states(control_planes: ControlPlanes, release: str) -> None:
     """Rows are taken, all others refused."""
     tally = Tally()
-    with controlling(release) as kafka:
-        for sequence, seen in kafka.of("StateMachines", pairs(release)):
-            compare(sequence, seen, release, tally=tally)
+    kafka = control_planes(release)
+    for sequence, seen in kafka.of("StateMachines", pairs(release)):
+        compare(sequence, seen, release, tally=tally)
     every = {*product(PartitionState, repeat=2), *product(ReplicaState, repeat=2)}
     assert tally.taken == rows(PARTITION, REPLICA.at(release))
     assert tally.refused == every - tally.taken
@@ -307,16 +310,47 @@ BETWEEN_READS: list[tuple[tuple[str, ...], list[Any]]] = [
 
 
 @pytest.mark.parametrize(("release", "reads_of_t"), [("1.1.1", 2), ("2.2.2", 2), ("2.4.1", 1), (RELEASE, 1)])
-def test_a_topic_is_read_for_each_partition_until_2_3(release: str, reads_of_t: int) -> None:
+def test_a_topic_is_read_for_each_partition_until_2_3(
+    control_planes: ControlPlanes, release: str, reads_of_t: int
+) -> None:
     """Without anyone in sync two partitions ask twice what their topic permits; others can write in between."""
     sequences: list[list[ControlCommand]] = [
         [*DIE_TOGETHER, partitions_to("OnlinePartition", *partitions, meanwhile=[row])]
         for partitions, row in BETWEEN_READS
     ]
-    with controlling(release) as kafka:
-        for sequence, seen in kafka.of("StateMachines", sequences):
-            compare(sequence, seen, release)
-            assert seen[-1]["asked"][1].count("/config/topics/t") == reads_of_t
+    kafka = control_planes(release)
+    for sequence, seen in kafka.of("StateMachines", sequences):
+        compare(sequence, seen, release)
+        assert seen[-1]["asked"][1].count("/config/topics/t") == reads_of_t
+
+
+@pytest.mark.parametrize("release", ["1.1.1", "2.2.2", "2.4.1", RELEASE])
+@pytest.mark.parametrize("permitted", [False, True], ids=["no leader again", "a leader then"])
+def test_a_conflict_repeats_what_has_failed_until_2_3(
+    control_planes: ControlPlanes, release: str, permitted: bool
+) -> None:
+    """Until then a partition without anyone in sync is elected for again; a leader then counts, and is not told."""
+    others: list[Any] = [[2, 0, {"do": "leader_writes", "partition": "u-0", "isr": [4, 2]}]]
+    if permitted:
+        others.append([3, 0, {"do": "configure", "topic": "t", "unclean": True}])
+    sequence: list[ControlCommand] = [
+        {"do": "brokers_up", "brokers": [[2, 102], [4, 104]]},
+        *(
+            {"do": "assign", "partition": partition, "replicas": [2, 4], "adding": [], "removing": []}
+            for partition in ("t-0", "u-0")
+        ),
+        partitions_to("NewPartition", "t-0", "u-0"),
+        partitions_to("OnlinePartition", "t-0", "u-0"),
+        {"do": "leader_writes", "partition": "t-0", "isr": [2]},
+        {"do": "brokers_down", "brokers": [2]},
+        partitions_to("OfflinePartition", "t-0", "u-0"),
+        partitions_to("OnlinePartition", "t-0", "u-0", meanwhile=others),
+    ]
+    [(_, seen)] = control_planes(release).of("StateMachines", [sequence])
+    compare(sequence, seen, release)
+    again = Release(release) < Release("2.4")
+    assert seen[-1]["partition_states"]["t-0"] == ("OnlinePartition" if permitted and again else "OfflinePartition")
+    assert len(seen[-1]["log"]) == (2 if again and not permitted else 1)
 
 
 # What is different, and is to be.

@@ -25,7 +25,7 @@ from spec.kafka.world import ControlCommand
 from statemachines.controller_event_processor import ControllerEventProcessor
 from statemachines.releases import line_of
 from statemachines.topic_partition import TopicPartition
-from tests.kafka.conftest import RELEASE, controlling
+from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
 
@@ -105,20 +105,20 @@ def test_many_sequences(control_plane: KafkaControlPlane, first_seed: int) -> No
 
 
 @pytest.mark.parametrize("release", OLDER)
-def test_sequences_of_older_releases(release: str, first_seed: int) -> None:
+def test_sequences_of_older_releases(control_planes: ControlPlanes, release: str, first_seed: int) -> None:
     """A handful for each."""
     print(f"seed {first_seed}")
-    with controlling(release) as kafka:
-        agreed(kafka, first_seed, 12, release)
+    kafka = control_planes(release)
+    agreed(kafka, first_seed, 12, release)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", OLDER)
-def test_many_sequences_of_older_releases(release: str, first_seed: int) -> None:
+def test_many_sequences_of_older_releases(control_planes: ControlPlanes, release: str, first_seed: int) -> None:
     """A quarter as many as of the newest; again every event is met that there is."""
     print(f"seed {first_seed}")
-    with controlling(release) as kafka:
-        assert EVERY - agreed(kafka, first_seed, LONG // 4, release) == NOT_MET[release]
+    kafka = control_planes(release)
+    assert EVERY - agreed(kafka, first_seed, LONG // 4, release) == NOT_MET[release]
 
 
 def agreed(kafka: KafkaControlPlane, seed: int, count: int, release: str) -> set[str]:
@@ -229,10 +229,10 @@ def test_a_topic_waits_that_had_to_wait_in_an_earlier_life(
 
 
 @pytest.mark.parametrize("release", OLDER)
-def test_so_it_is_in_older_releases(release: str) -> None:
+def test_so_it_is_in_older_releases(control_planes: ControlPlanes, release: str) -> None:
     """K8. Which replica stays in the ISR of a topic that goes is another one in 2.4, so nothing else is compared."""
-    with controlling(release) as kafka:
-        [(_, seen)] = kafka.of("Events", [GOES_AND_COMES])
+    kafka = control_planes(release)
+    [(_, seen)] = kafka.of("Events", [GOES_AND_COMES])
     assert topics(seen) == {"e"}
 
 

@@ -818,7 +818,11 @@ def begun(*arguments: str, stderr: int = subprocess.PIPE, command: str = "check"
 
 
 @pytest.mark.parametrize(
-    ("number", "options"), [(signal.SIGINT, ()), (signal.SIGTERM, ("--json",))], ids=["Ctrl-C", "SIGTERM, as JSON"]
+    ("number", "options"),
+    [
+        pytest.param(signal.SIGINT, (), id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, ("--json",), id="SIGTERM, as JSON", marks=pytest.mark.long),
+    ],
 )
 def test_an_interrupted_run_says_so(number: signal.Signals, options: tuple[str, ...]) -> None:
     """After a line of progress it is interrupted: it exits 130, gives its figures, and says that nothing was kept."""
@@ -1406,6 +1410,7 @@ def test_a_simulation_that_raises_says_in_which_run(ask: Ask) -> None:
     )
 
 
+@pytest.mark.long
 def test_an_interrupted_simulation_tells_what_it_has() -> None:
     """Ctrl-C ends it with the runs that were done; on stderr stood lines of progress."""
     with begun("--runs", "1000000000", "--seed", "1", "--workers", "1", "--json", command="simulate") as process:

@@ -1,6 +1,6 @@
 """Every pinned instance has the figures that are claimed.
 
-In every run of the tests the local engine explores what it can in a second or two, and the other engines a few.
+In every run of the tests the local engine explores what it can in an instant, and the other engines a few.
 `make long-instances` asks every engine about all that an instance's size allows; `test_spark_instances` has the jobs.
 """
 
@@ -70,7 +70,7 @@ def claimed_under_symmetry(instance: PinnedInstance) -> dict[str, Any]:
     return {**figures, "distinct_states": instance.orbits}
 
 
-@asked(MEDIUM, EVERY)
+@asked(SMALL, EVERY)
 def test_the_local_engine_finds_what_is_claimed(instance: PinnedInstance) -> None:
     """Verdict, distinct and generated states, depth, and the length of each shortest counterexample."""
     assert figures_of(found_by("local", instance.name)) == instance.figures()

@@ -139,6 +139,7 @@ def test_another_table_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(moves_with({})) != before
 
 
+@pytest.mark.long
 def test_another_step_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that is changed changes what leads to what, and nothing else."""
 

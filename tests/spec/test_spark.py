@@ -95,7 +95,7 @@ def test_the_driver_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) 
     assert engine.jobs == 0
 
 
-@pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
+@pytest.mark.parametrize("toy", [RaisingAction(), pytest.param(RaisingProperty(), marks=pytest.mark.long)], ids=repr)
 def test_a_failed_evaluation_is_the_one_that_the_reference_meets(toy: Specification) -> None:
     """Of all evaluations that fail in a level, the one in the lowest state is reported."""
     with pytest.raises(EvaluationFailed) as expected:
@@ -158,7 +158,7 @@ def by_jobs(session: SparkSession) -> Explore:
 
 
 BY_JOBS: list[tuple[str, dict[str, Any]]] = [
-    ("several broken", {"keep_going": True, "max_depth": 5}),
+    ("several broken", {"keep_going": True, "max_depth": 4}),
 ]
 """Findings of every kind, and a bound: a level costs a second here. `make long-spark` asks about every toy."""
 
@@ -202,6 +202,7 @@ def test_what_a_worker_prints_is_printed_by_the_driver(by_jobs: Explore, capsys:
     assert set(capsys.readouterr().out.splitlines()) == {"in a worker"}
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_an_evaluation_that_takes_long_in_a_worker_is_told_of_by_the_driver(by_jobs: Explore, tmp_path: Path) -> None:
     """With its name, the state and the seconds, while it takes; and nothing of that is left."""
@@ -236,6 +237,7 @@ def test_a_task_that_lost_its_worker_is_done_again(deadly: type[Countdown], by_j
     assert set(files) == {"states.parquet"}
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_run_is_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Path) -> None:
     """Spark and Arrow read the states with their levels, each state once."""
@@ -259,6 +261,7 @@ def test_a_run_of_jobs_goes_on_on_the_driver_and_back(by_jobs: Explore, tmp_path
     assert found == explored(ReferenceEngine(), toy)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_jobs_go_on_with_a_run_of_the_local_engine_and_back(session: SparkSession, tmp_path: Path) -> None:
     """Where every level is a job."""

@@ -57,6 +57,7 @@ def test_the_same_seed_gives_the_same(specification: Specification) -> None:
         assert told(simulate(specification, runs=60, steps=30, seed=11, deadlock=True, **how)) == first, how
 
 
+@pytest.mark.long
 def test_batches_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many runs are done before somebody looks at them."""
     system = ControllerElection(brokers=2, fence_zk=False)

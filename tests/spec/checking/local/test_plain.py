@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
@@ -72,6 +73,7 @@ def uncompiled(program: str) -> str:
     return run.stdout
 
 
+@pytest.mark.long
 def test_uncompiled_kernels_come_to_the_same() -> None:
     """The figures, the paths, and the runs."""
     program = "import json; from tests.spec.checking.local.test_plain import told; print(json.dumps(told()))"

@@ -34,19 +34,19 @@ TOY = "several broken"
 POINTS = ["before files", "after files", "before commit", "after commit"]
 SOON = [("after files", 6), ("after commit", 6)]
 """Where a run is killed in every run of the tests; in `make long`, at each point of a level, the first one, too."""
-UNBOUNDED: list[dict[str, Any]] = [{}, {"keep_going": True}]
-BOUNDS: list[dict[str, Any]] = [*UNBOUNDED, {"max_depth": 4}, {"max_states": 20}]
+TO_THE_END: dict[str, Any] = {"keep_going": True}
+BOUNDS: list[dict[str, Any]] = [{}, TO_THE_END, {"max_depth": 4}, {"max_states": 20}]
 KEPT = [
     pytest.param(
         toy,
         bounds,
         id=f"{toy}, {bounds}",
-        marks=() if toy == TOY or bounds in UNBOUNDED else pytest.mark.long,
+        marks=() if toy == TOY or bounds == TO_THE_END else pytest.mark.long,
     )
     for toy in TOYS
     for bounds in BOUNDS
 ]
-"""On every commit each toy without bounds, and one of them with all."""
+"""In every run of the tests each toy to its end, and one of them with all bounds."""
 MANY = Walkers(walkers=4, length=7, far=20, apart=5)
 """2,401 states in 25 levels, with discoveries."""
 
