@@ -196,6 +196,11 @@ class ControlDesign(NamedTuple):
         "A topic may be queued for deletion again when its replicas are gone; from 2.7 to 3.1 a metric looks for the "
         "first of them, and the event fails (3.2, KAFKA-13572).",
     ] = True
+    elect_if_created: Annotated[
+        bool,
+        "A partition whose first state is there already, as the answer to its creation was lost, is elected for; "
+        "otherwise it stays new (proposed).",
+    ] = False
     clear_batch: Annotated[
         bool, "A controller that resigns forgets the requests that it has not sent (proposed: KAFKA-12315)."
     ] = False

@@ -220,13 +220,16 @@ class PartitionStateMachine(ZkStateMachine):
         return change if updates else self._hold_elections(change, change.to_elect)
 
     def _created(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+        there = []
         for update, response in zip(change.updates, responses, strict=True):
             if response.code is Code.OK:
                 self._has_written(update, update.leader_and_isr, is_new=True)
                 self._become(update.partition, OnlinePartition)
+            elif response.code is Code.NODEEXISTS and self.design.elect_if_created:
+                there.append(update.partition)
             else:
                 self.fail(update.partition, OnlinePartition, response.code)
-        return self._hold_elections(change, change.to_elect)
+        return self._hold_elections(change, (*there, *change.to_elect))
 
     # Elections.
 

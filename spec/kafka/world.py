@@ -40,6 +40,7 @@ from statemachines.znode import ZkPath
 from statemachines.zookeeper import Multi, ZooKeeper
 
 __all__ = [
+    "AGAIN",
     "SESSION",
     "ControlCommand",
     "Disagreement",
@@ -56,6 +57,8 @@ SESSION: Final = "controller"
 """The session of the controller's client."""
 OTHER_CONTROLLER: Final = 8
 """The id of another broker that is elected."""
+AGAIN: Final = -1
+"""In `meanwhile`: before that is repeated which a lost connection left open."""
 NO_ARGUMENTS: Final = frozenset({"do", "handle", "meanwhile", "lost"})
 """What a command says beside its arguments."""
 
@@ -117,6 +120,8 @@ class World:
                 retry_requests_until_connected(self.zookeeper, SESSION, [request])
             again.append(request)
         if again:
+            for _, _, other in (row for row in happens if row[1] == AGAIN):
+                self.perform(other)
             self.reconnect()
         return (*responses, *map(self._answered, again))
 

@@ -106,6 +106,8 @@ STARTS_PARTITIONS = Call("_start_partition_state_machine")
 """What is left of a failover before partitions have states."""
 ANSWERS = ("answer_partitions", "answer_replicas")
 """The actions in which a controller goes on."""
+WRITES = (*ANSWERS, "lose_answers")
+"""Those in which ZooKeeper does what a controller asks for."""
 LEADERS = ("shrink_isr", "expand_isr")
 """Those in which a leader writes."""
 
@@ -255,6 +257,11 @@ class ClusterUnderControl(Specification[C]):
     @property
     def asks_for_isr(self) -> bool:
         """Whether a leader asks the controller to change an ISR. [AlterPartition]"""
+        return False
+
+    @property
+    def loses_answers(self) -> bool:
+        """Whether a connection may be lost before what ZooKeeper has done is answered."""
         return False
 
     @property
@@ -615,6 +622,17 @@ class ClusterUnderControl(Specification[C]):
         assert change is not None
         self.answer(s, change)
 
+    @action(when=lambda self: self.loses_answers, actor="ZooKeeper", receiver="controller")
+    def lose_answers(self, s: C) -> None:
+        """ZooKeeper does what a change asks for, all of it, and will be asked again, as its answers are lost."""
+        change = s.thread.electing or s.thread.removing
+        require(change is not None and change.due not in UNFENCED)
+        assert change is not None
+        machine = self.controller(s).machine_of(change)
+        assert machine is not None
+        retry_requests_until_connected(self.zk.servers(s.zk), None, machine.requests(change))
+        say("the connection is lost with the answers")
+
     @action(actor="controller")
     def next_change(self, s: C) -> None:
         """A change is over: the controller goes on with the next one of the event."""
@@ -681,7 +699,7 @@ class ClusterUnderControl(Specification[C]):
             return True
         return self.unclean or new.leader in old.isr
 
-    @transition_invariant(of=ANSWERS)
+    @transition_invariant(of=WRITES)
     def fenced_writes(self, before: C, after: C) -> bool:
         """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
         if before.context.epoch == before.epoch:

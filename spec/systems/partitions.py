@@ -88,6 +88,9 @@ class Partitions(ClusterUnderControl[C]):
     creation: bool = constant(True, "The topic is created some time; else it is there from the beginning.")
     shutdowns: bool = constant(True, "Brokers ask for a controlled shutdown.")
     preferred_elections: bool = constant(True, "An administrator asks for preferred leaders.")
+    lost_replies: bool = constant(
+        False, "The connection may be lost after ZooKeeper has done what a change asks for, any number of times."
+    )
 
     chosen: ControlDesign = switches(
         ControlDesign,
@@ -101,7 +104,7 @@ class Partitions(ClusterUnderControl[C]):
                 "tell_leaving",
                 "retry_alone",
             ),
-            *("leader_recovery", "clear_batch", "broker_epoch"),
+            *("leader_recovery", "clear_batch", "broker_epoch", "elect_if_created"),
         ],
     )
 
@@ -111,6 +114,11 @@ class Partitions(ClusterUnderControl[C]):
         return self.chosen
 
     strategies = (OFFLINE, PREFERRED, CONTROLLED_SHUTDOWN)
+
+    @property
+    def loses_answers(self) -> bool:
+        """Whether a connection may be lost before what ZooKeeper has done is answered."""
+        return self.lost_replies
 
     # How large it is.
 
@@ -207,6 +215,18 @@ class Partitions(ClusterUnderControl[C]):
         """P14: when all is quiet, the broker of a replica that is online runs; but see online_on_a_dead_broker."""
         state = s.context.replica_states.get(PartitionAndReplica(partition, broker))
         return state is not OnlineReplica or broker in s.registered
+
+    @invariant(where=ClusterUnderControl.quiet, when=lambda self: self.lost_replies)
+    def new_is_not_led(self, s: C, partition: TopicPartition) -> bool:
+        """P10: when all is quiet, a partition that is new, so that no broker is told of it, has no leader."""
+        state = s.state(partition)
+        new = s.context.partition_states.get(partition) is NewPartition
+        return not new or state is None or state.leader not in s.registered
+
+    @sometimes(when=lambda self: self.lost_replies, of="lose_answers")
+    def written_unheard(self, before: C, after: C) -> bool:
+        """A controller does not hear that it has written the state of a partition."""
+        return any(before.written(each) != after.written(each) for each in self.assignments)
 
     @sometimes(when=lambda self: self.creation, of="next_change")
     def a_new_partition(self, before: C, after: C) -> bool:

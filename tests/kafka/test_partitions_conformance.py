@@ -42,6 +42,13 @@ def test_it_conforms(control_plane: KafkaSteps) -> None:
     assert str(result).startswith("Conforms: partitions beside Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
 
 
+def test_it_conforms_where_answers_are_lost(control_plane: KafkaSteps) -> None:
+    """Others write between what was done unheard, and its being asked for again."""
+    result = conform(of(RELEASE, **FEW, lost_replies=True), control_plane, max_states=80)
+    assert result.conforms, result
+    assert result.runs == result.classes > 60
+
+
 def test_a_specification_that_is_wrong(control_plane: KafkaSteps) -> None:
     """Kafka contradicts it, with a path and what was seen."""
     wrong = mutant(CountsAhead, **{**Partitions.releases["3.9"], **FEW})
@@ -106,7 +113,9 @@ def test_what_does_not_come(control_plane: KafkaSteps) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("constants", [{}, {"unclean": True}], ids=["clean", "unclean"])
+@pytest.mark.parametrize(
+    "constants", [{}, {"unclean": True}, {"lost_replies": True}], ids=["clean", "unclean", "answers are lost"]
+)
 def test_each_release(control_planes: ControlPlanes, release: str, constants: dict[str, Any]) -> None:
     """Every class of edges of its first 2,000 states."""
     kafka = control_planes(release)

@@ -4,6 +4,7 @@
     an event begins                         what makes it happens, and it is processed up to its first batch
     `answer_partitions`, `answer_replicas`  the batch is answered: on to the next one, or to the end of the event
     `next_change`                           nothing: where a change is over Kafka does not wait, and is there already
+    `lose_answers`                          the connection is lost after the batch, all of which the server has done
     brokers, leaders, other controllers     the same happens, wherever the controller stands
 
 While a change is over only ZooKeeper is compared, and the rest at the `next_change` that leads to a batch, or to the
@@ -27,7 +28,7 @@ from spec.kafka.control_values import of_context
 from spec.kafka.event_plane import RELEASES
 from spec.kafka.mapping import Observation, SystemMapping
 from spec.kafka.step_plane import SEEN_OF_CONTEXT, KafkaSteps, StepsTask, comparable_requests, is_compared
-from spec.kafka.world import ControlCommand, path_of
+from spec.kafka.world import AGAIN, ControlCommand, path_of
 from spec.language import Size, Step
 from spec.language.state import Values
 from spec.parts.controlled_cluster import ANSWERS, TOPIC, ControlledCluster
@@ -279,8 +280,12 @@ class PathTold:
         """What is to be seen after each step."""
         self._meanwhile: list[Any] = []
         """What happens between the batches of the event."""
+        self._lost: list[Any] = []
+        """The batches of the event that are answered only when they are repeated."""
         self._asked: list[list[ZkPath]] = []
-        """The batches of the event that have been answered."""
+        """The batches of the event that the server has got."""
+        self._is_lost = False
+        """It has got the one that is waited for, and the answers were lost."""
         self._sent: dict[BrokerId, list[ControlRequest]] = {}
         """What has been sent since all of the controller was to be seen."""
         self._waits = False
@@ -297,10 +302,16 @@ class PathTold:
         for command in commands:
             self._add(command)
         if step.action in BEGINS:
-            self._meanwhile, self._asked = [], []
-            self.happens.append({"process": BEGINS[step.action], "meanwhile": self._meanwhile})
-        elif step.action in ANSWERS and asked:
+            self._meanwhile, self._lost, self._asked = [], [], []
+            self.happens.append({"process": BEGINS[step.action], "meanwhile": self._meanwhile, "lost": self._lost})
+        elif step.action == "lose_answers" and not self._is_lost:
+            self._is_lost = True
+            self._lost.append([len(self._asked), 0, len(asked)])
             self._asked.append(asked)
+        elif step.action in ANSWERS and asked:
+            if not self._is_lost:
+                self._asked.append(asked)
+            self._is_lost = False
         self._waits = bool(mapping.asked(mapping.settled(self.state)))
         self._look()
         self.taken.append(choice)
@@ -319,7 +330,9 @@ class PathTold:
 
     def _add(self, command: ControlCommand) -> None:
         """Have this happen where the controller stands."""
-        if self._waits:
+        if self._is_lost:
+            self._meanwhile.append([len(self._asked) - 1, AGAIN, command])
+        elif self._waits:
             self._meanwhile.append([len(self._asked), 0, command])
         else:
             self.happens.append(command)

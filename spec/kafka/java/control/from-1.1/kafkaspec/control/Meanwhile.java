@@ -16,6 +16,7 @@ import org.apache.zookeeper.server.SynchronousServer;
  * A batch is a call of handleRequests; the one that repeats what a lost connection left open is no other batch.
  */
 final class Meanwhile implements ZooKeeper.Owner {
+    private static final int AGAIN = -1;
     private final Ensemble ensemble;
     private final Predicate<JsonNode> others;
     private final Predicate<Request> counts;
@@ -28,6 +29,7 @@ final class Meanwhile implements ZooKeeper.Owner {
     private int carriedOut;
     private boolean begins;
     private boolean repeats;
+    private boolean beginsAgain;
     private boolean isLost;
 
     Meanwhile(Ensemble ensemble) {
@@ -47,8 +49,9 @@ final class Meanwhile implements ZooKeeper.Owner {
     /**
      * A change of states begins.
      *
-     * @param command has, if anything happens, `meanwhile`: rows of a batch, a request of it, and a command; and
-     *     `lost`: rows of a batch, how many answers come, and how many of its requests are carried out.
+     * @param command has, if anything happens, `meanwhile`: rows of a batch, a request of it, and a command, or -1 for
+     *     what happens before that is repeated which a lost connection left open; and `lost`: rows of a batch, how
+     *     many answers come, and how many of its requests are carried out.
      */
     void begin(JsonNode command) {
         script = command;
@@ -66,6 +69,7 @@ final class Meanwhile implements ZooKeeper.Owner {
         repeats = isLost;
         isLost = false;
         begins = !repeats;
+        beginsAgain = repeats;
     }
 
     private void nextBatch() {
@@ -106,17 +110,20 @@ final class Meanwhile implements ZooKeeper.Owner {
 
     @Override
     public Verdict sends(Request sent) {
-        if (repeats || !counts.test(sent)) {
+        if (repeats) {
+            if (beginsAgain) {
+                beginsAgain = false;
+                happensBefore(AGAIN);
+            }
+            return Verdict.SERVE;
+        }
+        if (!counts.test(sent)) {
             return Verdict.SERVE;
         }
         if (begins) {
             nextBatch();
         }
-        for (JsonNode row : script.path("meanwhile")) {
-            if (row.get(0).asInt() == batch && row.get(1).asInt() == request) {
-                happens(row.get(2));
-            }
-        }
+        happensBefore(request);
         ((ArrayNode) asked.get(batch)).add(sent.path());
         int place = request++;
         if (place < answered) {
@@ -124,6 +131,14 @@ final class Meanwhile implements ZooKeeper.Owner {
         }
         isLost |= server().isAlive(handle.connection().getSessionId());
         return place < carriedOut ? Verdict.LOSE_REPLY : Verdict.LOSE_REQUEST;
+    }
+
+    private void happensBefore(int which) {
+        for (JsonNode row : script.path("meanwhile")) {
+            if (row.get(0).asInt() == batch && row.get(1).asInt() == which) {
+                happens(row.get(2));
+            }
+        }
     }
 
     private void happens(JsonNode command) {
