@@ -10,8 +10,9 @@ happens to the broker of each, and what is configured. What happens to other bro
 that the controller's broker dies is a failover for all. In which order replicas of several dead brokers go offline is
 not looked at, in Kafka it is that of a hash map: a way may be a step longer for that, and ends alike.
 
-Left out is what `partitions` leaves out, slow queues and bounced brokers among it. A replica that lags stays so until
-its broker returns, and one that follows its leader gets in sync some time. Unclean elections, where they are ever
+Left out is what `partitions` leaves out, bounced brokers among it. A queue of requests that is slow brings nothing
+else: until a broker is told who leads it follows nobody, and who follows its leader gets in sync some time, however
+late. A replica that lags stays so until its broker returns. Unclean elections, where they are ever
 permitted, are permitted from the beginning, which is worse. Reassignments are not explored.
 """
 
@@ -20,6 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, NamedTuple
+
+from typing_extensions import TypeVar
 
 from election.ids import BrokerId
 from spec.checking import Result, Trace, check
@@ -80,14 +83,17 @@ class PlannedCluster(ControlledCluster):
     unclean_leader: bool = variable("A broker was elected that was not in sync.")
 
 
-class EventsInAnyOrder(Partitions[PlannedCluster]):
+P = TypeVar("P", bound=PlannedCluster, default=PlannedCluster)
+
+
+class EventsInAnyOrder(Partitions[P]):
     """`partitions`, where what happens to brokers is planned, and the order is not.
 
     A system of its own for each situation: `situation` is a class variable.
     """
 
     name = "events-in-any-order"
-    leaves_out = "queues of requests, bounced brokers, AlterPartition, reassignment, deletion, log directories"
+    leaves_out = "bounced brokers, AlterPartition, reassignment, deletion, log directories"
     situation: ClassVar[Situation]
 
     def sizes(self) -> Mapping[Any, Size]:
@@ -96,7 +102,7 @@ class EventsInAnyOrder(Partitions[PlannedCluster]):
         return {**super().sizes(), Planned: tuple(dict.fromkeys((*self.situation.events, *exits)))}
 
     @initial
-    def a_cluster_set_up(self, s: PlannedCluster) -> None:
+    def a_cluster_set_up(self, s: P) -> None:
         """The partition is as it was described; its controller begins by looking at it."""
         situation = self.situation
         for path in ("/brokers", "/brokers/topics", TOPIC_PATH):
@@ -112,7 +118,7 @@ class EventsInAnyOrder(Partitions[PlannedCluster]):
         s.registered = situation.live
         s.pending = frozenset(situation.events)
 
-    def happens(self, s: PlannedCluster, event: str) -> None:
+    def happens(self, s: P, event: str) -> None:
         """It was to happen, and is not to happen again. The first thing happens to a cluster at rest."""
         require(event in s.pending)
         require(s.pending != frozenset(self.situation.events) or (s.active and s.idle))
@@ -121,57 +127,57 @@ class EventsInAnyOrder(Partitions[PlannedCluster]):
     # What happens.
 
     @action(when=lambda self: self.max_deaths > 0, actor="broker")
-    def die(self, s: PlannedCluster, broker: BrokerId) -> None:
+    def die(self, s: P, broker: BrokerId) -> None:
         """A broker dies, and its registration goes."""
         self.happens(s, f"crash of {broker}")
         super().die(s, broker)
 
     @action(when=lambda self: self.shutdowns, actor="broker", receiver="controller")
-    def shut_down(self, s: PlannedCluster, broker: BrokerId) -> None:
+    def shut_down(self, s: P, broker: BrokerId) -> None:
         """A broker asks to be shut down: others get what it leads, and it leaves the ISRs. [doControlledShutdown]"""
         self.happens(s, f"shutdown of {broker}")
         s.pending |= {f"exit of {broker}"}
         super().shut_down(s, broker)
 
     @action(when=lambda self: self.shutdowns, actor="broker")
-    def exit(self, s: PlannedCluster, broker: BrokerId) -> None:
+    def exit(self, s: P, broker: BrokerId) -> None:
         """A broker that has asked is gone, with the answer or without one."""
         require(s.idle)
         self.happens(s, f"exit of {broker}")
         super().die(s, broker)
 
     @action(when=lambda self: self.returns > 0, actor="broker")
-    def come_back(self, s: PlannedCluster, broker: BrokerId) -> None:
+    def come_back(self, s: P, broker: BrokerId) -> None:
         """A broker is started, when the controller knows that it is gone."""
         self.happens(s, f"return of {broker}")
         super().come_back(s, broker)
 
     @action(when=lambda self: self.preferred_elections, actor="administrator", receiver="controller")
-    def elect_preferred(self, s: PlannedCluster, partition: TopicPartition) -> None:
+    def elect_preferred(self, s: P, partition: TopicPartition) -> None:
         """An administrator asks for the preferred leader, where another leads. [ReplicaLeaderElection]"""
         self.happens(s, "election")
         super().elect_preferred(s, partition)
 
     @action(when=lambda self: self.preferred_elections, actor="administrator")
-    def need_no_election(self, s: PlannedCluster) -> None:
+    def need_no_election(self, s: P) -> None:
         """An administrator asks for the preferred leader, which leads, or there is none to choose from."""
         state = s.state(TopicPartition(TOPIC, 0))
         require(s.active and s.idle and (state is None or state.leader == 0))
         self.happens(s, "election")
 
     @action(when=lambda self: self.moves > 0, actor="another controller", receiver="ZooKeeper")
-    def elect_another_controller(self, s: PlannedCluster) -> None:
+    def elect_another_controller(self, s: P) -> None:
         """Another controller is elected, which the one here does not know yet."""
         self.happens(s, "failover")
         super().elect_another_controller(s)
 
     @action(when=lambda self: False)
-    def shrink_isr(self, s: PlannedCluster, partition: TopicPartition, broker: BrokerId) -> None:
+    def shrink_isr(self, s: P, partition: TopicPartition, broker: BrokerId) -> None:
         """No replica falls behind that was not planned to."""
         raise AssertionError
 
     @action(when=lambda self: self.returns > 0, actor="leader", receiver="ZooKeeper")
-    def expand_isr(self, s: PlannedCluster, partition: TopicPartition, broker: BrokerId) -> None:
+    def expand_isr(self, s: P, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr, 2.6]"""
         require(not self.lags(s, broker))
         super().expand_isr(s, partition, broker)
@@ -181,12 +187,12 @@ class EventsInAnyOrder(Partitions[PlannedCluster]):
         """How many brokers are to start."""
         return sum(event.startswith("return") for event in self.situation.events)
 
-    def lags(self, s: PlannedCluster, broker: BrokerId) -> bool:
+    def lags(self, s: P, broker: BrokerId) -> bool:
         """A broker was out of sync at first, and has not been started since."""
         back = f"return of {broker}"
         return broker not in self.situation.isr and (back in s.pending or back not in self.situation.events)
 
-    def answer(self, s: PlannedCluster, change: Any) -> None:
+    def answer(self, s: P, change: Any) -> None:
         """With who is elected."""
         before = s.state(TopicPartition(TOPIC, 0))
         super().answer(s, change)
@@ -196,7 +202,7 @@ class EventsInAnyOrder(Partitions[PlannedCluster]):
 
     # What may come of it.
 
-    def at_rest(self, s: PlannedCluster) -> bool:
+    def at_rest(self, s: P) -> bool:
         """All has happened, the controller has nothing to do, and who follows its leader is in sync."""
         if s.pending or not self.quiet(s):
             return False
@@ -206,29 +212,29 @@ class EventsInAnyOrder(Partitions[PlannedCluster]):
         return all(broker in state.isr or self.lags(s, broker) for broker in s.registered)
 
     @invariant(where=at_rest)
-    def keeps_a_leader(self, s: PlannedCluster) -> bool:
+    def keeps_a_leader(self, s: P) -> bool:
         """When all has happened, the partition has a leader that runs."""
         state = s.state(TopicPartition(TOPIC, 0))
         return state is not None and state.leader in s.registered
 
     @invariant(where=at_rest)
-    def keeps_its_records(self, s: PlannedCluster) -> bool:
+    def keeps_its_records(self, s: P) -> bool:
         """When all has happened, no broker was elected that was not in sync."""
         return not s.unclean_leader
 
     @invariant(where=at_rest)
-    def keeps_min_isr(self, s: PlannedCluster) -> bool:
+    def keeps_min_isr(self, s: P) -> bool:
         """When all has happened, as many replicas are in sync as have to be."""
         state = s.state(TopicPartition(TOPIC, 0))
         return state is None or len(state.isr) >= self.situation.min_isr
 
     @sometimes(where=at_rest)
-    def comes_to_rest(self, s: PlannedCluster) -> bool:
+    def comes_to_rest(self, s: P) -> bool:
         """All that was planned can happen; else nothing would be said of how it ends."""
         return True
 
     @sometimes
-    def at_a_bound(self, s: PlannedCluster) -> bool:
+    def at_a_bound(self, s: P) -> bool:
         """A bound of this system may have cut something off: it is to be explored again, with higher ones."""
         node = s.written(TopicPartition(TOPIC, 0))
         if node is None:

@@ -7,9 +7,20 @@ from typing import Any
 
 import pytest
 
+from election.ids import BrokerId
 from spec.checking import check
+from spec.language import Total, action, require, variable
 from spec.language.errors import UsageError
-from spec.what_if.any_order import AnyOrder, EventsInAnyOrder, Situation, in_any_order, situations, system_of
+from spec.parts.controlled_cluster import Role
+from spec.what_if.any_order import (
+    AnyOrder,
+    EventsInAnyOrder,
+    PlannedCluster,
+    Situation,
+    in_any_order,
+    situations,
+    system_of,
+)
 from spec.what_if.cluster import KnownCluster, PartitionStatus
 from spec.what_if.events import (
     AllowUnclean,
@@ -22,8 +33,9 @@ from spec.what_if.events import (
     Shutdown,
 )
 from spec.what_if.prediction import PartitionHealth, what_if
+from statemachines.control_requests import ControlRequest
 from statemachines.replica_assignment import ReplicaAssignment
-from statemachines.topic_partition import TopicPartition
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -214,3 +226,58 @@ def test_a_bound_that_cuts_something_off_is_seen() -> None:
     assert cut.verdict == "holds"
     wide = check(system_of(situation, "3.9", max_leader_epoch=9), properties=["at_a_bound"], engine="reference")
     assert wide.verdict == "vacuous"
+
+
+class SlowCluster(PlannedCluster):
+    """A cluster whose brokers are told later what they are told."""
+
+    sent: Total[PartitionAndReplica, Role | None] = variable("The last that was sent to each replica.")
+    waits: frozenset[BrokerId] = variable("The brokers for which requests wait.")
+
+
+class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
+    """The same; of the requests that wait for a broker the last is all that counts, as it goes by that in the end."""
+
+    def receive(self, s: SlowCluster, broker: BrokerId, request: ControlRequest) -> None:
+        """It waits."""
+        replica = PartitionAndReplica(T0, broker)
+        before = s.roles[replica]
+        super().receive(s, broker, request)
+        s.sent[replica], s.roles[replica] = s.roles[replica], before
+        s.waits |= {broker}
+
+    def forget_roles(self, s: SlowCluster, broker: BrokerId) -> None:
+        """A queue goes with its broker."""
+        super().forget_roles(s, broker)
+        s.sent[PartitionAndReplica(T0, broker)] = None
+        s.waits -= {broker}
+
+    @action
+    def be_told(self, s: SlowCluster, broker: BrokerId) -> None:
+        """A broker gets what waits for it."""
+        require(broker in s.waits)
+        s.roles[PartitionAndReplica(T0, broker)] = s.sent[PartitionAndReplica(T0, broker)]
+        s.waits -= {broker}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (Crash(1), Return(1), Crash(2)),
+        (Crash(1), Return(1), Crash(2), AnotherController()),
+        (Shutdown(1), Crash(2)),
+        (Crash(1), Return(1), ElectPreferred()),
+    ],
+    ids=str,
+)
+def test_a_slow_queue_brings_nothing_else(events: tuple[ClusterEvent, ...]) -> None:
+    """What breaks is the same; a way to it may be longer, as brokers are told on it."""
+    [situation] = situations(cluster(status(1, 2)), events)
+    system = system_of(situation, "3.9", max_leader_epoch=9)
+    cls: Any = type("WithSlowQueues", (WithSlowQueues,), {"situation": situation})
+    at_once, later = (
+        check(each, properties=list(WAYS), keep_going=True) for each in (system, cls(**system.valuation))
+    )
+    assert later.distinct_states > at_once.distinct_states
+    verdicts = [[(each.name, each.verdict) for each in result.properties] for result in (at_once, later)]
+    assert verdicts[0] == verdicts[1]
