@@ -187,11 +187,15 @@ class ControllerOfCluster(ReadsAtOnce):
         """Where there are none, nothing is to be done."""
         return super().replicas_become(replicas, target) if replicas else ()
 
+    @property
+    def may_delete(self) -> bool:
+        """Whether what it deletes is deleted: it has not been replaced, or nobody asks."""
+        return not self.design.fence_zk or self.cluster.context.epoch == self.cluster.epoch
+
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
         """A controller that has been replaced is refused that, and finds out by it."""
         paths = tuple(paths)
-        notified = any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths)
-        if notified and self.design.fence_zk and self.cluster.context.epoch != self.cluster.epoch:
+        if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths) and not self.may_delete:
             self.fail(EventFailure.ControllerMoved)
         return super().delete(paths)
 

@@ -173,15 +173,15 @@ class ReassigningController(ControllerOfCluster):
         paths = tuple(paths)
         if paths != (REASSIGN_PARTITIONS,):
             answers = super().get_data(paths, following, watch)
-            if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths):
+            if any(path.startswith(ISR_CHANGE_NOTIFICATION) for path in paths) and self.may_delete:
                 self._forget_notifications()
             return answers
         node = self.cluster.zk.nodes.get(REASSIGN_PARTITIONS)
         return (following.given((None if node is None else ZkResponse(Code.OK, node.data),)),)
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
-        """The notification is gone already."""
-        return ()
+        """The notification is gone already, unless the controller may not delete it: then it finds out."""
+        return () if self.may_delete else super().delete(paths)
 
     def _delete_children(self, names: Sequence[str], path: ZkPath) -> Calls:
         """In a failover, which reads all by itself, it goes unread."""

@@ -16,9 +16,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from election.ids import BrokerId
 from spec.anomalies import anomaly_named
 from spec.checking import Result, check
-from spec.language import Specification
+from spec.language import Specification, transition_invariant
 from spec.releases import RELEASES
-from spec.systems.reassignment import ReassigningController, Reassignment
+from spec.systems.reassignment import ReassignedCluster, ReassigningController, Reassignment
 from spec.testing import as_state_machine
 from statemachines.controller_calls import Call, Calls
 from statemachines.replica_assignment import ReplicaAssignment
@@ -79,6 +79,25 @@ def test_by_the_node_it_was_lost_in_the_same_way() -> None:
     """K3 is as old as reassignments: nor did controllers until 2.3 ask if a leader had been found."""
     by_node = Reassignment(**THERE, **BY_NODE)
     assert broken(check(by_node, engine="reference", properties=["acknowledged_is_kept"])) == {"acknowledged_is_kept"}
+
+
+class FindsOutByNotifications(Reassignment):
+    """As in `partitions`, though here they go as they are read."""
+
+    @transition_invariant(of="hear_of_isr_changes")
+    def leaves_them_if_replaced(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+        """A controller that has been replaced leaves the notifications to its successor."""
+        replaced = before.context.epoch != before.epoch
+        return not replaced or after.isr_change_notification == before.isr_change_notification
+
+
+@pytest.mark.parametrize("fence_zk", [True, False])
+def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bool) -> None:
+    """But it could before 2.1. [deleteIsrChangeNotifications]"""
+    few = {**THERE, "first_replicas": 2, "requests": 0, "moves": 1, "alter_partition": False}
+    specification = FindsOutByNotifications(**PROPOSED, **few, isr_changes=1, fence_zk=fence_zk)
+    result = check(specification, properties=["leaves_them_if_replaced"], engine="reference")
+    assert result.verdict == ("holds" if fence_zk else "violated")
 
 
 # Every guard that matters: the system with one thing wrong, and the property that sees it.
