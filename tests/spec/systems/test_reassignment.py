@@ -1,7 +1,7 @@
 """Reassignment: what goes wrong as it went on brokers, what 3.9 does that was not said, and no guard for nothing.
 
 A mutant is the system with one thing wrong in its controller, or a fix off. Each must break the property that is
-there for it. What the system has in common with `partitions` has its mutants there.
+there for it. Those of what the system has in common with `partitions` are those of that one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ from spec.releases import RELEASES
 from spec.systems.reassignment import ReassignedCluster, ReassigningController, Reassignment
 from spec.testing import as_state_machine
 from statemachines.controller_calls import Call, Calls
+from statemachines.leader_and_isr import LeaderRecoveryState
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
+from statemachines.zk_state_machine import PartitionUpdate
+from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
+from tests.spec.systems.test_partitions import CountsTwice, PermitsUnclean
+from tests.spec.systems.test_partitions import mutant as mutant_of
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "keep_in_sync": True, "keep_leader": True}
 """What is open in 3.9, mended."""
@@ -197,11 +202,56 @@ def test_a_mutant_breaks_the_property_that_is_there_for_it(
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 
 
-def test_every_property_of_its_own_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does."""
-    every = (each for by in ({}, BY_NODE) for each in Reassignment(**{**THERE, **by}).properties)
-    own = {each.name for each in every if each.kind != "sometimes" and each.name in vars(Reassignment)}
-    assert own <= {name for _, _, name in MUTANTS}
+class PermitsUncleanUnsaid(PermitsUnclean):
+    """It elects from outside the ISR, and does not note in the state that records may be lost."""
+
+    def _elected(self, *asked: Any) -> PartitionUpdate | None:
+        update = super()._elected(*asked)
+        if update is None:
+            return None
+        recovered = update.leader_and_isr._replace(leader_recovery_state=LeaderRecoveryState.RECOVERED)
+        return update._replace(leader_and_isr=recovered)
+
+
+IN_COMMON: Mapping[str, Any] = {
+    "brokers": 2,
+    "first_replicas": 2,
+    "most_replicas": 2,
+    "requests": 1,
+    "max_deaths": 2,
+    "isr_changes": 1,
+    "moves": 1,
+}
+"""Two brokers keep a partition, and die."""
+COMMON_MUTANTS: list[tuple[type[Any], str]] = [
+    *((kind, name) for kind, _, name in OF_PARTITIONS if kind not in (None, PermitsUnclean, CountsTwice)),
+    (PermitsUncleanUnsaid, "clean_election"),
+]
+NOT_HERE = {"new_has_no_state", "online_replica_is_live", "new_is_not_led"}
+"""The partition has its state from the beginning."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "property_"),
+    [each for each in COMMON_MUTANTS if each[1] not in NOT_HERE],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
+)
+def test_a_mutant_of_partitions_breaks_the_same_here(kind: type[Any], property_: str) -> None:
+    """What both have in common is no less guarded where a partition moves."""
+    specification = mutant_of(kind, Reassignment, **PROPOSED, **IN_COMMON)
+    result = check(specification, properties=[property_], engine="reference")
+    assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
+
+
+def test_every_property_is_broken_by_some_mutant() -> None:
+    """None of them holds whatever the system does. Those of ZooKeeper itself have theirs elsewhere."""
+    sought = {
+        each.name
+        for constants in ({**THERE}, {**THERE, **BY_NODE}, IN_COMMON)
+        for each in Reassignment(**constants).properties
+        if each.kind != "sometimes" and not each.name.startswith("zk.") and each.name != "type_ok"
+    }
+    assert {name for _, _, name in MUTANTS} | {name for _, name in COMMON_MUTANTS} - NOT_HERE == sought - NOT_HERE
 
 
 # What exploration found that the rules for it did not have.
