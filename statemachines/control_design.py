@@ -60,6 +60,11 @@ class ControlDesign(NamedTuple):
     alter_partition: Annotated[
         bool, "A leader asks the controller to change its ISR, and does not write it itself (2.7, KAFKA-8836)."
     ] = True
+    read_back: Annotated[
+        bool,
+        "A leader that cannot write its ISR reads the state back, which may be its own, whose reply was lost (0.8.2, "
+        "KAFKA-1382).",
+    ] = True
     check_alter_epochs: Annotated[
         bool,
         "An AlterPartition ahead of the controller is for another one, and one behind it is refused (3.3, "

@@ -5,8 +5,9 @@ any leader with the right version succeeds, and with it goes the epoch of the co
 
     OK          the leader has the new ISR, and its version
     BADVERSION  it reads the state back. If that is what it wanted to write, its own reply was lost, and it has what
-                it wanted [KAFKA-1382]. Else another has written: the leader keeps the ISR and the version that it
-                knows, with which it can write no more, until LeaderAndIsr brings a new leader epoch
+                it wanted [KAFKA-1382; before, it did not look]. Else another has written: the leader keeps the ISR
+                and the version that it knows, with which it can write no more, until LeaderAndIsr brings a new
+                leader epoch
     NONODE      the same
 
 A leader holds its lock meanwhile: LeaderAndIsr waits. Nothing is pending, and the ISR of before counts until the
@@ -122,7 +123,7 @@ class ZkAlterPartitionManager:
             raise ValueError(f"one request has {len(responses)} answers")
         response = responses[0]
         reading = update.due is ZkBatch.GetTopicPartitionStates
-        if response.code is Code.BADVERSION:
+        if response.code is Code.BADVERSION and self.replica_manager.design.read_back:
             return update._replace(due=ZkBatch.GetTopicPartitionStates)
         wanted = TopicPartitionState.encode(update.leader_and_isr, hosted.controller_epoch)
         if response.code is Code.OK and (not reading or response.data == wanted):

@@ -50,6 +50,7 @@ from statemachines.metadata_cache import MetadataCache
 from statemachines.replica_assignment import UNASSIGNED, ReplicaAssignment
 from statemachines.replica_manager import NO_FAILURES, Fetching, LogFailure, ReplicaManager
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zk_alter_partition_manager import ZkAlterPartitionManager
 from statemachines.znode import ZkVersion
 
 __all__ = ["ReceivingBrokers", "ReceivingBrokersPart"]
@@ -202,6 +203,10 @@ class ReceivingBrokersPart(Part[ReceivingBrokers]):
         """What the leaders on a broker propose, over this state."""
         replicas = self.replica_manager(s, broker)
         return AlterPartitionManager(replicas, lambda: s.broker_epochs[broker], _Proposals(s, broker))
+
+    def zk_alter_partition_manager(self, s: ReceivingBrokers, broker: BrokerId) -> ZkAlterPartitionManager:
+        """What the leaders on a broker write, over this state; of what is changed its caller tells the controller."""
+        return ZkAlterPartitionManager(self.replica_manager(s, broker))
 
     def handle(
         self,

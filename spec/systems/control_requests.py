@@ -125,8 +125,8 @@ class ControlledBrokers(State):
     )
     reassignments: Reassignments = variable("How often the partition was reassigned.")
     isr_change_notification: frozenset[TopicPartition] = variable(
-        "The partitions whose leaders have notified the controller: none, for no leader writes its ISR.",
-        of=lambda self: (frozenset(),),
+        "The partitions whose leaders have written their ISRs, and notified the controller, which has not read them.",
+        of=lambda self: subset_of(tuple(self.assignments) if writes(self) else ()),
     )
     copies: Total[BrokerId, ControlRequest | None] = variable(
         "A request that a broker has got, and handles later than what its controller sends over the next connection."
@@ -191,9 +191,19 @@ def stops(self: ControlRequests) -> bool:
 
 
 def joins(self: ControlRequests) -> bool:
-    """Whether followers join the ISR, of which leaders ask the controller; one that left it, or was never in it."""
+    """Whether followers join the ISR; one that left it, or was never in it."""
     out_of_sync = not self.in_sync or self.max_deaths > 0
-    return self.isr_changes > 0 and self.brokers > 1 and out_of_sync and self.design.alter_partition
+    return self.isr_changes > 0 and self.brokers > 1 and out_of_sync
+
+
+def asks(self: ControlRequests) -> bool:
+    """Whether leaders ask the controller for that."""
+    return joins(self) and self.design.alter_partition
+
+
+def writes(self: ControlRequests) -> bool:
+    """Whether leaders write it themselves."""
+    return joins(self) and not self.design.alter_partition
 
 
 KINDS: Final = {
@@ -228,21 +238,21 @@ class ControlRequests(Specification[C]):
     is a third, the first has resigned. What waits is `kept`: a request without what no broker looks at here.
 
     A follower that has caught up joins the ISR: its leader asks the controller by AlterPartition, which is answered
-    in the step in which the controller has it; until then anything may happen. Before 2.7 none joins.
+    in the step in which the controller has it; until then anything may happen. Before 2.7 the leader writes it to
+    ZooKeeper in a step, with the reading back, if its answer was lost or another has written, and tells the
+    controller; nobody needs to wait for that, so when the notification is created makes no difference.
 
     A reassignment takes the last broker of a partition away, or gives it back, by AlterPartitionReassignments; a
     replica that is taken away is deleted. So brokers are told to stop, with deletion and, in a controlled shutdown,
     without.
 
-    Left out: disks that fail, leaders that shrink ISRs or write them themselves, reassignments of other kinds,
-    deletion of topics, other topics; brokers whose session ends though they run; a batch that a change has left half
-    full (H3), for no change is cut short here.
+    Left out: disks that fail, leaders that shrink ISRs, reassignments of other kinds, deletion of topics, other
+    topics; brokers whose session ends though they run; a batch that a change has left half full (H3), for no change
+    is cut short here.
     """
 
     name = "control-requests"
-    leaves_out = (
-        "batches of requests to ZooKeeper, ISRs that leaders shrink or write, deletion of topics, log directories"
-    )
+    leaves_out = "batches of requests to ZooKeeper, ISRs that leaders shrink, deletion of topics, log directories"
 
     brokers: int = constant(2, "Brokers, each of which keeps every partition.", at_least=1, at_most=3)
     partitions: int = constant(1, "Partitions, all of which prefer the first broker.", at_least=1, at_most=2)
@@ -282,6 +292,7 @@ class ControlRequests(Specification[C]):
             "stop_at_same_epoch",
             "pass_over_unread",
             "epoch_after_log",
+            "read_back",
             "alter_partition",
             "check_alter_epochs",
             "live_isr_check",
@@ -440,7 +451,7 @@ class ControlRequests(Specification[C]):
     @part
     def receivers(self) -> ReceivingBrokersPart:
         """What brokers know."""
-        return ReceivingBrokersPart(self.requests, self.design, joins(self), self.replica_manager)
+        return ReceivingBrokersPart(self.requests, self.design, asks(self), self.replica_manager)
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
@@ -581,22 +592,55 @@ class ControlRequests(Specification[C]):
 
     # Followers join the ISR.
 
-    @action(when=joins, actor="broker")
-    def propose(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
-        """A follower has caught up, and its leader asks the controller to have it in the ISR. [maybeExpandIsr]"""
-        require({broker, follower} <= s.registered)
+    def catch_up(self, s: C, leader: BrokerId, follower: BrokerId) -> None:
+        """A follower has all that its leader has."""
+        require({leader, follower} <= s.registered)
         (partition,) = self.assignments
-        epoch = self.receivers.leads(s.receivers, broker, partition)
+        epoch = self.receivers.leads(s.receivers, leader, partition)
         fetching = s.receivers.fetchers.get(PartitionAndReplica(partition, follower))
-        require(epoch is not None and fetching == (broker, epoch))
+        require(epoch is not None and fetching == (leader, epoch))
         node = s.written(partition)
         assert node is not None
         bound(node.version - node.data.leader_and_isr.leader_epoch < self.isr_changes)
+
+    @action(when=asks, actor="broker")
+    def propose(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
+        """A follower has caught up, and its leader asks the controller to have it in the ISR. [maybeExpandIsr]"""
+        self.catch_up(s, broker, follower)
         manager = self.receivers.alter_partition_manager(s.receivers, broker)
-        require(manager.maybe_expand_isr(partition, follower))
+        require(manager.maybe_expand_isr(FIRST, follower))
         manager.maybe_propagate_isr_changes()
 
-    @action(when=joins, actor="broker", receiver="controller")
+    @action(when=writes, actor="broker", receiver="ZooKeeper")
+    def write_isr(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
+        """A follower has caught up, and its leader writes the ISR with it. [maybeExpandIsr, 2.6]"""
+        self.expand_isr(s, broker, follower)
+
+    @action(when=lambda self: writes(self) and self.lost_replies, actor="broker", receiver="ZooKeeper")
+    def write_isr_unheard(self, s: C, broker: BrokerId, follower: BrokerId) -> None:
+        """The leader writes the ISR, and asks again, as the answer is lost."""
+        self.expand_isr(s, broker, follower, answered=0, carried_out=1)
+
+    def expand_isr(self, s: C, broker: BrokerId, follower: BrokerId, **lost: int) -> None:
+        """A leader has a follower in the ISR, if ZooKeeper has the version of its state that it knows."""
+        self.catch_up(s, broker, follower)
+        servers, manager = self.zk.servers(s.zk), self.receivers.zk_alter_partition_manager(s.receivers, broker)
+        update = manager.maybe_expand_isr(FIRST, follower)
+        require(update)
+        while update is not None:
+            update = manager.answered(
+                update, retry_requests_until_connected(servers, None, manager.requests(update), **lost)
+            )
+            lost = {}
+        s.isr_change_notification |= manager.state.isr_change_set
+
+    @action(when=writes, actor="controller", receiver="ZooKeeper")
+    def hear_of_isr_changes(self, s: C) -> None:
+        """The controller reads the states that leaders have changed. [IsrChangeNotification]"""
+        require(s.epoch and s.isr_change_notification)
+        self.process(s, ControllerOfBrokers.process_isr_change_notification)
+
+    @action(when=asks, actor="broker", receiver="controller")
     def change_isr(self, s: C, broker: BrokerId) -> None:
         """The controller changes the ISR, if that can be, and answers. [AlterPartitionReceived]"""
         in_flight = s.receivers.in_flight[broker]
@@ -774,7 +818,7 @@ class ControlRequests(Specification[C]):
 
     def quiet(self, s: C) -> bool:
         """The controller has heard of all that there was to hear of, and every request has been answered."""
-        if not s.epoch or s.brokers_changed or not self.former.are_silent(s.former):
+        if not s.epoch or s.brokers_changed or s.isr_change_notification or not self.former.are_silent(s.former):
             return False
         if any(s.copies[each] is not None or s.receivers.in_flight[each] is not None for each in self.broker_ids):
             return False
@@ -817,6 +861,15 @@ class ControlRequests(Specification[C]):
         state = s.state(partition)
         leads = self.receivers.leads(s.receivers, broker, partition)
         return leads is None or (state is not None and (broker, leads) == (state.leader, state.leader_epoch))
+
+    @invariant(where=quiet, when=joins)
+    def leader_can_write(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """When all is quiet, a leader knows the version of its partition's state, and so can change the ISR."""
+        node, hosted = s.written(partition), s.receivers.all_partitions.get(PartitionAndReplica(partition, broker))
+        if node is None or hosted is None or broker not in s.registered:
+            return True
+        leads = self.receivers.leads(s.receivers, broker, partition)
+        return leads != node.data.leader_and_isr.leader_epoch or hosted.partition_epoch == node.version
 
     @invariant(where=quiet, when=lambda self: self.brokers > 1 and not self.new_topic)
     def replicas_follow(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:
@@ -893,7 +946,7 @@ class ControlRequests(Specification[C]):
         """Two brokers take themselves for leader, for one has not heard of the other."""
         return sum(self.receivers.leads(s.receivers, broker, partition) is not None for broker in self.broker_ids) > 1
 
-    @sometimes(when=joins, of="change_isr")
+    @sometimes(when=joins, of=("change_isr", "write_isr", "write_isr_unheard"))
     def a_follower_joins(self, before: C, after: C) -> bool:
         """A follower is in the ISR that was not."""
         states = [(before.state(partition), after.state(partition)) for partition in self.assignments]

@@ -207,6 +207,11 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (HearsOfNoBroker, BOUNCE, "live_brokers_known"),
     (ForgetsWhatItWrote, BOUNCE, "cache_fresh"),
     (None, {"max_deaths": 1, "isr_changes": 1, "in_sync": False, "live_isr_check": False}, "dead_not_in_isr"),
+    (
+        None,
+        {"isr_changes": 1, "in_sync": False, "alter_partition": False, "lost_replies": True, "read_back": False},
+        "leader_can_write",
+    ),
     (None, {**BOUNCE, "broker_epoch": False}, "online_is_led"),
     (None, {"shutdowns": True, "tell_leaving": False}, "no_other_leads"),
     (None, {"metadata_first": False}, "replicas_follow"),
