@@ -91,7 +91,7 @@ from statemachines.zk_data import (
     topic_partitions_path,
 )
 from statemachines.zk_state_machine import PartitionUpdate
-from statemachines.znode import Node, SessionId, ZkPath, ZkVersion
+from statemachines.znode import Code, Node, SessionId, ZkPath, ZkVersion
 
 T = TypeVar("T", bound=TableState)
 
@@ -603,6 +603,9 @@ class ClusterUnderControl(Specification[C]):
         machine = controller.machine_of(change)
         assert machine is not None
         responses = retry_requests_until_connected(self.zk.servers(s.zk), None, machine.requests(change))
+        say(change.due.value)
+        for refused in dict.fromkeys(each.code for each in responses if each.code is not Code.OK):
+            say(refused.name)
         step = machine.answered(change, responses)
         if isinstance(step, Handled):
             self.go_on(s, controller.go_on(Processing(Await(step, s.thread.then), s.thread.calls)))
@@ -635,6 +638,7 @@ class ClusterUnderControl(Specification[C]):
         machine = self.controller(s).machine_of(change)
         assert machine is not None
         retry_requests_until_connected(self.zk.servers(s.zk), None, machine.requests(change))
+        say(change.due.value)
         say("the connection is lost with the answers")
 
     @action(actor="controller")

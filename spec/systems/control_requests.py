@@ -632,6 +632,7 @@ class ControlRequests(Specification[C]):
                 update, retry_requests_until_connected(servers, None, manager.requests(update), **lost)
             )
             lost = {}
+        say("written" if manager.state.isr_change_set else "refused: it keeps the ISR and the version that it knows")
         s.isr_change_notification |= manager.state.isr_change_set
 
     @action(when=writes, actor="controller", receiver="ZooKeeper")
