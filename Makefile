@@ -66,12 +66,16 @@ long-systems: PART = tests/spec/systems tests/spec/what_if tests/gallery tests/t
 
 long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to, and long sequences of commands
 long-kafka: PART = tests/kafka
-long long-kafka: export CONTROL_SEQUENCES = 40000
+long long-kafka: export CONTROL_SEQUENCES = 20000
 
-long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands and of events beside Kafka; two hours and more
-	CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 $(LONG) tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py
+long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands and of events beside Kafka, a million operations beside ZooKeeper; hours
+	CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 ZOOKEEPER_OPERATIONS=1000000 $(LONG) \
+		tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py tests/zookeeper
 
-long-zookeeper:  ## of that, a million operations beside a real ZooKeeper
+long-large: $(COMPILED)  ## of that only more: all large instances on the reference engine and on Spark, not one of each system; an hour
+	LARGE_INSTANCES=all $(LONG) tests/spec/test_instances.py tests/spec/test_spark_instances.py
+
+long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper
 long-zookeeper: PART = tests/zookeeper tests/spec/testing
 
 long-mutants:  ## of that, what is broken on purpose

@@ -9,7 +9,7 @@ import pytest
 from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
 from spec.instances import PinnedInstance, figures_of, instances
-from tests.spec.test_instances import claimed_under_symmetry, found_by, under_symmetry
+from tests.spec.test_instances import MINUTES, claimed_under_symmetry, found_by, under_symmetry
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,13 +23,13 @@ LARGEST = "replication, kip-320, 3-3-3-2"
 
 
 def asked(orbits: bool = False) -> pytest.MarkDecorator:
-    """All instances that are not huge and the largest of the others, or those of them with orbits."""
+    """All instances that are neither large nor huge, some that are, and the largest; or those with orbits."""
     return pytest.mark.parametrize(
         "instance",
         [
             pytest.param(each, id=each.name, marks=pytest.mark.long)
             for each in instances()
-            if (each.size != "huge" or each.name == LARGEST) and (each.orbits is not None or not orbits)
+            if {each.size, each.name} & {*MINUTES, LARGEST} and (each.orbits is not None or not orbits)
         ],
     )
 

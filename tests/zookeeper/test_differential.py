@@ -37,7 +37,7 @@ from tests.zookeeper.comparison import Case, Drop, Return, Tally
 from tests.zookeeper.machine import Walk, run_far
 from tests.zookeeper.server import Server
 
-LONG = int(os.environ.get("ZOOKEEPER_OPERATIONS", 1_000_000))
+LONG = int(os.environ.get("ZOOKEEPER_OPERATIONS", 200_000))
 
 ANSWERS = {
     "Create": ("OK", "NONODE", "NODEEXISTS", "NOCHILDRENFOREPHEMERALS", "BADARGUMENTS"),
