@@ -49,9 +49,9 @@ final class Meanwhile implements ZooKeeper.Owner {
     /**
      * A change of states begins.
      *
-     * @param command has, if anything happens, `meanwhile`: rows of a batch, a request of it, and a command, or -1 for
-     *     what happens before that is repeated which a lost connection left open; and `lost`: rows of a batch, how
-     *     many answers come, and how many of its requests are carried out.
+     * @param command has, if anything happens, `meanwhile`: rows of a batch, a request of it, and a command, or -1
+     *     for what happens before that is repeated which a lost connection left open; and `lost`: rows of a batch,
+     *     how many answers come, and how many of its requests are carried out.
      */
     void begin(JsonNode command) {
         script = command;
