@@ -15,7 +15,7 @@ would go to brokers is kept there.
 A command that changes states may say what happens while it is carried out:
 
     "meanwhile": [[batch, request, command], ...]   before this request of this batch, another writes, or the session
-                                                    ends
+                                                    ends; -1: before what a lost connection left open is repeated
     "lost": [[batch, answered, carried_out], ...]   the connection is lost after so many answers of this batch, and so
                                                     many of its requests are carried out
 

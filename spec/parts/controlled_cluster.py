@@ -189,7 +189,7 @@ class ControllerOfCluster(ReadsAtOnce):
 
     @property
     def may_delete(self) -> bool:
-        """Whether what it deletes is deleted: it has not been replaced, or nobody asks."""
+        """Whether what it deletes is deleted: it has not been replaced, or that is not checked."""
         return not self.design.fence_zk or self.cluster.context.epoch == self.cluster.epoch
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:

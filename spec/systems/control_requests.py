@@ -240,7 +240,7 @@ class ControlRequests(Specification[C]):
     A follower that has caught up joins the ISR: its leader asks the controller by AlterPartition, which is answered
     in the step in which the controller has it; until then anything may happen. Before 2.7 the leader writes it to
     ZooKeeper in a step, with the reading back, if its answer was lost or another has written, and tells the
-    controller; nobody needs to wait for that, so when the notification is created makes no difference.
+    controller; the event waits as long as one likes, so when the notification is created makes no difference.
 
     A reassignment takes the last broker of a partition away, or gives it back, by AlterPartitionReassignments; a
     replica that is taken away is deleted. So brokers are told to stop, with deletion and, in a controlled shutdown,

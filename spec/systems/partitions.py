@@ -218,7 +218,7 @@ class Partitions(ClusterUnderControl[C]):
 
     @invariant(where=ClusterUnderControl.quiet, when=lambda self: self.lost_replies)
     def new_is_not_led(self, s: C, partition: TopicPartition) -> bool:
-        """P10: when all is quiet, a partition that is new, so that no broker is told of it, has no leader."""
+        """P10: when all is quiet, a partition that is new, of which brokers are not told, has no leader that runs."""
         state = s.state(partition)
         new = s.context.partition_states.get(partition) is NewPartition
         return not new or state is None or state.leader not in s.registered

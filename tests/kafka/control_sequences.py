@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from spec.kafka.control_plane import ControlCommand
+from spec.kafka.mappings.partitions import OLD_BROKERS
 from statemachines.partition import PARTITION, NewPartition, NonExistentPartition, OfflinePartition, OnlinePartition
 from statemachines.releases import Release
 from statemachines.replica import (
@@ -25,8 +26,6 @@ from statemachines.replica import (
 from tests.kafka.conftest import RELEASE
 
 BROKERS: Final = (1, 2, 3, 4)
-OLD_BROKERS: Final = (2, 4, 7, 10)
-"""The same before 2.5, which is the first that is built with Scala 2.13. These come by id out of a hash map."""
 PARTITIONS: Final = ("a-0", "a-1", "b-0", "c-0")
 MANY_PARTITIONS: Final = tuple(f"{topic}-{number}" for topic in "abc" for number in range(4))
 """More than Scala's small maps have, which keep their order."""

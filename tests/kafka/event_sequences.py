@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from spec.kafka.mappings.partitions import OLD_BROKERS
 from spec.kafka.world import ControlCommand
 from statemachines.releases import Release
 from tests.kafka.conftest import RELEASE
@@ -29,7 +30,7 @@ class Names(NamedTuple):
 
 
 NAMES: Final = Names((1, 2, 3, 4), ("a", "e", "i"), ("0", "15"))
-OLD_NAMES: Final = Names((2, 4, 7, 10), ("c", "d", "h"), ("15", "21"))
+OLD_NAMES: Final = Names(OLD_BROKERS, ("c", "d", "h"), ("15", "21"))
 """The same before 2.5, which is the first that is built with Scala 2.13: a set of these is in order, and a map of
 partitions the other way round, one of brokers in order."""
 ALL_EVENTS: Final = 12

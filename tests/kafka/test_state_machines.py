@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 
 from spec.kafka.control_plane import RELEASES, ControlCommand, KafkaControlPlane, Kinds
 from spec.kafka.control_values import DECODED, decoded_requests
+from spec.kafka.world import AGAIN
 from statemachines.control_requests import UpdateMetadataPartitionState, UpdateMetadataRequest
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
 from statemachines.partition import PARTITION, PartitionState
@@ -284,6 +285,20 @@ def test_a_create_whose_reply_is_lost(control_plane: KafkaControlPlane) -> None:
     ]
     assert [each["code"] for each in seen[3]["log"]] == ["NODEEXISTS"]
     assert ours.context.state.partition_states
+
+
+def test_another_writes_before_a_lost_create_is_repeated(control_plane: KafkaControlPlane) -> None:
+    """What was created is gone by then, and is created once more."""
+    deleted = {"do": "delete_state", "partition": "t-0"}
+    sequence = [
+        *COMES_UP,
+        partitions_to("NewPartition"),
+        partitions_to("OnlinePartition", lost=[[2, 0, 1]], meanwhile=[[2, AGAIN, deleted]]),
+    ]
+    _, seen = asked(control_plane, *sequence)
+    compare(sequence, seen)
+    assert seen[-1]["partition_states"] == {"t-0": "OnlinePartition"}
+    assert seen[-1]["log"] == []
 
 
 # What releases do differently.

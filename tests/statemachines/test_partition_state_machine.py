@@ -137,6 +137,17 @@ def test_a_create_whose_reply_was_lost_leaves_the_partition_new(cluster: Cluster
     assert cluster.sent == []
 
 
+def test_a_create_whose_reply_was_lost_is_elected_for() -> None:
+    """As is proposed: in one more leader epoch, of which its replicas are told. [B37]"""
+    cluster = Cluster(design=ControlDesign(elect_if_created=True))
+    cluster.assign(T0, 1, 2)
+    cluster.become(NewPartition, T0)
+    cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={2: (0, 1)})
+    assert cluster.state(T0)[:3] == (1, 1, (1, 2))
+    assert cluster.context.partition_state(T0) is OnlinePartition
+    assert cluster.leader_and_isr()[2, T0].leaderEpoch == 1
+
+
 def test_a_lost_reply_to_the_nodes_above_does_no_harm(cluster: Cluster) -> None:
     """Whether they are there already is not asked."""
     cluster.assign(T0, 1, 2)
@@ -422,6 +433,27 @@ def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
     assert cluster.state(T1)[:3] == (1, 2, (1, 2))
     assert [cluster.version(partition) for partition in (T0, T1)] == [3, 3]
     assert cluster.leader_and_isr()[1, T1].leaderEpoch == 2
+
+
+def test_what_fails_again_in_a_repeated_election_is_noted_once() -> None:
+    """Of a change that waits there are no more outcomes than partitions could come to."""
+    cluster = Cluster(design=control_design_of("2.3"))
+    cluster.lead(T0, 4, (4,), replicas=(4, 1))
+    cluster.lead(T1, 4, (4, 1, 2), replicas=(4, 1, 2))
+    change = cluster.partitions.handle_state_changes([T0, T1], OnlinePartition, OFFLINE)
+    conflicts = 0
+    while isinstance(change, PartitionStateChange):
+        if change.due is SET:
+            assert change.results == ((T0, StateChangeFailure.NoLeaderElected),)
+            if conflicts < 2:
+                cluster.leader_writes(T1, (4, 2))
+                conflicts += 1
+        requests = cluster.partitions.requests(change)
+        change = cluster.partitions.answered(
+            change, retry_requests_until_connected(cluster.zookeeper, None, requests)
+        )
+    assert conflicts == 2
+    assert dict(change.results)[T0] is StateChangeFailure.NoLeaderElected
 
 
 def test_conflicts_go_on_as_long_as_they_do(cluster: Cluster) -> None:

@@ -42,7 +42,7 @@ from statemachines.releases import Release, line_of
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.znode import ZkPath
 
-__all__ = ["PartitionsMapping"]
+__all__ = ["OLD_BROKERS", "PartitionsMapping"]
 
 T = TypeVar("T")
 
@@ -133,8 +133,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
     @classmethod
     def corrected(cls, release: str) -> Mapping[str, Any]:
         """Until 2.1 a preferred election is asked for by a node, not by a request. [KIP-183]"""
-        lines = list(Partitions.releases)
-        return {} if lines.index(line_of(release)) >= lines.index("2.2") else {"preferred_elections": False}
+        return {} if Release(release) >= Release("2.2") else {"preferred_elections": False}
 
     @classmethod
     def kafka(cls, release: str) -> KafkaSteps:

@@ -272,7 +272,7 @@ class TellsOfTheOther(RequestsWithoutMetadata):
 
 
 def mutant(kind: type[Any], system: type[Specification] = Partitions, **constants: Any) -> Specification:
-    """The system with this state machine, or batch, in place of its own, and what is open mended."""
+    """The system with this state machine, or batch, in place of its own."""
     place = next(
         name
         for name, base in (
@@ -283,7 +283,7 @@ def mutant(kind: type[Any], system: type[Specification] = Partitions, **constant
         if issubclass(kind, base)
     )
     made: Callable[..., Specification] = type(kind.__name__, (system,), {place: kind, "__doc__": kind.__doc__})
-    return made(**{**(PROPOSED if system is Partitions else {}), **constants})
+    return made(**constants)
 
 
 MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
@@ -322,7 +322,8 @@ def test_a_mutant_breaks_the_property_that_is_there_for_it(
     kind: type[Any] | None, constants: dict[str, Any], property_: str
 ) -> None:
     """On the way to it nothing else has to hold."""
-    specification = mutant(kind, **constants) if kind else Partitions(**{**PROPOSED, **constants})
+    given = {**PROPOSED, **constants}
+    specification = mutant(kind, **given) if kind else Partitions(**given)
     result = check(specification, properties=[property_], engine="reference", max_depth=19)
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 
