@@ -27,6 +27,7 @@ from spec.cli import (
     what_if,
 )
 from spec.ending import Ending
+from spec.interrupts import coming_again
 from spec.streams import Unwritable, take_over
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def run_command() -> NoReturn:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         take_over()
-        sys.exit(kafkaspec.main(prog_name="kafkaspec", standalone_mode=False) or 0)
+        with coming_again(signal.SIGTERM):  # of the two the one that is never ignored
+            sys.exit(kafkaspec.main(prog_name="kafkaspec", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
         click.echo(asked.format_message(), err=True)
         sys.exit(2)

@@ -19,6 +19,7 @@ from spec.checking import Result, check, rundir
 from spec.checking.exploration import Engine, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
+from spec.interrupts import coming_again
 from tests.reliability.moments import Moment
 from tests.reliability.outage import SUBJECT
 
@@ -96,7 +97,8 @@ class Breaker:
         handling = signal.default_int_handler if self.moment.breaking == "interrupt" else signal.SIG_DFL
         handler = signal.signal(signal.SIGALRM, handling)
         try:
-            yield
+            with coming_again(signal.SIGALRM):
+                yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, handler)
