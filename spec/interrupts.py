@@ -1,8 +1,8 @@
 """Interrupts: Ctrl-C and SIGTERM are heard wherever the process is just then.
 
-Python drops an exception that is raised in a finalizer, in the callback of a weak reference, or in one of the garbage
-collector (`sys.unraisablehook`). If a signal comes just there, its KeyboardInterrupt is dropped as well, and the search
-that was to end goes on.
+Python drops an exception that is raised in a finalizer, in the callback of a weak reference, or in one of the
+garbage collector (`sys.unraisablehook`). If a signal comes just there, its KeyboardInterrupt is dropped as well, and
+the search that was to end goes on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def coming_again(number: int) -> Iterator[None]:
     """Within this block a KeyboardInterrupt that Python drops comes again, a moment later.
 
     Args:
-        number: the signal as which it comes; its handler is to raise KeyboardInterrupt (`signal.default_int_handler`).
+        number: the signal as which it comes; its handler raises KeyboardInterrupt (`signal.default_int_handler`).
     """
     before = sys.unraisablehook
     coming: list[Timer] = []
