@@ -17,6 +17,10 @@ What remains is written, fenced, where it is still at the leader's version; else
 epoch stays. Then the controller reads what it wrote, tells all brokers of all partitions of the request, by
 UpdateMetadata, and answers. No LeaderAndIsr is sent: the leader knows, and a follower has no ISR.
 
+Where that version is not there any more the state may be the one that is wanted all the same: it was written, the
+answer was lost, and ZooKeeper refuses the repetition. The leader is refused then, and changes its ISR no more in its
+leader epoch, and the controller does not know what it wrote [K10, open; `read_back_alteration` is a proposal].
+
 If the fence fails the leader is told UNKNOWN_SERVER_ERROR, and the controller goes on as if it were one: that it has
 moved is not heard of here [open; processAlterPartition catches all]. It is not asked whether the broker that asks
 leads, only whether its leader epoch is the present one.
@@ -93,7 +97,7 @@ class AlteringPartitions(NamedTuple):
     asking: tuple[TopicPartition, ...]
     """The partitions that it is about."""
     updates: tuple[PartitionUpdate, ...]
-    """What is set."""
+    """What is set; when states are read, what was refused, and may be there."""
     outcomes: tuple[tuple[TopicPartition, AlterPartitionOutcome], ...]
     """All partitions of the request; of those that wait, what they are to be."""
 
@@ -201,28 +205,40 @@ class AlterPartitionProcessor(ZkStateMachine):
 
     def _written(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
         outcomes = dict(change.outcomes)
+        refused = []
         for update, response in zip(change.updates, responses, strict=True):
             match response.code:
                 case Code.OK:
                     written = update.leader_and_isr._replace(partition_epoch=response.version)
                     outcomes[update.partition] = written
+                case Code.BADVERSION if self.design.read_back_alteration:
+                    refused.append(update)
                 case Code.BADVERSION:
                     outcomes[update.partition] = Errors.INVALID_UPDATE_VERSION
                 case _:
                     outcomes[update.partition] = Errors.UNKNOWN_SERVER_ERROR
-        written_ones = tuple(each for each in change.asking if isinstance(outcomes[each], LeaderAndIsr))
-        change = AlteringPartitions(ZkBatch.GetTopicPartitionStates, written_ones, (), tuple(outcomes.items()))
-        return change if written_ones else self._answer(change)
+        to_read = tuple(each for each in change.asking if isinstance(outcomes[each], LeaderAndIsr))
+        change = AlteringPartitions(ZkBatch.GetTopicPartitionStates, to_read, tuple(refused), tuple(outcomes.items()))
+        return change if to_read else self._answer(change)
 
     def _read(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
         """The controller knows what it wrote, or what has been written since. [updateLeaderAndIsrCache]"""
         if any(response.code not in (Code.OK, Code.NONODE) for response in responses):
             return _failed()
+        there: dict[TopicPartition, LeaderAndIsr] = {}
         for partition, response in zip(change.asking, responses, strict=True):
             if response.code is Code.OK and response.data is not None:
                 state: TopicPartitionState = response.data
-                self.context.put_partition_leadership_info(partition, state.decode(response.version))
-        return self._answer(change)
+                known = state.decode(response.version)
+                there[partition] = known.leader_and_isr
+                self.context.put_partition_leadership_info(partition, known)
+        outcomes = dict(change.outcomes)
+        for partition, wanted, _ in change.updates:
+            found = there.get(partition)
+            outcomes[partition] = Errors.INVALID_UPDATE_VERSION
+            if found is not None and _like(found, wanted):
+                outcomes[partition] = found
+        return self._answer(change._replace(outcomes=tuple(outcomes.items())))
 
     def _answer(self, change: AlteringPartitions) -> AlteredPartitions:
         partitions = tuple(partition for partition, _ in change.outcomes)

@@ -206,6 +206,11 @@ class ControlDesign(NamedTuple):
         "A partition whose first state is there already, as the answer to its creation was lost, is elected for; "
         "otherwise it stays new (proposed).",
     ] = False
+    read_back_alteration: Annotated[
+        bool,
+        "An ISR that ZooKeeper refuses to write for a leader is read back: it may have been written, and the answer "
+        "lost (proposed; leaders did so until 2.6, KAFKA-1382).",
+    ] = False
     clear_batch: Annotated[
         bool, "A controller that resigns forgets the requests that it has not sent (proposed: KAFKA-12315)."
     ] = False

@@ -36,14 +36,21 @@ from spec.language import (
     sometimes,
     subset_of,
     transition_invariant,
+    tuple_of,
     variable,
     view,
 )
-from spec.parts.controller_calls import EventThread, EventThreadPart, Frame, in_order
+from spec.parts.controller_calls import EventThread, EventThreadPart, Frame, WaitingChange, in_order
 from spec.parts.controller_context import Context, ContextPart
 from spec.parts.controller_reads import ReadsAtOnce
 from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
+from statemachines.alter_partition import (
+    AlteredPartitions,
+    AlteringPartitions,
+    AlterPartitionData,
+    AlterPartitionRequest,
+)
 from statemachines.control_design import ControlDesign
 from statemachines.control_requests import (
     ControlRequest,
@@ -56,7 +63,7 @@ from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing, ZkRequests
 from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition import (
     PARTITION,
     NewPartition,
@@ -67,6 +74,8 @@ from statemachines.partition import (
 )
 from statemachines.partition_state_machine import (
     OFFLINE,
+    PREFERRED,
+    REASSIGN,
     PartitionLeaderElectionStrategy,
     PartitionStateChange,
     PartitionStateMachine,
@@ -105,11 +114,11 @@ TOPIC_PATH = f"/brokers/topics/{TOPIC}"
 STARTS_PARTITIONS = Call("_start_partition_state_machine")
 """What is left of a failover before partitions have states."""
 ANSWERS = ("answer_partitions", "answer_replicas")
-"""The actions in which a controller goes on."""
-WRITES = (*ANSWERS, "lose_answers")
+"""The actions in which a controller goes on with a change of states."""
+WRITES = (*ANSWERS, "answer_alteration", "lose_answers")
 """Those in which ZooKeeper does what a controller asks for."""
 LEADERS = ("shrink_isr", "expand_isr")
-"""Those in which a leader writes."""
+"""Those in which a leader writes its ISR, or asks for it."""
 
 
 class Role(NamedTuple):
@@ -150,7 +159,7 @@ class ControlledCluster(State):
     @property
     def idle(self) -> bool:
         """It has no event under way."""
-        return self.thread.electing is None and self.thread.removing is None and self.thread.over is None
+        return self.thread.waiting is None and self.thread.over is None
 
     def written(self, partition: TopicPartition) -> Node | None:
         """The node of a partition's state, if there is one."""
@@ -217,6 +226,16 @@ C = TypeVar("C", bound=ControlledCluster, default=ControlledCluster)
 def leaders_write(self: ClusterUnderControl[Any]) -> bool:
     """Leaders write their ISRs to ZooKeeper themselves."""
     return isr_may_change(self) and not self.asks_for_isr
+
+
+def leaders_wait(self: ClusterUnderControl[Any]) -> bool:
+    """Leaders ask the controller for an ISR, which writes it in steps of its own."""
+    return isr_may_change(self) and self.asks_for_isr and AlteringPartitions not in self.at_once
+
+
+def elects_the_living(self: ClusterUnderControl[Any]) -> bool:
+    """A leader may be elected in place of one that runs."""
+    return not {PREFERRED, REASSIGN}.isdisjoint(self.strategies)
 
 
 def isr_may_change(self: ClusterUnderControl[Any]) -> bool:
@@ -369,6 +388,18 @@ class ClusterUnderControl(Specification[C]):
         untold = sequence_of(self.domain_of(PartitionUpdate, recipients=((),)), longest=len(self.assignments))
         return self.domain_of(ReplicaStateChange, updates=untold, without=untold)
 
+    @property
+    def alterations(self) -> Domain[AlteringPartitions]:
+        """Every request of a leader: of one partition, whose state is written, and then read."""
+        update = self.domain_of(PartitionUpdate, recipients=((),))
+        outcome = tuple_of(self.domain_of(TopicPartition), self.domain_of(LeaderAndIsr))
+        return self.domain_of(
+            AlteringPartitions,
+            due=(ZkBatch.SetTopicPartitionStates, ZkBatch.GetTopicPartitionStates),
+            updates=sequence_of(update, longest=1),
+            outcomes=sequence_of(outcome, longest=1),
+        )
+
     @part
     def zk(self) -> ZooKeeperPart:
         """The controller's epoch and the nodes of the topic; nothing is watched, and no session ends."""
@@ -419,13 +450,17 @@ class ClusterUnderControl(Specification[C]):
     @part
     def thread(self) -> EventThreadPart:
         """What is left of the event that the controller processes."""
+        awaiting, alterations = tuple(self.awaiting), None
+        if leaders_wait(self):
+            awaiting, alterations = (*awaiting, Frame("_altered", takes_answer=True)), self.alterations
         return EventThreadPart(
             self.sizes(),
             self.controller_of_cluster,
             self.domain_of(PartitionStateChange),
             self.removals,
-            awaiting=self.awaiting,
+            awaiting=awaiting,
             left=self.stacks,
+            alterations=alterations,
         )
 
     # The controller, over a state.
@@ -485,7 +520,7 @@ class ClusterUnderControl(Specification[C]):
             step = controller.answered(step, responses)
         return step
 
-    def within_bounds(self, what: PartitionStateChange | ReplicaStateChange | Handled) -> None:
+    def within_bounds(self, what: WaitingChange | Handled) -> None:
         """What a change is about to write has no leader epoch that is too high."""
         if not isinstance(what, Handled) and what.due is ZkBatch.SetTopicPartitionStates:
             bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
@@ -563,10 +598,23 @@ class ClusterUnderControl(Specification[C]):
         return role
 
     def change_isr(self, s: C, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
-        """The leader writes its ISR to ZooKeeper, and has the controller told."""
+        """The leader asks the controller for it, since 2.7; before, it writes it, and has the controller told."""
         node = s.written(partition)
         assert node is not None
         state = node.data.leader_and_isr
+        if self.asks_for_isr:
+            known = self.context.of(s.context).leadership_of(partition)
+            # One whose request has been written, unheard by the controller, is refused, and waits for another leader
+            # epoch. [INVALID_UPDATE_VERSION in Partition.handleAlterPartitionError]
+            require(
+                s.active and s.idle and known is not None and known.leader_and_isr.partition_epoch == node.version
+            )
+            bound(node.version - state.leader_epoch < self.isr_changes)
+            recovered = LeaderRecoveryState.RECOVERED  # a leader is, as soon as it knows that it leads
+            wanted = AlterPartitionData(*partition, state.leader_epoch, isr, recovered, node.version)
+            request = AlterPartitionRequest(state.leader, 0, (wanted,))
+            self.begin(s, ControllerOfCluster.process_alter_partition, request)
+            return
         bound(node.version - state.leader_epoch < self.isr_changes)
         data = node.data._replace(leader_and_isr=state._replace(isr=isr))
         self.zk.servers(s.zk).set(None, topic_partition_state_path(partition), data, node.version)
@@ -574,7 +622,7 @@ class ClusterUnderControl(Specification[C]):
 
     @action(when=isr_may_change, actor="leader", receiver="ZooKeeper")
     def shrink_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
-        """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr, 2.6]"""
+        """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
         role, state = self.role_of_leader(s, partition), s.state(partition)
         assert state is not None
         require(broker != role.leader and broker in state.isr)
@@ -582,7 +630,7 @@ class ClusterUnderControl(Specification[C]):
 
     @action(when=isr_may_change, actor="leader", receiver="ZooKeeper")
     def expand_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
-        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr, 2.6]"""
+        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
         role, state = self.role_of_leader(s, partition), s.state(partition)
         assert state is not None
         require(broker not in state.isr and broker in s.registered)
@@ -597,7 +645,7 @@ class ClusterUnderControl(Specification[C]):
 
     # ZooKeeper answers.
 
-    def answer(self, s: C, change: PartitionStateChange | ReplicaStateChange) -> None:
+    def answer(self, s: C, change: WaitingChange) -> None:
         """ZooKeeper answers what a change waits for; what is left of the event counts only if the change is over."""
         controller = self.controller(s)
         machine = controller.machine_of(change)
@@ -607,7 +655,7 @@ class ClusterUnderControl(Specification[C]):
         for refused in dict.fromkeys(each.code for each in responses if each.code is not Code.OK):
             say(refused.name)
         step = machine.answered(change, responses)
-        if isinstance(step, Handled):
+        if isinstance(step, Handled | AlteredPartitions):
             self.go_on(s, controller.go_on(Processing(Await(step, s.thread.then), s.thread.calls)))
         else:
             self.within_bounds(step)
@@ -629,10 +677,18 @@ class ClusterUnderControl(Specification[C]):
         assert change is not None
         self.answer(s, change)
 
+    @action(when=leaders_wait, actor="controller", receiver="ZooKeeper")
+    def answer_alteration(self, s: C) -> None:
+        """ZooKeeper answers the requests of the controller for a leader. [AlterPartition]"""
+        change = s.thread.altering
+        require(change is not None)
+        assert change is not None
+        self.answer(s, change)
+
     @action(when=lambda self: self.loses_answers, actor="ZooKeeper", receiver="controller")
     def lose_answers(self, s: C) -> None:
         """ZooKeeper does what a change asks for, all of it, and will be asked again, as its answers are lost."""
-        change = s.thread.electing or s.thread.removing
+        change = s.thread.waiting
         require(change is not None and change.due not in UNFENCED)
         assert change is not None
         machine = self.controller(s).machine_of(change)
@@ -674,12 +730,13 @@ class ClusterUnderControl(Specification[C]):
 
     @transition_invariant
     def leader_epoch_monotone(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
-        """P4: each write of the controller raises the leader epoch by one; an ISR that the leader writes keeps it."""
+        """P4: each write of the controller raises the leader epoch by one; an ISR for the leader keeps it."""
         old, new = before.written(partition), after.written(partition)
         if old is None or new is None:
             return new is None or new.data.leader_and_isr.leader_epoch == 0
         raised = new.data.leader_and_isr.leader_epoch - old.data.leader_and_isr.leader_epoch
-        return bool(raised == (0 if step.action in LEADERS else new.version - old.version))
+        keeps = step.action in LEADERS or before.thread.altering is not None
+        return bool(raised == (0 if keeps else new.version - old.version))
 
     @transition_invariant
     def one_leader_per_epoch(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
@@ -698,6 +755,36 @@ class ClusterUnderControl(Specification[C]):
         if state is None or role.leader_epoch > state.leader_epoch:
             return False
         return role.leader_epoch < state.leader_epoch or role.leader == state.leader
+
+    @transition_invariant
+    def told_as_written(self, before: C, step: Step, after: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """P6, H6: who is told of a leader is told of the one that is in ZooKeeper, in its leader epoch."""
+        old, new = (s.roles[PartitionAndReplica(partition, broker)] for s in (before, after))
+        if new is None or new == old:
+            return True
+        state = after.state(partition)
+        return state is not None and new == Role(state.leader, state.leader_epoch)
+
+    @transition_invariant(of="answer_partitions")
+    def elected_from_what_is_there(self, before: C, after: C) -> bool:
+        """P12: an election is written over the very state that it was made of."""
+        change = before.thread.electing
+        if change is None or change.due is not ZkBatch.SetTopicPartitionStates:
+            return True
+        for partition, elected, _ in change.updates:
+            node = before.written(partition)
+            if node is not None and node.version != elected.partition_epoch and node != after.written(partition):
+                return False
+        return True
+
+    @transition_invariant(of="answer_partitions", when=elects_the_living)
+    def isr_survives_election(self, before: C, after: C) -> bool:
+        """A5: a preferred election, or a reassignment's, leaves the ISR as it was."""
+        change = before.thread.electing
+        if change is None or change.strategy not in (PREFERRED, REASSIGN):
+            return True
+        states = ((before.state(partition), after.state(partition)) for partition in self.assignments)
+        return all(old is None or new is None or old.isr == new.isr for old, new in states)
 
     @transition_invariant
     def clean_election(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:

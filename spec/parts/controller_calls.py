@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from itertools import combinations
-from typing import Any, get_args, get_origin
+from typing import Any, TypeAlias, get_args, get_origin
 
 from spec.language import (
     Domain,
@@ -44,12 +44,16 @@ from spec.language import (
     variable,
 )
 from spec.language.sizes import types_in
+from statemachines.alter_partition import AlteringPartitions
 from statemachines.controller_calls import Await, Call, Calls, ControllerCalls, InCase, Processing
 from statemachines.partition_state_machine import PartitionStateChange
 from statemachines.replica_state_machine import ReplicaStateChange
 from statemachines.state_change import Handled
 
-__all__ = ["EventThread", "EventThreadPart", "Frame", "in_order"]
+__all__ = ["EventThread", "EventThreadPart", "Frame", "WaitingChange", "in_order"]
+
+WaitingChange: TypeAlias = PartitionStateChange | ReplicaStateChange | AlteringPartitions
+"""What of an event may wait for ZooKeeper."""
 
 
 def in_order(values: Iterable[Any]) -> Domain[tuple[Any, ...]]:
@@ -88,9 +92,17 @@ class EventThread(State):
     removing: ReplicaStateChange | None = variable(
         "A change of replicas that waits for ZooKeeper.", of=lambda self: optional(self.removals)
     )
+    altering: AlteringPartitions | None = variable(
+        "A leader's request to change an ISR that waits for ZooKeeper.", of=lambda self: self.alterations_or_none
+    )
     over: Handled | None = variable("A change that is over, and more is to be done.")
     then: Call | None = variable("The call that takes what the change comes to.", of=lambda self: self.following)
     calls: Calls = variable("What is made after it.", of=lambda self: self.stacks)
+
+    @property
+    def waiting(self) -> WaitingChange | None:
+        """What waits for ZooKeeper."""
+        return self.electing or self.removing or self.altering
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,7 @@ class EventThreadPart(Part[EventThread]):
         removals: every change of replicas that may wait.
         awaiting: the calls that may be made with what is awaited.
         left: the stacks of calls that may be made after it. So may be the end of each, and none.
+        alterations: every request of a leader that may wait; None: leaders ask for nothing that waits.
     """
 
     given: Mapping[Any, Size]
@@ -112,6 +125,7 @@ class EventThreadPart(Part[EventThread]):
     removals: Domain[ReplicaStateChange]
     awaiting: Collection[Frame | Call]
     left: Collection[tuple[Frame | Call, ...]]
+    alterations: Domain[AlteringPartitions] | None = None
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
@@ -121,15 +135,18 @@ class EventThreadPart(Part[EventThread]):
 
     def processing(self, s: EventThread) -> Processing | None:
         """What is left of the event; None: there is none."""
-        what = s.electing or s.removing or s.over
+        what = s.waiting or s.over
         return None if what is None else Processing(Await(what, s.then), s.calls)
 
-    def wait(self, s: EventThread, change: PartitionStateChange | ReplicaStateChange) -> None:
+    def wait(self, s: EventThread, change: WaitingChange) -> None:
         """A change goes on, and waits again."""
-        if isinstance(change, PartitionStateChange):
-            s.electing = change
-        else:
-            s.removing = change
+        match change:
+            case PartitionStateChange():
+                s.electing = change
+            case ReplicaStateChange():
+                s.removing = change
+            case AlteringPartitions():
+                s.altering = change
 
     def leave(self, s: EventThread, left: Processing | None) -> None:
         """So much is left of the event; what a change came to, as far as a call takes it."""
@@ -137,6 +154,7 @@ class EventThreadPart(Part[EventThread]):
         what = None if left is None else left.awaits.what
         electing = what if isinstance(what, PartitionStateChange) else None
         removing = what if isinstance(what, ReplicaStateChange) else None
+        altering = what if isinstance(what, AlteringPartitions) else None
         over = None
         if left is not None and isinstance(what, Handled):
             over = Handled() if left.awaits.then is None else what
@@ -144,6 +162,8 @@ class EventThreadPart(Part[EventThread]):
             s.electing = electing
         if removing is not None or s.removing is not None:
             s.removing = removing
+        if altering is not None or s.altering is not None:
+            s.altering = altering
         if over is not None or s.over is not None:
             s.over = over
         then, calls = (None, ()) if left is None else (left.awaits.then, left.calls)
@@ -168,6 +188,11 @@ class EventThreadPart(Part[EventThread]):
         return Queue([waits, *named])
 
     # How large it is.
+
+    @property
+    def alterations_or_none(self) -> Domain[AlteringPartitions | None]:
+        """Every request of a leader that may wait, and that there is none."""
+        return one_of(None) if self.alterations is None else optional(self.alterations)
 
     @property
     def following(self) -> Domain[Call | None]:

@@ -25,6 +25,7 @@ from spec.parts.controlled_cluster import (
     ClusterUnderControl,
     ControllerOfCluster,
     isr_may_change,
+    leaders_wait,
 )
 from spec.parts.controller_calls import Frame
 from spec.releases import RELEASES
@@ -56,7 +57,13 @@ from statemachines.znode import Node
 
 def may_be_offline_though_led(self: Partitions[Any]) -> bool:
     """A follower of a leader that shuts down may die, come back, and join the ISR."""
-    return isr_may_change(self) and self.shutdowns and self.max_deaths > 0 and not self.unclean
+    refused = self.asks_for_isr and self.design.live_isr_check  # as the leader itself is not eligible
+    return isr_may_change(self) and self.shutdowns and self.max_deaths > 0 and not self.unclean and not refused
+
+
+def may_be_ineligible(self: Partitions[Any]) -> bool:
+    """A leader may ask for an ISR with a broker that shuts down."""
+    return leaders_wait(self) and self.design.live_isr_check and self.shutdowns
 
 
 class Partitions(ClusterUnderControl[C]):
@@ -65,8 +72,12 @@ class Partitions(ClusterUnderControl[C]):
     What the controller does in an event is `ControllerEventProcessor`'s, over the variables here: its context, the
     requests that its two state machines have, and what is left of the event (decision 0024). A step is one batch of
     requests to ZooKeeper with what the controller makes of the answers (decision 0023), or the next change of states
-    in an event. Between two steps brokers die and return, leaders change their ISRs, as they did by themselves before
-    2.7, and another controller is elected.
+    in an event. Between two steps brokers die and return, another controller is elected, and until 2.6 leaders write
+    their ISRs to ZooKeeper.
+
+    Since 2.7 a leader asks the controller for an ISR (AlterPartition), which is an event like others: the controller
+    judges it by what it knows, writes it where it stands at the version that the leader knows, and reads it. The
+    leader asks when the controller has nothing else to do; a request that is overtaken is refused by its epochs.
 
     The controller's own broker keeps no replica. If another controller is elected, the one here hears of it, or finds
     that its writes are fenced; it resigns and is elected again, in the same process, so that it meets what a change
@@ -76,13 +87,13 @@ class Partitions(ClusterUnderControl[C]):
 
     Left out: queues of requests, the leader epochs of StopReplica, sessions and watches (of what has changed the
     controller hears when it has nothing to do), a broker that is back before the controller knows that it was gone,
-    AlterPartition, metadata, nodes of notifications, reassignment, deletion, log directories. So these rows of the
-    tables are never taken: of partitions New -> Offline and Offline -> NonExistent, of replicas New -> Offline and
-    all from and to the states of a deletion but those at the start of a controller.
+    what a leader does until it is answered, metadata, nodes of notifications, reassignment, deletion, log
+    directories. So these rows of the tables are never taken: of partitions New -> Offline and Offline -> NonExistent,
+    of replicas New -> Offline and all from and to the states of a deletion but those at the start of a controller.
     """
 
     name = "partitions"
-    leaves_out = "queues of requests, bounced brokers, AlterPartition, reassignment, deletion, log directories"
+    leaves_out = "queues of requests, bounced brokers, reassignment, deletion, log directories"
 
     partitions: int = constant(1, "Partitions of the topic; each prefers another broker.", at_least=1, at_most=3)
     creation: bool = constant(True, "The topic is created some time; else it is there from the beginning.")
@@ -105,6 +116,7 @@ class Partitions(ClusterUnderControl[C]):
                 "retry_alone",
             ),
             *("leader_recovery", "clear_batch", "broker_epoch", "elect_if_created"),
+            *("alter_partition", "check_alter_epochs", "live_isr_check", "read_back_alteration"),
         ],
     )
 
@@ -114,6 +126,11 @@ class Partitions(ClusterUnderControl[C]):
         return self.chosen
 
     strategies = (OFFLINE, PREFERRED, CONTROLLED_SHUTDOWN)
+
+    @property
+    def asks_for_isr(self) -> bool:
+        """Since 2.7."""
+        return self.design.alter_partition
 
     @property
     def loses_answers(self) -> bool:
@@ -228,6 +245,32 @@ class Partitions(ClusterUnderControl[C]):
         """A controller does not hear that it has written the state of a partition."""
         return any(before.written(each) != after.written(each) for each in self.assignments)
 
+    @sometimes(when=leaders_wait, of="answer_alteration")
+    def an_isr_for_the_leader(self, before: C, after: C) -> bool:
+        """AlterPartition: the controller writes an ISR for its leader."""
+        return any(before.written(each) != after.written(each) for each in self.assignments)
+
+    @sometimes(when=may_be_ineligible, of="expand_isr")
+    def not_eligible(self, before: C, after: C) -> bool:
+        """INELIGIBLE_REPLICA: a member of the ISR that a leader asks for shuts down. [3.3]"""
+        return before.context.epoch == before.epoch and after.idle
+
+    @sometimes(
+        when=lambda self: may_be_ineligible(self) and (self.isr_changes > 1 or self.max_deaths > 0), of="expand_isr"
+    )
+    def leader_is_not_eligible(self, before: C, after: C, partition: TopicPartition, broker: BrokerId) -> bool:
+        """A leader that shuts down has no follower join its ISR, to hand over to: it is not eligible itself. [3.3]"""
+        state, context = before.state(partition), self.context.of(before.context)
+        leaves = state is not None and state.leader in before.context.shutting_down_broker_ids
+        return leaves and context.is_live_broker(broker) and before.context.epoch == before.epoch and after.idle
+
+    @sometimes(
+        when=lambda self: leaders_wait(self) and self.moves > 0 and self.design.fence_zk, of="answer_alteration"
+    )
+    def moved_unheard(self, before: C, after: C) -> bool:
+        """Another controller has been elected, a write for a leader is refused, and the controller goes on as one."""
+        return after.active and after.idle and after.context.epoch < after.epoch
+
     @sometimes(when=lambda self: self.creation, of="next_change")
     def a_new_partition(self, before: C, after: C) -> bool:
         """NonExistentPartition -> NewPartition, NonExistentReplica -> NewReplica."""
@@ -324,6 +367,11 @@ class Partitions(ClusterUnderControl[C]):
         """ReplicaDeletionIneligible -> OnlineReplica."""
         replica = PartitionAndReplica(partition, broker)
         return self.replica_changes(before, after, replica, ReplicaDeletionIneligible, OnlineReplica)
+
+    @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.moves > 0 and self.max_deaths > 0)
+    def quiet_at_last(self, s: C) -> bool:
+        """All that may happen to brokers and controllers has happened, all brokers run, and all is quiet."""
+        return s.deaths == self.max_deaths and s.epoch == 1 + 2 * self.moves and len(s.registered) == self.brokers
 
     @sometimes(where=ClusterUnderControl.quiet, when=lambda self: self.max_deaths >= self.brokers)
     def quiet_and_offline(self, s: C) -> bool:

@@ -45,7 +45,7 @@ from spec.parts.controlled_cluster import (
 from spec.parts.controller_calls import Frame
 from spec.parts.zookeeper import Znodes
 from spec.releases import RELEASES
-from statemachines.alter_partition import AlteringPartitions, AlterPartitionData, AlterPartitionRequest
+from statemachines.alter_partition import AlteringPartitions
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import ControlRequest, StopReplicaRequest
 from statemachines.controller import CONTROLLER_EPOCH
@@ -644,7 +644,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         super().shrink_isr(s, partition, broker)
 
     def change_isr(self, s: ReassignedCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
-        """The leader has the controller write its ISR, since 2.7. Who joins has as much as the leader."""
+        """Who joins has as much as the leader."""
         node = s.written(partition)
         assert node is not None
         state = node.data.leader_and_isr
@@ -653,16 +653,8 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
             s.complete |= joining
         else:
             s.complete -= joining
-        if not self.asks_for_isr:
-            super().change_isr(s, partition, isr)
-            return
-        require(s.active and s.idle and s.context.epoch == s.epoch)
-        bound(node.version - state.leader_epoch < self.isr_changes)
-        wanted = AlterPartitionData(
-            partition.topic, partition.partition, state.leader_epoch, isr, state.leader_recovery_state, node.version
-        )
-        request = AlterPartitionRequest(state.leader, 0, (wanted,))
-        self.begin(s, ReassigningController.process_alter_partition, request)
+        require(not self.asks_for_isr or s.context.epoch == s.epoch)
+        super().change_isr(s, partition, isr)
 
     # Properties of reassignments.
 

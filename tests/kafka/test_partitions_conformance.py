@@ -12,6 +12,7 @@ from spec.checking.check import silent
 from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
+from spec.checking.paths import Path
 from spec.kafka.conformance import conform
 from spec.kafka.event_plane import RELEASES
 from spec.kafka.following import Following, deviation_in
@@ -20,6 +21,7 @@ from spec.kafka.step_plane import KafkaSteps, StepsTask
 from spec.kafka.world import ControlCommand
 from spec.systems.partitions import Partitions
 from statemachines.releases import line_of
+from statemachines.zk_data import TopicPartitionState
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.spec.systems.test_partitions import CountsAhead, mutant
 
@@ -77,10 +79,8 @@ def less(specified: Any) -> Any:
 def test_whatever_is_compared_is_noticed(control_plane: KafkaSteps) -> None:
     """That one thing less is said of anything that is compared is a deviation, along a path that has it all."""
     model = Model(of(RELEASE, **FEW))
-    [number] = model.numbers(["moved_and_goes_on"])
-    options = Options((*model.numbers(["type_ok"]), number))
     following = Following(model)
-    task = following.task_along(LocalEngine(1).explore(model, options, silent).discoveries[number].path)
+    task = following.task_along(along(model, "moved_and_goes_on"))
     [(_, answer)] = control_plane.runs([task])
     assert deviation_in(following.mapping, task, answer) is None
     names = {name for specified in task.specified for name in specified}
@@ -93,6 +93,37 @@ def test_whatever_is_compared_is_noticed(control_plane: KafkaSteps) -> None:
         deviation = deviation_in(following.mapping, replace(task, specified=lessened), answer)
         assert deviation is not None, name
         assert {each.where.partition(".")[0] for each in deviation.differences} == {name}
+
+
+def along(model: Model, shown: str) -> Path:
+    """The shortest way to a witness, or to where a property breaks."""
+    [number] = model.numbers([shown])
+    options = Options((*model.numbers(["type_ok"]), number))
+    return LocalEngine(1).explore(model, options, silent).discoveries[number].path
+
+
+@pytest.mark.parametrize("release", [RELEASE, "2.8.2"])
+def test_a_lost_answer_to_a_leader(control_planes: ControlPlanes, release: str) -> None:
+    """K10: Kafka's controller does not know the ISR that it wrote, and answers the leader that it did not."""
+    constants = {"creation": False, "max_deaths": 0, "moves": 0, "shutdowns": False, "preferred_elections": False}
+    model = Model(of(release, **constants, lost_replies=True))
+    following = Following(model)
+    task = following.task_along(along(model, "cache_fresh"))
+    [(_, answer)] = control_planes(release).runs([task])
+    assert deviation_in(following.mapping, task, answer) is None
+    last = answer.seen[-1]
+    [written] = [data for _, data in last["znodes"].values() if isinstance(data, TopicPartitionState)]
+    [known] = last["partition_leadership_info"].values()
+    assert (written.leader_and_isr.isr, known.leader_and_isr.isr) == ((0,), (0, 1))
+
+
+def test_a_leader_that_shuts_down_is_not_eligible(control_plane: KafkaSteps) -> None:
+    """INELIGIBLE_REPLICA, since 3.3: nothing is written, and no follower joins its ISR."""
+    model = Model(of(RELEASE, creation=False, max_deaths=0, moves=0, preferred_elections=False, isr_changes=2))
+    following = Following(model)
+    task = following.task_along(along(model, "leader_is_not_eligible"))
+    [(_, answer)] = control_plane.runs([task])
+    assert deviation_in(following.mapping, task, answer) is None
 
 
 def test_what_does_not_come(control_plane: KafkaSteps) -> None:

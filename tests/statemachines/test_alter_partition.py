@@ -437,6 +437,23 @@ def test_what_else_zookeeper_answers_is_an_error(code: Code) -> None:
     assert read.response.errorCode is expected
 
 
+@pytest.mark.parametrize("read_back", [False, True])
+def test_what_was_written_and_the_answer_lost(read_back: bool) -> None:
+    """K10: ZooKeeper refuses the repetition, and neither controller nor leader knows it, unless it is read back."""
+    altering = Altering(design=ControlDesign(read_back_alteration=read_back))
+    outcome = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1,)))
+    assert outcome == (altered(1) if read_back else Errors.INVALID_UPDATE_VERSION)
+    assert altering.cluster.known(T0).isr == ((1,) if read_back else (1, 2))
+
+
+def test_what_another_has_written_is_read_back_and_refused() -> None:
+    """The controller knows it then, as proposed."""
+    altering = Altering(design=ControlDesign(read_back_alteration=True))
+    outcome = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1, 2, 3)))
+    assert outcome is Errors.INVALID_UPDATE_VERSION
+    assert altering.cluster.known(T0).isr == (1, 2, 3)
+
+
 def test_an_answer_that_ends_with_the_session_is_an_error_of_each_partition() -> None:
     """A multi that was not carried out has no results. [RequestFailed]"""
     altering = Altering()

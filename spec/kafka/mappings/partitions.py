@@ -2,17 +2,18 @@
 
     of the specification                    of Kafka
     an event begins                         what makes it happens, and it is processed up to its first batch
-    `answer_partitions`, `answer_replicas`  the batch is answered: on to the next one, or to the end of the event
+    `answer_...`                            the batch is answered: on to the next one, or to the end of the event
     `next_change`                           nothing: where a change is over Kafka does not wait, and is there already
     `lose_answers`                          the connection is lost after the batch, all of which the server has done
-    brokers, leaders, other controllers     the same happens, wherever the controller stands
+    brokers, leaders, other controllers     the same happens, wherever the controller stands; a leader that asks for
+                                            an ISR begins an event
 
 While a change is over only ZooKeeper is compared, and the rest at the `next_change` that leads to a batch, or to the
 end of the event. That loses nothing: what the controller does meanwhile touches what is its own alone. A path that
 ends there goes on so far.
 
-Which requests make one batch, and which of them are a change's, Kafka says: they are made by its state machines. All
-that it reads or writes otherwise is served within the step, as the specification has it.
+Which requests make one batch, and which of them are a change's, Kafka says: they are made by its state machines, or
+for a leader. All that it reads or writes otherwise is served within the step, as the specification has it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from spec.kafka.step_plane import SEEN_OF_CONTEXT, KafkaSteps, StepsTask, compar
 from spec.kafka.world import AGAIN, ControlCommand, path_of
 from spec.language import Size, Step
 from spec.language.state import Values
-from spec.parts.controlled_cluster import ANSWERS, TOPIC, ControlledCluster
+from spec.parts.controlled_cluster import ANSWERS, LEADERS, TOPIC, ControlledCluster
 from spec.systems.partitions import Partitions
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import ControlRequest
@@ -39,6 +40,7 @@ from statemachines.controller_calls import Call
 from statemachines.leader_and_isr import NO_LEADER
 from statemachines.partition_state_machine import PartitionStateChange
 from statemachines.releases import Release, line_of
+from statemachines.replica_state_machine import ReplicaStateChange
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.znode import ZkPath
 
@@ -54,8 +56,10 @@ BEGINS: Final[Mapping[str, tuple[str, ...]]] = {
     "hear_of_isr_changes": ("IsrChangeNotification",),
     "shut_down": ("ControlledShutdown",),
     "elect_preferred": ("ReplicaLeaderElection", "PreferredReplicaLeaderElection"),
+    "shrink_isr": ("AlterPartitionReceived", "AlterIsrReceived"),
+    "expand_isr": ("AlterPartitionReceived", "AlterIsrReceived"),
 }
-"""The actions in which an event begins, by Kafka's names for it: the newest of these.
+"""The actions in which an event begins, by Kafka's names for it: the newest of these. Leaders ask since 2.7.
 
 Others may wait, which a failover puts there. A controller's own election is a ControllerChange: if another one is
 elected before that is processed, it is heard of by it, else by the Reelect that the end of the earlier one brings.
@@ -171,10 +175,15 @@ class PartitionsMapping(SystemMapping[StepsTask]):
         s = self.at(state)
         if s.thread.over is not None:
             return self._numbers["next_change"], 0
-        change = s.thread.electing or s.thread.removing
+        change = s.thread.waiting
         if change is None or self.asked(state):
             return None
         return self._numbers["answer_partitions" if s.thread.electing else "answer_replicas"], 0
+
+    def begins(self, step: Step) -> tuple[str, ...]:
+        """Kafka's names for the event that a step begins; none, if it begins none."""
+        writes_itself = step.action in LEADERS and not self.partitions.asks_for_isr
+        return () if writes_itself else BEGINS.get(step.action, ())
 
     def settled(self, state: Values) -> Values:
         """Where Kafka stands by then: before a batch, or at the end of the event."""
@@ -185,7 +194,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
     def asked(self, state: Values) -> list[ZkPath]:
         """What the batch asks for that is waited for."""
         s = self.at(state)
-        change = s.thread.electing or s.thread.removing
+        change = s.thread.waiting
         if change is None:
             return []
         machine = self.partitions.controller(s).machine_of(change)
@@ -228,8 +237,12 @@ class PartitionsMapping(SystemMapping[StepsTask]):
                 others = [member for member in state.isr if member != its["broker"]]
                 isr = others if step.action == "shrink_isr" else [*others, its["broker"]]
                 name = str(partition)
-                yield {"do": "leader_writes", "partition": name, "isr": isr, "keeps_recovery_state": True}
-                yield {"do": "notify_isr", "partitions": [name]}
+                if self.partitions.asks_for_isr:
+                    offsets = {"epoch_off": 0, "leader_epoch_off": 0, "partition_epoch_off": 0, "recovery": 0}
+                    yield {"do": "alter_partition", "broker": state.leader, "isrs": {name: isr}, **offsets}
+                else:
+                    yield {"do": "leader_writes", "partition": name, "isr": isr, "keeps_recovery_state": True}
+                    yield {"do": "notify_isr", "partitions": [name]}
 
     # States.
 
@@ -300,14 +313,14 @@ class PathTold:
             self._sent.setdefault(broker, []).append(request)
         for command in commands:
             self._add(command)
-        if step.action in BEGINS:
+        if begun := mapping.begins(step):
             self._meanwhile, self._lost, self._asked = [], [], []
-            self.happens.append({"process": BEGINS[step.action], "meanwhile": self._meanwhile, "lost": self._lost})
+            self.happens.append({"process": begun, "meanwhile": self._meanwhile, "lost": self._lost})
         elif step.action == "lose_answers" and not self._is_lost:
             self._is_lost = True
             self._lost.append([len(self._asked), 0, len(asked)])
             self._asked.append(asked)
-        elif step.action in ANSWERS and asked:
+        elif step.action in (*ANSWERS, "answer_alteration") and asked:
             if not self._is_lost:
                 self._asked.append(asked)
             self._is_lost = False
@@ -413,11 +426,11 @@ def _office(s: ControlledCluster) -> Office:
 
 def _doing(s: ControlledCluster) -> Doing:
     thread = s.thread
-    change = thread.electing or thread.removing
+    change = thread.waiting
     target: Hashable = None
     if isinstance(change, PartitionStateChange):
         target = change.strategy
-    elif change is not None:
+    elif isinstance(change, ReplicaStateChange):
         target = (change.replica in s.registered, len(change.to_come))
     calls = [call.method for call in thread.calls if isinstance(call, Call)]
     if thread.then is not None:

@@ -22,15 +22,15 @@ from spec.systems.partitions import Partitions
 from statemachines.kafka_zk_client import ZkBatch, ZkRequest
 from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.partition import NonExistentPartition, OfflinePartition, PartitionState
-from statemachines.partition_state_machine import PartitionStateMachine, PartitionStep
+from statemachines.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine, PartitionStep
 from statemachines.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
 from statemachines.replica_state_machine import ReplicaStateMachine
 from statemachines.state_change import Handled
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_state_machine import PartitionUpdate, StateChange
-from statemachines.znode import Code
+from statemachines.znode import ANY_VERSION, Code
 
-PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True}
+PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True, "read_back_alteration": True}
 """What is open in 3.9, mended."""
 
 
@@ -96,6 +96,31 @@ class ElectsOutsideTheIsr(PartitionStateMachine):
         elected = update.leader_and_isr
         others = tuple(broker for broker in (0, 1) if broker != elected.leader)
         return update._replace(leader_and_isr=elected._replace(isr=others))
+
+
+class WritesOverAnything(PartitionStateMachine):
+    """It writes whatever version is there."""
+
+    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
+        if change.due is not ZkBatch.SetTopicPartitionStates:
+            return super().requests(change)
+        assert hasattr(change, "_replace")
+        anywhere = [
+            update._replace(leader_and_isr=update.leader_and_isr._replace(partition_epoch=ANY_VERSION))
+            for update in change.updates
+        ]
+        return super().requests(change._replace(updates=tuple(anywhere)))
+
+
+class LeadsAlone(PartitionStateMachine):
+    """Who is elected in place of a leader that runs is alone in the ISR."""
+
+    def _elected(self, *asked: Any) -> PartitionUpdate | None:
+        update = super()._elected(*asked)
+        if update is None or not any(each in (PREFERRED, REASSIGN) for each in asked):
+            return update
+        elected = update.leader_and_isr
+        return update._replace(leader_and_isr=elected._replace(isr=(elected.leader,)))
 
 
 class CountsTwice(PartitionStateMachine):
@@ -295,6 +320,9 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (ElectsInTheSameEpoch, {}, "one_leader_per_epoch"),
     (TellsBeforeItWrites, {}, "presumed_leader_legit"),
     (TellsOfTheOther, {}, "presumed_leader_legit"),
+    (TellsOfTheOther, {}, "told_as_written"),
+    (WritesOverAnything, {"alter_partition": False}, "elected_from_what_is_there"),
+    (LeadsAlone, {}, "isr_survives_election"),
     (PermitsUnclean, {}, "clean_election"),
     (None, {"fence_zk": False}, "fenced_writes"),
     (DropsWhatIsOffline, {}, "legal_psm"),
@@ -349,11 +377,27 @@ def test_a_topic_that_is_created_while_a_broker_is_down() -> None:
     assert (witness.verdict, witness.length) == ("witnessed", 13)
 
 
-def test_a_partition_is_offline_though_a_member_of_its_isr_could_lead() -> None:
-    """Its leader shuts down, and what it changes in the ISR makes the controller elect no one."""
-    result = check(Partitions(**PROPOSED, moves=0), engine=LocalEngine())
+@pytest.mark.parametrize(("without", "length"), [({"alter_partition": False}, 31), ({"live_isr_check": False}, 32)])
+def test_a_partition_is_offline_though_a_member_of_its_isr_could_lead(without: dict[str, Any], length: int) -> None:
+    """Its leader shuts down, and what it changes in the ISR makes the controller elect no one; until 3.2."""
+    result = check(Partitions(**{**PROPOSED, **without}, moves=0), engine=LocalEngine())
     (witness,) = [each for each in result.properties if each.name == "offline_though_led"]
-    assert (witness.verdict, witness.length) == ("witnessed", 31)
+    assert (witness.verdict, witness.length) == ("witnessed", length)
+
+
+def test_a_leader_that_shuts_down_takes_no_follower_into_its_isr() -> None:
+    """Since 3.3: of the ISR that it asks for one member is not eligible, itself. So it hands over to no one."""
+    few = {"max_deaths": 0, "moves": 0, "creation": False, "preferred_elections": False, "isr_changes": 2}
+    result = check(Partitions(**PROPOSED, **few), engine="reference", show="leader_is_not_eligible")
+    assert result.shown is not None
+    way = [each.call for each in result.shown.steps]
+    changes = [each for each in way if each.startswith(("shrink", "expand", "shut_down"))]
+    assert changes == [
+        "shrink_isr(partition=t-0, broker=1)",
+        "shut_down(broker=0)",
+        "expand_isr(partition=t-0, broker=1)",
+    ]
+    assert result.shown.steps[-1].changes == {}
 
 
 def test_a_controlled_shutdown_swallows_that_another_controller_is_elected() -> None:
@@ -377,7 +421,7 @@ class FindsOutByNotifications(Partitions[ControlledCluster]):
 def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bool) -> None:
     """But it could before 2.1. [deleteIsrChangeNotifications]"""
     few = {"max_deaths": 0, "shutdowns": False, "preferred_elections": False, "creation": False}
-    specification = FindsOutByNotifications(**PROPOSED, **few, fence_zk=fence_zk)
+    specification = FindsOutByNotifications(**PROPOSED, **few, fence_zk=fence_zk, alter_partition=False)
     result = check(specification, properties=["resigns_if_replaced"], engine="reference")
     assert result.verdict == ("holds" if fence_zk else "violated")
 

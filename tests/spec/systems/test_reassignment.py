@@ -224,22 +224,28 @@ IN_COMMON: Mapping[str, Any] = {
     "moves": 1,
 }
 """Two brokers keep a partition, and die."""
-COMMON_MUTANTS: list[tuple[type[Any], str]] = [
-    *((kind, name) for kind, _, name in OF_PARTITIONS if kind not in (None, PermitsUnclean, CountsTwice)),
-    (PermitsUncleanUnsaid, "clean_election"),
+COMMON_MUTANTS: list[tuple[type[Any], Mapping[str, Any], str]] = [
+    *(
+        (kind, constants, name)
+        for kind, constants, name in OF_PARTITIONS
+        if kind is not None and kind not in (PermitsUnclean, CountsTwice)
+    ),
+    (PermitsUncleanUnsaid, {}, "clean_election"),
 ]
 NOT_HERE = {"new_has_no_state", "online_replica_is_live", "new_is_not_led"}
 """The partition has its state from the beginning."""
 
 
 @pytest.mark.parametrize(
-    ("kind", "property_"),
-    [each for each in COMMON_MUTANTS if each[1] not in NOT_HERE],
-    ids=lambda each: each if isinstance(each, str) else each.__name__,
+    ("kind", "constants", "property_"),
+    [each for each in COMMON_MUTANTS if each[2] not in NOT_HERE],
+    ids=[f"{kind.__name__}-{name}" for kind, _, name in COMMON_MUTANTS if name not in NOT_HERE],
 )
-def test_a_mutant_of_partitions_breaks_the_same_here(kind: type[Any], property_: str) -> None:
+def test_a_mutant_of_partitions_breaks_the_same_here(
+    kind: type[Any], constants: Mapping[str, Any], property_: str
+) -> None:
     """What both have in common is no less guarded where a partition moves."""
-    specification = mutant_of(kind, Reassignment, **PROPOSED, **IN_COMMON)
+    specification = mutant_of(kind, Reassignment, **{**PROPOSED, **IN_COMMON, **constants})
     result = check(specification, properties=[property_], engine="reference")
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 
@@ -252,7 +258,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
         for each in Reassignment(**constants).properties
         if each.kind != "sometimes" and not each.name.startswith("zk.") and each.name != "type_ok"
     }
-    assert {name for _, _, name in MUTANTS} | {name for _, name in COMMON_MUTANTS} - NOT_HERE == sought - NOT_HERE
+    assert {name for _, _, name in (*MUTANTS, *COMMON_MUTANTS)} - NOT_HERE == sought - NOT_HERE
 
 
 # What exploration found that the rules for it did not have.

@@ -14,7 +14,7 @@ import org.apache.zookeeper.ZooKeeper.Request;
 
 /**
  * A whole controller with ZooKeeper, whose events are processed one by one, each batch by batch: between two batches
- * of its state machines others do something there, and it is looked at.
+ * of its state machines, or of what it writes for a leader, others do something there, and it is looked at.
  */
 final class StepPlane implements AutoCloseable {
     private static final int CONTROLLER = 9;
@@ -23,7 +23,7 @@ final class StepPlane implements AutoCloseable {
 
     private final Ensemble ensemble = new Ensemble();
     private final World world = new World(ensemble);
-    private final Meanwhile meanwhile = new Meanwhile(ensemble, this::isDoneByOthers, StepPlane::isOfStateMachine);
+    private final Meanwhile meanwhile = new Meanwhile(ensemble, this::isDoneByOthers, StepPlane::changesStates);
     private final Observation observation = new Observation();
     private final WholeController controller;
     private final Asking asking;
@@ -39,9 +39,16 @@ final class StepPlane implements AutoCloseable {
     }
 
     /** Whether a request is one by which states change: all others are served within the step that makes them. */
-    private static boolean isOfStateMachine(Request sent) {
-        return STACK.walk(frames -> frames.map(StackWalker.StackFrame::getClassName).anyMatch(
-            name -> name.startsWith("kafka.controller.") && name.contains("StateMachine")));
+    private static boolean changesStates(Request sent) {
+        return STACK.walk(frames -> frames.anyMatch(StepPlane::changesStates));
+    }
+
+    /** A method of a state machine, or what a leader asks for: processAlterIsr in 2.7 and 2.8. */
+    private static boolean changesStates(StackWalker.StackFrame frame) {
+        String method = frame.getMethodName();
+        return frame.getClassName().startsWith("kafka.controller.")
+            && (frame.getClassName().contains("StateMachine")
+                || method.contains("rocessAlterPartition") || method.contains("rocessAlterIsr"));
     }
 
     @Override
