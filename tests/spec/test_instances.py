@@ -27,7 +27,8 @@ MEDIUM = {"small", "medium"}
 """What takes no longer under symmetry, though every state is permuted there; and a second at compiled speed."""
 MINUTES = {
     *MEDIUM,
-    *("controller-election, two sessions", "controller, replies are lost", "partitions, three brokers"),
+    *("controller-election, two sessions", "controller, replies are lost"),
+    "partitions, three brokers and two partitions",
     *("control-requests, a shutdown and another controller", "reassignment, as proposed"),
     *("topic-deletion, a partition is added", "replication, kip-320 without fence_truncation, 3-1-1-2"),
     *(("large",) if os.environ.get("LARGE_INSTANCES") else ()),
