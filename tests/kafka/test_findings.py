@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from election.ids import BrokerId
-from spec.kafka.wire import RequestFrame
+from spec.kafka.wire import Opcode, RequestFrame
 from statemachines.zk_data import PREFERRED_REPLICA_ELECTION
 from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
@@ -19,6 +19,7 @@ SEEN: Final = {
     "K2": ("2.4.1", "2.8.2", RELEASE),
     "K3": (LEADERS_WRITE_ISRS,),
     "K4": ("2.4.1", "2.8.2", RELEASE),
+    "K10": ("2.8.2", RELEASE),
 }
 """On which releases these rows of the atlas are done here."""
 LAG: Final = 1_000
@@ -150,6 +151,44 @@ def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
             assert await cluster.state("t") == (-1, [1])
 
     asyncio.run(lost())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", SEEN["K10"])
+@pytest.mark.parametrize("lost", [True, False], ids=["the answer is lost", "it comes late"])
+def test_a_leader_whose_isr_is_written_unheard_changes_it_no_more(release: str, lost: bool) -> None:
+    """Its follower is dead, and nothing is acknowledged; nor is it taken back into the ISR when it returns."""
+
+    async def stuck() -> None:
+        holding = True
+
+        def holds(request: RequestFrame) -> bool:
+            state = "/brokers/topics/t/partitions/0/state"
+            return holding and request.operation == Opcode.multi.name and f"setData {state}" in request.parts
+
+        async with cluster_of(0, 1, 2, release=release, holds=holds, replica_lag_time_max_ms=LAG) as cluster:
+            ask = cluster.administrator.ask
+            assert await ask("create t 1,2") == "done"
+            await cluster.reaches("t", 1, [1, 2])
+            assert await ask("produce t 5") == "5"
+            await cluster.kill(2)
+            produced = asyncio.create_task(ask("produce t 5"))  # which a dead follower does not have
+            held = await cluster.proxy.next_held()
+            holding = False
+            await (held.lose() if lost else held.release())
+            await cluster.reaches("t", 1, [1])
+            assert await produced == ("TimeoutException" if lost else "10")
+            await until(partial(cluster.gone, 2))
+            await cluster.starts_again(2)
+            if not lost:
+                await cluster.reaches("t", 1, [1, 2])
+                return
+            assert await ask("produce t 5") == "11", "one that was not acknowledged, and five that were"
+            await asyncio.sleep(5 * LAG / 1_000)
+            assert await cluster.state("t") == (1, [1])
+            assert await cluster.leader_epoch("t") == 0
+
+    asyncio.run(stuck())
 
 
 @pytest.mark.long
