@@ -1011,6 +1011,32 @@ class ClusterUnderControl(Specification[C]):
         return f"{leads} {partition} in leader epoch {node.leader_epoch}{there}; in sync: {isr}{taken}"
 
     @view
+    def outdated(self, s: C, partition: TopicPartition) -> str:
+        """What the controller takes a partition's state for, where ZooKeeper has another."""
+        known, state = s.context.partition_leadership_info.get(partition), s.state(partition)
+        if not s.active or known is None or state is None:
+            return ""
+        believed = known.leader_and_isr
+        if (believed.leader, believed.leader_epoch, believed.isr) == (state.leader, state.leader_epoch, state.isr):
+            return ""
+        isr = ", ".join(map(str, believed.isr))
+        leads = "no leader" if believed.leader == NO_LEADER else f"broker {believed.leader} as leader"
+        return f"the controller has {partition} with {leads} in leader epoch {believed.leader_epoch}; in sync: {isr}"
+
+    @view
+    def unsent(self, s: C, partition: TopicPartition, broker: BrokerId) -> str:
+        """What a change that was cut short has left in a batch."""
+        if not s.idle:
+            return ""
+        replica, batches = PartitionAndReplica(partition, broker), self.requests_in(s)
+        left = {
+            LeaderAndIsrRequest: any(replica in batch.leader_and_isr for batch in batches),
+            StopReplicaRequest: any(replica in batch.stop_replica for batch in batches),
+        }
+        kinds = [kind.__name__.removesuffix("Request") for kind, is_left in left.items() if is_left]
+        return f"{' and '.join(kinds)} for {partition} on broker {broker} stays in a batch, unsent" if kinds else ""
+
+    @view
     def unheard(self, s: C, broker: BrokerId) -> str:
         """A broker of which the controller does not know that it runs, or that it does not."""
         known = broker in s.context.live_broker_epochs
