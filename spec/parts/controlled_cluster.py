@@ -265,8 +265,6 @@ class ClusterUnderControl(Specification[C]):
 
     # What a system says.
 
-    strategies: ClassVar[tuple[PartitionLeaderElectionStrategy, ...]] = (OFFLINE,)
-    """How leaders are elected there."""
     deletable: ClassVar[tuple[TopicName, ...]] = ()
     """The topics that may be deleted there; of their nodes it is known then what stands below them."""
     at_once: ClassVar[tuple[type, ...]] = (ZkRequests,)
@@ -276,6 +274,11 @@ class ClusterUnderControl(Specification[C]):
     def design(self) -> ControlDesign:
         """How the controller of this release does it."""
         raise NotImplementedError
+
+    @property
+    def strategies(self) -> tuple[PartitionLeaderElectionStrategy, ...]:
+        """How leaders are elected there."""
+        return (OFFLINE,)
 
     @property
     def asks_for_isr(self) -> bool:
@@ -788,11 +791,12 @@ class ClusterUnderControl(Specification[C]):
 
     @transition_invariant
     def clean_election(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
-        """P11: a new leader was in the ISR, unless unclean elections are permitted."""
+        """P11: a new leader was in the ISR, unless one from outside is permitted, or an administrator asks."""
         old, new = before.state(partition), after.state(partition)
         if old is None or new is None or new.leader in (NO_LEADER, old.leader):
             return True
-        return self.unclean or new.leader in old.isr
+        change = before.thread.electing
+        return self.unclean or new.leader in old.isr or (change is not None and change.strategy.allow_unclean)
 
     @transition_invariant(of=WRITES)
     def fenced_writes(self, before: C, after: C) -> bool:

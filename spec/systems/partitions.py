@@ -42,6 +42,8 @@ from statemachines.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
     PREFERRED,
+    UNCLEAN_OFFLINE,
+    PartitionLeaderElectionStrategy,
 )
 from statemachines.replica import (
     NewReplica,
@@ -99,6 +101,7 @@ class Partitions(ClusterUnderControl[C]):
     creation: bool = constant(True, "The topic is created some time; else it is there from the beginning.")
     shutdowns: bool = constant(True, "Brokers ask for a controlled shutdown.")
     preferred_elections: bool = constant(True, "An administrator asks for preferred leaders.")
+    unclean_elections: bool = constant(False, "An administrator asks for unclean elections, as since 2.4.")
     lost_replies: bool = constant(
         False, "The connection may be lost after ZooKeeper has done what a change asks for, any number of times."
     )
@@ -125,7 +128,11 @@ class Partitions(ClusterUnderControl[C]):
         """How the controller of this release does it."""
         return self.chosen
 
-    strategies = (OFFLINE, PREFERRED, CONTROLLED_SHUTDOWN)
+    @property
+    def strategies(self) -> tuple[PartitionLeaderElectionStrategy, ...]:
+        """Without an administrator who has no leader elected uncleanly, three."""
+        unclean = (UNCLEAN_OFFLINE,) if self.unclean_elections else ()
+        return (OFFLINE, PREFERRED, CONTROLLED_SHUTDOWN, *unclean)
 
     @property
     def asks_for_isr(self) -> bool:
@@ -184,7 +191,8 @@ class Partitions(ClusterUnderControl[C]):
     @property
     def awaiting(self) -> tuple[Frame, ...]:
         """An administrator waits for an election as well."""
-        answer = {"election_type": (ElectionType.PREFERRED,), "refused": ((),)}
+        types = (ElectionType.PREFERRED, *((ElectionType.UNCLEAN,) if self.unclean_elections else ()))
+        answer = {"election_type": types, "refused": ((),)}
         return (self.elected, Frame("_answer_election", answer, True))
 
     @initial
@@ -225,6 +233,18 @@ class Partitions(ClusterUnderControl[C]):
         known = self.context.of(s.context).leadership_of(partition)
         require(known is not None and known.leader_and_isr.leader != self.assignments[partition].replicas[0])
         by_admin = (ElectionType.PREFERRED, ElectionTrigger.AdminClientTriggered)
+        self.begin(s, ControllerOfCluster.process_replica_leader_election, (partition,), *by_admin)
+
+    @action(
+        when=lambda self: self.unclean_elections and self.brokers > 1, actor="administrator", receiver="controller"
+    )
+    def elect_uncleanly(self, s: C, partition: TopicPartition) -> None:
+        """An administrator asks for any leader that there may be, where none leads. [ReplicaLeaderElection]"""
+        require(s.active and s.idle)
+        context = self.context.of(s.context)
+        known = context.leadership_of(partition)
+        require(known is not None and not context.is_live_broker(known.leader_and_isr.leader))
+        by_admin = (ElectionType.UNCLEAN, ElectionTrigger.AdminClientTriggered)
         self.begin(s, ControllerOfCluster.process_replica_leader_election, (partition,), *by_admin)
 
     @invariant(where=ClusterUnderControl.quiet, when=lambda self: not self.creation)
@@ -386,7 +406,9 @@ class Partitions(ClusterUnderControl[C]):
         left = after.partition_requests.stop_replica or after.replica_requests.stop_replica
         return bool(left) and after.active and after.idle
 
-    @sometimes(when=lambda self: self.unclean and self.brokers > 1 and self.max_deaths > 1)
+    @sometimes(
+        when=lambda self: (self.unclean or self.unclean_elections) and self.brokers > 1 and self.max_deaths > 1
+    )
     def an_unclean_leader(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """A broker is elected that was not in the ISR."""
         old, new = before.state(partition), after.state(partition)

@@ -20,7 +20,7 @@ from spec.kafka.mappings.partitions import PartitionsMapping
 from spec.kafka.step_plane import KafkaSteps, StepsTask
 from spec.kafka.world import ControlCommand
 from spec.systems.partitions import Partitions
-from statemachines.releases import line_of
+from statemachines.releases import Release, line_of
 from statemachines.zk_data import TopicPartitionState
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.spec.systems.test_partitions import CountsAhead, mutant
@@ -145,10 +145,20 @@ def test_what_does_not_come(control_plane: KafkaSteps) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize(
-    "constants", [{}, {"unclean": True}, {"lost_replies": True}], ids=["clean", "unclean", "answers are lost"]
+    "constants",
+    [
+        {},
+        {"unclean": True},
+        {"lost_replies": True},
+        {"unclean_elections": True},
+        {"partitions": 2, "creation": False},
+    ],
+    ids=["clean", "unclean", "answers are lost", "administrators elect uncleanly", "two partitions"],
 )
 def test_each_release(control_planes: ControlPlanes, release: str, constants: dict[str, Any]) -> None:
     """Every class of edges of its first 2,000 states."""
+    if constants.get("unclean_elections") and Release(release) < Release("2.4"):
+        pytest.skip("an administrator can ask for none there")
     kafka = control_planes(release)
     result = conform(of(release, **constants), kafka, max_states=2_000)
     assert result.conforms, result

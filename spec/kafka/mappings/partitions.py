@@ -56,6 +56,7 @@ BEGINS: Final[Mapping[str, tuple[str, ...]]] = {
     "hear_of_isr_changes": ("IsrChangeNotification",),
     "shut_down": ("ControlledShutdown",),
     "elect_preferred": ("ReplicaLeaderElection", "PreferredReplicaLeaderElection"),
+    "elect_uncleanly": ("ReplicaLeaderElection",),
     "shrink_isr": ("AlterPartitionReceived", "AlterIsrReceived"),
     "expand_isr": ("AlterPartitionReceived", "AlterIsrReceived"),
 }
@@ -228,8 +229,9 @@ class PartitionsMapping(SystemMapping[StepsTask]):
                 yield self._creation()
             case "shut_down":
                 yield {"do": "shut_down", "broker": its["broker"], "epoch": "now"}
-            case "elect_preferred":
-                yield {"do": "elect", "partitions": [str(its["partition"])], "type": "PREFERRED"}
+            case "elect_preferred" | "elect_uncleanly":
+                kind = "PREFERRED" if step.action == "elect_preferred" else "UNCLEAN"
+                yield {"do": "elect", "partitions": [str(its["partition"])], "type": kind}
             case "shrink_isr" | "expand_isr":
                 partition: TopicPartition = its["partition"]
                 state = s.state(partition)
