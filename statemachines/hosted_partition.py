@@ -10,8 +10,8 @@ answered; then two ISRs count:
 To lead or to follow, a replica needs its log. If there is none it is made, and for that its topic's configuration is
 read from ZooKeeper; the read may fail when the rest is half done. A leader takes its epochs behind it, so that the
 request can be repeated. A follower did so until 3.5, and takes them before it since 3.6 [#14138]: then the request,
-repeated, is stale, and the replica fetches from nobody until the next leader epoch. The anomaly of KAFKA-9769, mended
-in 2.7, has come back for followers.
+repeated, is refused as a whole (`replica_manager`), and the replica fetches from nobody until the next leader epoch.
+The anomaly of KAFKA-9769, mended in 2.7, has come back for followers.
 
 Left out: the log itself, what a leader knows of its followers, topic ids, and directories that replicas move to.
 

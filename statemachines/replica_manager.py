@@ -14,7 +14,9 @@ A replica follows only a leader that is alive in the metadata cache. Else it kee
 made, and the answer is NONE all the same: if UpdateMetadata does not go before LeaderAndIsr, replicas follow nobody
 [KAFKA-4443].
 
-What tells a replica its own epoch once more is refused: so no ISR is changed by LeaderAndIsr alone.
+What tells a replica its own epoch once more is refused: so no ISR is changed by LeaderAndIsr alone. If that replica
+has no log, the whole request is refused, NOT_LEADER_OR_FOLLOWER, whatever else it says: Kafka looks for the log that
+is to learn the id of its topic, and finds none [localLogOrException]. Until 3.5 a replica without log has no epoch.
 
 A log that is missing is made, with the topic's configuration from ZooKeeper. What can go wrong is given, as
 `LogFailure`. A broker of which a log directory has failed makes logs only of replicas that are new: another's log may
@@ -127,7 +129,15 @@ class InMemoryReplicas:
 
 
 class _CutShort(Exception):
-    """Something failed that Kafka does not expect: the rest of a request is not done."""
+    """Something failed that Kafka does not expect: the rest of a request is not done.
+
+    Args:
+        error: what is answered, to the request and of each partition.
+    """
+
+    def __init__(self, error: Errors) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 @dataclass
@@ -186,15 +196,16 @@ class ReplicaManager:
         states = _by_partition(request.partitionStates)
         if not self._takes(request):
             return LeadershipChange(_refused(states, Errors.STALE_CONTROLLER_EPOCH))
-        handling = _Handling(failures, {each: self._judged(each, told) for each, told in states.items()})
-        accepted = {each: told for each, told in states.items() if handling.errors[each] is Errors.NONE}
-        leading = {partition: told for partition, told in accepted.items() if told.leader == self.broker}
-        following = {partition: told for partition, told in accepted.items() if told.leader != self.broker}
+        handling = _Handling(failures, {})
         try:
+            handling.errors.update((each, self._judged(each, told)) for each, told in states.items())
+            accepted = {each: told for each, told in states.items() if handling.errors[each] is Errors.NONE}
+            leading = {partition: told for partition, told in accepted.items() if told.leader == self.broker}
+            following = {partition: told for partition, told in accepted.items() if told.leader != self.broker}
             leaders = self._make_leaders(leading, handling)
             followers = self._make_followers(following, handling)
-        except _CutShort:
-            return LeadershipChange(_refused(states, Errors.UNKNOWN_SERVER_ERROR))
+        except _CutShort as cut_short:
+            return LeadershipChange(_refused(states, cut_short.error))
         finally:
             if handling.logs:
                 self.state.logs |= frozenset(handling.logs)
@@ -281,10 +292,16 @@ class ReplicaManager:
         return takes
 
     def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
-        """What stands against leading or following; a partition that was not known is, from now on."""
+        """What stands against leading or following; a partition that was not known is, from now on.
+
+        Raises:
+            _CutShort: the replica is in this epoch without a log, into which Kafka would write the id of its topic.
+        """
         hosted = self.state.all_partitions.setdefault(partition, HostedPartition())
         if not hosted.online:
             return Errors.KAFKA_STORAGE_ERROR
+        if told.leaderEpoch == hosted.leader_epoch and partition not in self.state.logs:
+            raise _CutShort(Errors.NOT_LEADER_OR_FOLLOWER)
         if told.leaderEpoch <= hosted.leader_epoch:
             return Errors.STALE_CONTROLLER_EPOCH
         return Errors.NONE if self.broker in told.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -329,7 +346,7 @@ class ReplicaManager:
             if not self.metadata_cache.has_alive_broker(told.leader):
                 failure = self._create_log(partition, told.isNew, handling)
                 if failure is LogFailure.ConfigNotRead:
-                    raise _CutShort
+                    raise _CutShort(Errors.UNKNOWN_SERVER_ERROR)
                 self._become(partition, hosted, failure, handling)
                 continue
             if self._is_ahead(hosted, told):
@@ -362,7 +379,7 @@ class ReplicaManager:
             return False
         self.state.all_partitions[partition] = hosted
         if failure is LogFailure.ConfigNotRead and not self.design.pass_over_unread:
-            raise _CutShort
+            raise _CutShort(Errors.UNKNOWN_SERVER_ERROR)
         return failure is None
 
     def _create_log(self, partition: TopicPartition, is_new: bool, handling: _Handling) -> LogFailure | None:
@@ -382,6 +399,8 @@ class ReplicaManager:
         if not delete:
             return
         self.state.all_partitions.pop(partition, None)
+        if partition not in self.state.logs:
+            return
         if handling.failures.get(partition) is LogFailure.Storage:
             handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
         else:

@@ -41,14 +41,18 @@ class PureCalls(AskedJava):
     """
 
     A_LINE = 500
-    """How many cases a line has."""
+    """How many cases a line has, unless they take long."""
 
     def __init__(self, release: str, what: str = "pure", sources: Sequence[Path] = ()) -> None:
         own = sources or [*SHARED, *sources_for(release, SOURCES / "pure")]
         super().__init__(release, what, own, f"kafkaspec.{what}.Main")
 
     def of(
-        self, call: str, cases: Iterable[Case], written: Callable[[Case], Any] = lambda case: case
+        self,
+        call: str,
+        cases: Iterable[Case],
+        written: Callable[[Case], Any] = lambda case: case,
+        a_line: int = A_LINE,
     ) -> Iterator[tuple[Case, Any]]:
         """What Kafka makes of each case, in their order.
 
@@ -56,6 +60,7 @@ class PureCalls(AskedJava):
             call: the name of its class.
             cases: what it is asked.
             written: a case as JSON.
+            a_line: how many of them a line has.
 
         Raises:
             EnvironmentFailed: Java died, does not answer, or this release has no such call.
@@ -64,7 +69,7 @@ class PureCalls(AskedJava):
         def asked(line: Sequence[Case]) -> Any:
             return {"call": call, "cases": list(map(written, line))}
 
-        for line, told in self.answers(_lines(cases, self.A_LINE), asked):
+        for line, told in self.answers(_lines(cases, a_line), asked):
             yield from zip(line, told["answers"], strict=True)
 
 

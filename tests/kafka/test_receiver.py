@@ -1,55 +1,331 @@
-"""Which controller epochs a broker takes, beside Kafka's ReplicaManager: requests that have nothing but an epoch."""
+"""A broker that gets a controller's requests beside Kafka's own: generated sequences of commands, and each rule.
+
+Kafka's is KafkaApis with a ReplicaManager and a LogManager on real directories. After each command these are equal:
+the answer, with the error of each partition; which partitions it begins to lead or to follow; the newest controller
+epoch; of each partition leader, epochs, ISR and assignment, or that it is offline; whom it is fetched from, in which
+epoch; which logs there are; the metadata cache.
+
+Deliberate disagreements, each of which is one still:
+
+    ids of topics       are left out here: a request is as if its topics had the ids that they always had. Another id
+                        is INCONSISTENT_TOPIC_ID in Kafka; one that was not known yet is taken in the same leader
+                        epoch; where there are none, what tells a replica without log its own epoch is stale, no more
+    an empty directory  is left where a configuration is not read; after a restart it is a log, here there is none
+    hash maps           say in which order Kafka handles partitions, which shows where a request is cut short
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
-from typing import Any, TypeAlias
+from random import Random
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
 
 from spec.kafka.pure import PureCalls
+from statemachines.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+)
 from statemachines.controller import accepts
+from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
+from tests.kafka.receiver_comparison import (
+    BROKER,
+    BROKER_EPOCH,
+    Command,
+    FailDirectory,
+    Receive,
+    Register,
+    Restart,
+    Seen,
+    all_asked,
+    asked,
+    compare,
+)
+from tests.kafka.receiver_sequences import Drawing
+from tests.statemachines.control import T0, T1
+from tests.statemachines.receiving import EPOCH, Kinds, told
+from tests.statemachines.test_kafka_apis import MUTANTS, mutated
 
-REQUESTS = ("LeaderAndIsrRequest", "StopReplicaRequest", "UpdateMetadataRequest")
-EPOCHS = range(4)
+LENGTH = 15
+CHOICES = 512
+"""How many choices a sequence takes at most, or nearly so."""
+LONG = int(os.environ.get("RECEIVER_SEQUENCES", 500))
+"""How many sequences the long test has."""
+HAPPENS = {
+    "NONE",
+    "STALE_BROKER_EPOCH",
+    "STALE_CONTROLLER_EPOCH",
+    "UNKNOWN_TOPIC_OR_PARTITION",
+    "FENCED_LEADER_EPOCH",
+    "KAFKA_STORAGE_ERROR",
+    "NOT_LEADER_OR_FOLLOWER",
+    "UNKNOWN_SERVER_ERROR",
+    "led",
+    "followed",
+    "fetched from nobody",
+    "offline",
+    "kept without log",
+    "log without replica",
+    "forgotten",
+}
+"""What many sequences come to: that it is met shows that they go everywhere."""
+IDS = {"t": 1, "u": 1}
 
-Seen: TypeAlias = Sequence[tuple[dict[str, Any], dict[str, Any]]]
-"""Requests with what a broker makes of them."""
+
+def chosen(choices: bytes) -> list[Command]:
+    """The sequence of these choices, which Hypothesis can make simpler; where there are none left, the simplest."""
+    remaining = iter(choices)
+    return Drawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
+
+
+def drawn(seed: int, count: int) -> Iterable[list[Command]]:
+    """So many sequences; each is `Drawing(Random(f"{seed} {number}").randrange).sequence(15)`."""
+    return (Drawing(Random(f"{seed} {number}").randrange).sequence(LENGTH) for number in range(count))
+
+
+# Generated.
+
+
+def test_sequences(pure: PureCalls, first_seed: int) -> None:
+    """Forty of 15 commands; one that fails is made simpler."""
+    print(f"seed {first_seed}")
+
+    @seeded(first_seed)
+    @settings(max_examples=40, database=None)
+    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(chosen))
+    def both_agree(sequence: list[Command]) -> None:
+        compare(*asked(pure, *sequence))
+
+    both_agree()
+
+
+@pytest.mark.long
+def test_many_sequences(pure: PureCalls, first_seed: int) -> None:
+    """They meet whatever can happen."""
+    print(f"seed {first_seed}")
+    happened: set[str] = set()
+    for sequence, seen in all_asked(pure, drawn(first_seed, LONG)):
+        compare(sequence, seen)
+        for now in seen:
+            happened.update(what_happened(now))
+    assert HAPPENS - happened == set()
+
+
+def what_happened(now: Seen) -> Iterator[str]:
+    """What is to be told of what is seen of Kafka."""
+    yield from (now.get("error", "NONE"), *now.get("partitions", {}).values())
+    for name, hosted in now["all_partitions"].items():
+        if hosted is None:
+            yield "offline"
+        elif hosted["leader"] == BROKER:
+            yield "led"
+        elif hosted["leader"] is not None:
+            yield "followed" if name in now["fetchers"] else "fetched from nobody"
+        if hosted is not None and name not in now["logs"]:
+            yield "kept without log"
+    if now["logs"].keys() - now["all_partitions"].keys():
+        yield "log without replica"
+    if not now["metadata"]["partition_states"] and now["metadata"]["controller_id"] is not None:
+        yield "forgotten"
 
 
 @pytest.fixture(scope="module")
-def seen(pure: PureCalls) -> Seen:
-    """Each request, under each epoch, at a broker that knows each."""
-    cases = [
-        {"request": request, "known": known, "epoch": epoch}
-        for request, known, epoch in product(REQUESTS, EPOCHS, EPOCHS)
-    ]
-    return list(pure.of("Receivers", cases))
+def some(pure: PureCalls) -> Sequence[tuple[Sequence[Command], Sequence[Seen]]]:
+    """Sequences that every mutant comes to grief with."""
+    return list(all_asked(pure, drawn(0, 40)))
 
 
-def contradicted(seen: Seen, takes: Callable[[int, int], bool]) -> Iterator[dict[str, Any]]:
-    """The requests that Kafka answers in another way, or after which a broker knows another epoch."""
-    for case, answer in seen:
-        taken = takes(case["known"], case["epoch"])
-        if answer != {
-            "error": "NONE" if taken else "STALE_CONTROLLER_EPOCH",
-            "known": case["epoch"] if taken else case["known"],
-        }:
-            yield case
+@pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=[mutated(kinds) for kinds, _ in MUTANTS])
+def test_kafka_contradicts_each_mutant(
+    some: Sequence[tuple[Sequence[Command], Sequence[Seen]]], kinds: Kinds
+) -> None:
+    """Of those that the scenarios of the core catch."""
+    assert any(contradicted(sequence, seen, kinds) for sequence, seen in some)
 
 
-def test_what_a_broker_takes(seen: Seen) -> None:
-    """What `accepts` says, of all three requests; and what it has taken, it knows."""
-    assert len(seen) == 3 * 4 * 4
-    assert list(contradicted(seen, accepts)) == []
+def contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds) -> bool:
+    """Whether Kafka does something else."""
+    try:
+        compare(sequence, seen, kinds)
+    except AssertionError:
+        return True
+    return False
+
+
+# What a broker takes at all.
+
+REQUESTS: dict[str, Callable[[int, int], ControlRequest]] = {
+    "LeaderAndIsr": lambda epoch, broker: LeaderAndIsrRequest(9, epoch, broker, (), ()),
+    "StopReplica": lambda epoch, broker: StopReplicaRequest(9, epoch, broker, False, ()),
+    "UpdateMetadata": lambda epoch, broker: UpdateMetadataRequest(9, epoch, broker, (), ()),
+}
+"""Each request with nothing but a controller's epoch and a broker's."""
+EPOCHS = range(4)
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_which_controller_is_obeyed(pure: PureCalls, request_: Callable[[int, int], ControlRequest]) -> None:
+    """One that is not older than the newest: what `accepts` says. What has been taken is known."""
+    epochs = list(product(EPOCHS, EPOCHS))
+    cases = [[Receive(request_(epoch, BROKER_EPOCH)) for epoch in both] for both in epochs]
+    for (known, epoch), (sequence, seen) in zip(epochs, all_asked(pure, cases), strict=True):
+        compare(sequence, seen)
+        taken = accepts(known, epoch)
+        assert seen[-1]["error"] == ("NONE" if taken else "STALE_CONTROLLER_EPOCH")
+        assert seen[-1]["controller_epoch"] == (epoch if taken else known)
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_which_registration_is_meant(pure: PureCalls, request_: Callable[[int, int], ControlRequest]) -> None:
+    """The one that it has, one that it has not heard of, or any; else not even the controller is known."""
+    registered = BROKER_EPOCH + 10
+    for epoch in (NO_EPOCH, 0, BROKER_EPOCH, registered - 1, registered, registered + 1):
+        sequence, seen = asked(pure, Register(registered), Receive(request_(7, epoch)))
+        compare(sequence, seen)
+        stale = NO_EPOCH < epoch < registered
+        assert seen[-1]["error"] == ("STALE_BROKER_EPOCH" if stale else "NONE")
+        assert seen[-1]["controller_epoch"] == (0 if stale else 7)
+
+
+# Each rule.
+
+
+def tell(*alive: int, leader: int | None = None) -> Receive:
+    """UpdateMetadata: who is alive, and who leads t-0."""
+    states = () if leader is None else (UpdateMetadataPartitionState(*T0, EPOCH, leader, 0, (1,), 0, (1, 2), ()),)
+    return Receive(UpdateMetadataRequest(9, EPOCH, BROKER_EPOCH, states, alive), IDS)
+
+
+def lead(
+    leader: int, leader_epoch: int, *, unread: tuple[str, ...] = (), failing: str = "", **fields: Any
+) -> Receive:
+    """LeaderAndIsr: who leads t-0."""
+    states = (told(leader, leader_epoch, T0, **fields),)
+    request = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, states, (leader,) if leader >= 0 else ())
+    return Receive(request, IDS, failing=(failing,) if failing else (), unread=unread)
+
+
+def stop(leader_epoch: int, delete: bool = False, failing: str = "") -> Receive:
+    """StopReplica: t-0 is to stop, or to go."""
+    states = (StopReplicaPartitionState(*T0, leader_epoch, delete),)
+    request = StopReplicaRequest(9, EPOCH, BROKER_EPOCH, False, states)
+    return Receive(request, IDS, failing=(failing,) if failing else ())
+
+
+ALL = tell(1, 2, 3)
+AHEAD = lead(2, 0, partition_epoch=5)
+UNREAD = lead(2, 0, unread=("t",))
+RULES: dict[str, tuple[str, Sequence[Command]]] = {
+    "it leads": ("NONE", [ALL, lead(1, 0)]),
+    "it follows": ("NONE", [ALL, lead(2, 0)]),
+    "it leads on": ("NONE", [ALL, lead(1, 0), lead(1, 1)]),
+    "it leads, and ceases to fetch": ("NONE", [ALL, lead(2, 0), lead(1, 1)]),
+    "the same leader in another epoch": ("NONE", [ALL, lead(2, 0), lead(2, 1)]),
+    "an older leader epoch": ("STALE_CONTROLLER_EPOCH", [ALL, lead(2, 3), lead(1, 2)]),
+    "the same leader epoch": ("STALE_CONTROLLER_EPOCH", [ALL, lead(2, 3), lead(1, 3)]),
+    "not one of the replicas": ("UNKNOWN_TOPIC_OR_PARTITION", [ALL, lead(2, 0, replicas=(2, 3))]),
+    "an older partition epoch, to lead": ("NONE", [ALL, AHEAD, lead(1, 1, partition_epoch=4)]),
+    "an older partition epoch, to follow": ("NONE", [ALL, AHEAD, lead(3, 1, partition_epoch=4)]),
+    "the same partition epoch": ("NONE", [ALL, AHEAD, lead(1, 1, partition_epoch=5)]),
+    "a dead leader": ("NONE", [tell(1), lead(2, 0)]),
+    "a leader that has died": ("NONE", [ALL, lead(2, 0), tell(1), lead(3, 1)]),
+    "nobody leads": ("NONE", [ALL, lead(1, 0), lead(-1, 1)]),
+    "a follower whose topic is not read": ("NONE", [ALL, UNREAD]),
+    "that follower once more": ("NOT_LEADER_OR_FOLLOWER", [ALL, UNREAD, lead(2, 0)]),
+    "that follower in the next epoch": ("NONE", [ALL, UNREAD, lead(2, 1)]),
+    "that follower stops": ("NONE", [ALL, UNREAD, stop(0)]),
+    "a leader whose topic is not read": ("NONE", [ALL, lead(1, 0, unread=("t",))]),
+    "that leader once more": ("NONE", [ALL, lead(1, 0, unread=("t",)), lead(1, 0)]),
+    "not read, beside a dead leader": ("UNKNOWN_SERVER_ERROR", [tell(1), UNREAD]),
+    "a log that is there needs no read": ("NONE", [ALL, lead(2, 0), Restart(), ALL, UNREAD]),
+    "a log that cannot be made": ("KAFKA_STORAGE_ERROR", [ALL, lead(2, 0, failing="t-0")]),
+    "nor beside a dead leader": ("KAFKA_STORAGE_ERROR", [tell(1), lead(2, 0, failing="t-0")]),
+    "nor of a leader": ("KAFKA_STORAGE_ERROR", [ALL, lead(1, 0, failing="t-0")]),
+    "its directory has failed": ("KAFKA_STORAGE_ERROR", [ALL, lead(1, 0), FailDirectory(0), lead(1, 1)]),
+    "it stops where its directory has failed": ("KAFKA_STORAGE_ERROR", [ALL, lead(1, 0), FailDirectory(0), stop(0)]),
+    "another directory has failed": ("NONE", [ALL, lead(1, 0), FailDirectory(1), lead(1, 1)]),
+    "a log where one may lie already": ("KAFKA_STORAGE_ERROR", [ALL, FailDirectory(1), lead(1, 0)]),
+    "a new one beside that": ("NONE", [ALL, FailDirectory(1), lead(1, 0, is_new=True)]),
+    "a directory that has failed before a restart": (
+        "KAFKA_STORAGE_ERROR",
+        [ALL, lead(1, 0), FailDirectory(0), Restart(), lead(1, 0)],
+    ),
+    "it stops": ("NONE", [ALL, lead(2, 3), stop(4)]),
+    "it stops in its epoch": ("NONE", [ALL, lead(2, 3), stop(3)]),
+    "a late stop": ("FENCED_LEADER_EPOCH", [ALL, lead(2, 3), stop(2)]),
+    "a late deletion": ("FENCED_LEADER_EPOCH", [ALL, lead(2, 3), stop(2, delete=True)]),
+    "a stop without epoch": ("NONE", [ALL, lead(2, 3), stop(NO_EPOCH)]),
+    "a stop as its topic goes": ("NONE", [ALL, lead(2, 3), stop(EPOCH_DURING_DELETE, delete=True)]),
+    "a leader that goes": ("NONE", [ALL, lead(1, 3), stop(EPOCH_DURING_DELETE, delete=True)]),
+    "it returns": ("NONE", [ALL, lead(1, 3), stop(EPOCH_DURING_DELETE, delete=True), lead(2, 0)]),
+    "what is not kept stops": ("NONE", [ALL, stop(0)]),
+    "a log from before goes": ("NONE", [ALL, lead(2, 3), Restart(), stop(0, delete=True)]),
+    "a log that cannot be deleted": ("KAFKA_STORAGE_ERROR", [ALL, lead(2, 3), stop(3, delete=True, failing="t-0")]),
+    "no log that could be": ("NONE", [ALL, stop(3, delete=True, failing="t-0")]),
+    "it hears of a leader": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=1), tell(1)]),
+    "it hears that nobody leads": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=-1)]),
+    "it hears of a deletion": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=LEADER_DURING_DELETE)]),
+}
+"""What Kafka answers to the last command, of t-0 if it says something of it."""
+
+
+def test_each_rule(pure: PureCalls) -> None:
+    """Kafka answers so, and both come to the same."""
+    cases = [sequence for _, sequence in RULES.values()]
+    for (name, (error, _)), (sequence, seen) in zip(RULES.items(), all_asked(pure, cases), strict=True):
+        compare(sequence, seen)
+        answered = seen[-1]
+        assert (name, answered["partitions"].get("t-0", answered["error"])) == (name, error)
+
+
+def test_one_half_read_replica_has_the_others_refused(pure: PureCalls) -> None:
+    """All that a request says is left, as it names a follower without log in the epoch that this is in. [K5]"""
+    both = (told(2, 0, T0), told(2, 0, T1))
+    sequence, seen = asked(pure, ALL, UNREAD, Receive(LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, both, (2,)), IDS))
+    compare(sequence, seen)
+    assert seen[-1]["partitions"] == {"t-0": "NOT_LEADER_OR_FOLLOWER", "t-1": "NOT_LEADER_OR_FOLLOWER"}
+    assert (seen[-1]["fetchers"], seen[-1]["logs"]) == ({}, {})
+
+
+# Where both differ.
+
+
+def with_ids(ids: dict[str, int], command: Receive) -> Receive:
+    """The request with other ids of topics."""
+    return command._replace(topic_ids=ids)
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [lambda known, epoch: epoch > known, lambda known, epoch: True, lambda known, epoch: epoch == known],
-    ids=["only newer ones", "all", "only the same"],
+    ("sequence", "kafkas"),
+    [
+        pytest.param([ALL, lead(2, 0), with_ids({"t": 2}, lead(2, 1))], "INCONSISTENT_TOPIC_ID", id="another id"),
+        pytest.param([ALL, with_ids({}, lead(2, 0)), lead(2, 0)], "NONE", id="the first id"),
+        pytest.param([ALL, UNREAD, with_ids({}, lead(2, 0))], "STALE_CONTROLLER_EPOCH", id="no id"),
+    ],
 )
-def test_a_rule_that_is_wrong(seen: Seen, wrong: Callable[[int, int], bool]) -> None:
-    """Kafka contradicts it, for each request."""
-    assert {case["request"] for case in contradicted(seen, wrong)} == set(REQUESTS)
+def test_ids_of_topics_are_left_out(pure: PureCalls, sequence: Sequence[Command], kafkas: str) -> None:
+    """What Kafka makes of them, and we do not."""
+    _, seen = asked(pure, *sequence)
+    compare(sequence[:-1], seen[:-1])
+    assert seen[-1]["partitions"] == {"t-0": kafkas}
+    with pytest.raises(AssertionError):
+        compare(sequence, seen)
+
+
+def test_a_directory_without_log_becomes_one(pure: PureCalls) -> None:
+    """It is made before the configuration is read; the next process opens it. [LogManager, getOrCreateLog]"""
+    sequence, seen = asked(pure, ALL, UNREAD, Restart())
+    compare(sequence[:-1], seen[:-1])
+    assert [len(each["logs"]) for each in seen] == [0, 0, 1]
+    with pytest.raises(AssertionError, match="logs: Kafka"):
+        compare(sequence, seen)

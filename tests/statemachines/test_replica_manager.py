@@ -18,7 +18,7 @@ from statemachines.topic_partition import TopicPartition
 from tests.statemachines.control import T0, T1
 from tests.statemachines.receiving import BROKER_EPOCH, EPOCH, Broker, told
 
-NONE, STALE = Errors.NONE, Errors.STALE_CONTROLLER_EPOCH
+NONE, STALE, NO_LOG = Errors.NONE, Errors.STALE_CONTROLLER_EPOCH, Errors.NOT_LEADER_OR_FOLLOWER
 UNREAD = {T0: LogFailure.ConfigNotRead}
 
 
@@ -174,9 +174,19 @@ def test_since_2_7_the_others_go_on() -> None:
         "2.7": (Errors.KAFKA_STORAGE_ERROR, None),
         "3.1": (NONE, (2, 0)),
         "3.5": (NONE, (2, 0)),
-        "3.6": (STALE, None),
-        "3.9": (STALE, None),
+        "3.6": (NO_LOG, None),
+        "3.9": (NO_LOG, None),
     }
+
+
+def test_a_replica_that_is_in_its_epoch_without_log_ends_the_request() -> None:
+    """Since 3.6: what is new to the others is not done either, until its own epoch is a newer one."""
+    broker = Broker()
+    broker.lead(2, 0, failures=UNREAD)
+    assert broker.lead(2, 0, T1, T0) == [NO_LOG, NO_LOG]
+    assert broker.fetches(T1) is None
+    assert broker.lead(2, 1, T1, T0) == [NONE, NONE]
+    assert broker.fetches(T1) == broker.fetches(T0) == (2, 1)
 
 
 def test_a_leader_whose_read_failed_leads_when_it_is_told_again() -> None:
@@ -273,6 +283,11 @@ def test_a_log_that_cannot_be_deleted_is_told() -> None:
     broker.lead(2, 3)
     assert broker.stop(-2, delete=True, failures={T0: LogFailure.Storage}) == [Errors.KAFKA_STORAGE_ERROR]
     assert broker.manager.state.all_partitions == {}
+
+
+def test_where_there_is_no_log_no_deletion_fails() -> None:
+    """Of what was never kept here."""
+    assert Broker().stop(-2, delete=True, failures={T0: LogFailure.Storage}) == [NONE]
 
 
 def test_an_offline_replica_is_stopped_by_older_releases() -> None:

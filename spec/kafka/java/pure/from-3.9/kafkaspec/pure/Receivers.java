@@ -1,126 +1,157 @@
 package kafkaspec.pure;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.lang.reflect.Field;
-import java.lang.reflect.Proxy;
-import java.util.List;
+import java.net.InetAddress;
 import java.util.Map;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicBoolean;
-import kafka.log.LogManager;
+import kafka.controller.KafkaController;
+import kafka.network.RequestChannel;
 import kafka.server.BrokerFeatures;
-import kafka.server.BrokerTopicStats;
-import kafka.server.DelayedOperation;
-import kafka.server.DelayedOperationPurgatory;
+import kafka.server.KafkaApis;
 import kafka.server.KafkaConfig;
-import kafka.server.QuotaFactory.QuotaManagers;
-import kafka.server.ReplicaManager;
-import kafka.server.metadata.ZkMetadataCache;
+import kafka.server.RequestLocal;
+import kafka.server.ZkAdminManager;
+import kafka.server.ZkBrokerEpochManager;
+import kafka.server.ZkSupport;
 import kafkaspec.Configuration;
 import kafkaspec.Fields;
 import kafkaspec.Json;
-import org.apache.kafka.common.errors.ControllerMovedException;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.memory.MemoryPool;
+import org.apache.kafka.common.message.ApiMessageType.ListenerType;
 import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.network.ClientInformation;
+import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.ApiKeys;
-import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.requests.LeaderAndIsrRequest;
-import org.apache.kafka.common.requests.UpdateMetadataRequest;
+import org.apache.kafka.common.requests.AbstractControlRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.LeaderAndIsrResponse;
+import org.apache.kafka.common.requests.RequestContext;
+import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.common.requests.StopReplicaResponse;
+import org.apache.kafka.common.requests.UpdateMetadataResponse;
+import org.apache.kafka.common.security.auth.KafkaPrincipal;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.utils.Time;
-import org.apache.kafka.server.common.DirectoryEventHandler;
-import org.apache.kafka.server.util.Scheduler;
-import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import scala.Option;
-import scala.collection.immutable.List$;
-import scala.collection.mutable.HashMap;
-import scala.runtime.AbstractFunction2;
-import scala.runtime.BoxedUnit;
-import sun.misc.Unsafe;
 
 /**
- * What a broker makes of a controller's epoch: Kafka's ReplicaManager, which hosts no partition and has no log.
- * A case: the `request`, by its name, under `epoch`, at a broker that has seen the epoch `known`. It has nothing but
- * its epoch. Its answer: the error, NONE if there is none, and the epoch that the broker has seen then.
+ * What a broker makes of a controller's requests: KafkaApis hands them to ReplicaManager, whose logs are real files.
+ *
+ * <p>A case: `commands` to one broker that starts with nothing, registered under `broker_epoch`. A command is to `do`
+ * one of these:
+ *
+ * <ul>
+ * <li>`receive`: `request` is the name of a request, `told` what it says, `topic_ids` a number for each topic that has
+ *     an id. Logs of `failing` partitions can neither be made nor deleted, configurations of `unread` topics not read
+ * <li>`fail_directory`: the log directory of this `number` fails
+ * <li>`restart`: the process starts anew, with the logs
+ * <li>`register`: the broker has registered anew, under this `epoch`
+ * </ul>
+ *
+ * <p>Its answer: after each command what is to be seen of the broker, see ReceivingBroker, and of a request what was
+ * answered: an `error`, those of `partitions`, and which it leads or follows from now on.
  */
 final class Receivers implements Call {
-    private static final int CONTROLLER = 1;
-    private static final int ANY_BROKER_EPOCH = -1;
+    private static final int BROKER = 1;
+    private static final RequestLocal LOCAL = RequestLocal.NoCaching();
 
-    private final ReplicaManager manager;
+    private final KafkaConfig config = Configuration.of(BROKER);
+    private final RequestChannel.Metrics metrics = new RequestChannel.Metrics(ListenerType.ZK_BROKER);
+    private final Answers answers = new Answers();
+    private final KafkaController controller = new KafkaController(
+        config, null, Time.SYSTEM, new Metrics(), null, 0, null, BrokerFeatures.createEmpty(), null, Option.empty());
+    private final KafkaApis apis = new KafkaApis(
+        answers, null, null, Stubs.groupCoordinator(), null, null, BROKER, config, null, null, new Metrics(),
+        Option.empty(), Stubs.quotas(), null, null, "cluster", Time.SYSTEM, null, Stubs.everyVersion(), Option.empty());
 
-    Receivers() throws ReflectiveOperationException {
-        KafkaConfig config = Configuration.of(0);
-        ZkMetadataCache cache = new ZkMetadataCache(
-            0, config.interBrokerProtocolVersion(), BrokerFeatures.createEmpty(), false);
-        manager = new ReplicaManager(
-            config, new Metrics(), Time.SYSTEM, withoutThreads(), withoutDirectories(), Option.empty(),
-            new QuotaManagers(null, null, null, null, null, null, null, Option.empty()), cache,
-            new LogDirFailureChannel(1), null, new BrokerTopicStats(false), new AtomicBoolean(), Option.empty(),
-            purgatory("Produce"), purgatory("Fetch"), purgatory("DeleteRecords"), purgatory("ElectLeader"),
-            purgatory("RemoteFetch"), Option.empty(), () -> ANY_BROKER_EPOCH, Option.empty(),
-            DirectoryEventHandler.NOOP);
+    Receivers() {
+        apis.close();  // a thread of it that waits for changes of ACLs
     }
 
     @Override
-    public JsonNode answer(JsonNode given) {
-        manager.controllerEpoch_$eq(Json.field(given, "known").asInt());
-        Errors error = error(Json.field(given, "request").asText(), Json.field(given, "epoch").asInt());
-        ObjectNode answer = Json.object().put("error", error.name());
-        return answer.put("known", manager.controllerEpoch());
+    public JsonNode answer(JsonNode given) throws Exception {
+        register(Json.field(given, "broker_epoch").asLong());
+        ArrayNode seen = Json.array();
+        try (LogDirectories directories = new LogDirectories(config)) {
+            ReceivingBroker broker = start(directories);
+            for (JsonNode command : Json.field(given, "commands")) {
+                ObjectNode answered = Json.object();
+                String does = Json.field(command, "do").asText();
+                switch (does) {
+                    case "receive" -> receive(command, directories, answered);
+                    case "fail_directory" -> broker.handleLogDirFailure(
+                        directories.fail(Json.field(command, "number").asInt()), false);
+                    case "restart" -> {
+                        directories.restart();
+                        broker = start(directories);
+                    }
+                    case "register" -> register(Json.field(command, "epoch").asLong());
+                    default -> throw new Json.Malformed("nothing to do as " + does);
+                }
+                seen.add(broker.observe(answered));
+            }
+        }
+        return seen;
     }
 
-    private Errors error(String request, int epoch) {
-        switch (request) {
-            case "LeaderAndIsrRequest" -> {
-                LeaderAndIsrRequest asked = new LeaderAndIsrRequest.Builder(
-                    ApiKeys.LEADER_AND_ISR.latestVersion(), CONTROLLER, epoch, ANY_BROKER_EPOCH, List.of(), Map.of(),
-                    List.of()).build();
-                return manager.becomeLeaderOrFollower(0, asked, new AbstractFunction2<>() {
-                    @Override
-                    public BoxedUnit apply(
-                            scala.collection.Iterable<kafka.cluster.Partition> leaders,
-                            scala.collection.Iterable<kafka.cluster.Partition> followers) {
-                        return BoxedUnit.UNIT;
-                    }
-                }).error();
-            }
-            case "StopReplicaRequest" -> {
-                return manager.stopReplicas(0, CONTROLLER, epoch, new HashMap<>())._2();
-            }
-            case "UpdateMetadataRequest" -> {
-                UpdateMetadataRequest asked = new UpdateMetadataRequest.Builder(
-                    ApiKeys.UPDATE_METADATA.latestVersion(), CONTROLLER, epoch, ANY_BROKER_EPOCH, List.of(),
-                    List.of(), Map.of()).build();
-                try {
-                    manager.maybeUpdateMetadataCache(0, asked);
-                    return Errors.NONE;
-                } catch (ControllerMovedException moved) {  // which KafkaApis answers
-                    return Errors.forException(moved);
-                }
-            }
-            default -> throw new Json.Malformed("no request " + request);
+    private void register(long epoch) {
+        Fields.set(controller, "_brokerEpoch", epoch);
+    }
+
+    private ReceivingBroker start(LogDirectories directories) throws ReflectiveOperationException {
+        ReceivingBroker broker = new ReceivingBroker(directories);
+        ZkAdminManager nobodyWaits = Stubs.adminManager();
+        Fields.set(apis, "metadataSupport", new ZkSupport(
+            nobodyWaits, controller, null, Option.empty(), broker.cache(),
+            new ZkBrokerEpochManager(broker.cache(), controller, Option.empty())));
+        Fields.set(apis, "replicaManager", broker);
+        return broker;
+    }
+
+    private void receive(JsonNode command, LogDirectories directories, ObjectNode answered) throws Exception {
+        directories.failAt(Json.field(command, "failing"), Json.field(command, "unread"));
+        AbstractControlRequest request = ControlRequests.of(command);
+        ApiKeys key = request.apiKey();
+        RequestHeader header = new RequestHeader(key, request.version(), "controller", 0);
+        RequestContext context = new RequestContext(
+            header, "", InetAddress.getLoopbackAddress(), KafkaPrincipal.ANONYMOUS, new ListenerName("PLAINTEXT"),
+            SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, true);
+        apis.handle(new RequestChannel.Request(
+            0, context, 0, MemoryPool.NONE, request.serialize(), metrics, Option.empty()), LOCAL);
+        put(answers.last, ControlRequests.topics(command), answered);
+    }
+
+    private static void put(AbstractResponse response, Map<Uuid, String> topics, ObjectNode answered) {
+        ObjectNode partitions = answered.putObject("partitions");
+        if (response instanceof LeaderAndIsrResponse leaderAndIsr) {
+            answered.put("error", leaderAndIsr.error().name());
+            leaderAndIsr.partitionErrors(topics).forEach(
+                (partition, error) -> partitions.put(partition.toString(), error.name()));
+        } else if (response instanceof StopReplicaResponse stopReplica) {
+            answered.put("error", stopReplica.error().name());
+            stopReplica.partitionErrors().forEach(partition -> partitions.put(
+                partition.topicName() + "-" + partition.partitionIndex(),
+                org.apache.kafka.common.protocol.Errors.forCode(partition.errorCode()).name()));
+        } else if (response instanceof UpdateMetadataResponse updateMetadata) {
+            answered.put("error", updateMetadata.error().name());
         }
     }
 
-    /** What would run later does not run. */
-    private static Scheduler withoutThreads() {
-        return (Scheduler) Proxy.newProxyInstance(
-            Scheduler.class.getClassLoader(), new Class<?>[] {Scheduler.class},
-            (proxy, method, arguments) -> null);
-    }
+    /** Keeps what was answered last. */
+    private static final class Answers extends RequestChannel {
+        private AbstractResponse last;
 
-    /** A LogManager that was never made, for that would read directories: there are none, and no logs. */
-    private static LogManager withoutDirectories() throws ReflectiveOperationException {
-        Field unsafe = Unsafe.class.getDeclaredField("theUnsafe");
-        unsafe.setAccessible(true);
-        LogManager logs = (LogManager) ((Unsafe) unsafe.get(null)).allocateInstance(LogManager.class);
-        Fields.set(logs, "logDirs", List$.MODULE$.empty());
-        Fields.set(logs, "_liveLogDirs", new ConcurrentLinkedQueue<>());
-        return logs;
-    }
+        Answers() {
+            super(1, "", Time.SYSTEM, null);
+        }
 
-    private static <T extends DelayedOperation> Option<DelayedOperationPurgatory<T>> purgatory(String name) {
-        boolean reaps = false;
-        return Option.apply(new DelayedOperationPurgatory<>(name, null, 0, 1, reaps, false));
+        @Override
+        public void sendResponse(
+                RequestChannel.Request request, AbstractResponse response,
+                Option<scala.Function1<org.apache.kafka.common.network.Send, scala.runtime.BoxedUnit>> whenSent) {
+            last = response;
+        }
     }
 }

@@ -1,0 +1,110 @@
+package kafkaspec.pure;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
+import java.util.Properties;
+import kafka.log.LogCleaner;
+import kafka.log.LogManager;
+import kafka.log.UnifiedLog;
+import kafka.server.BrokerTopicStats;
+import kafka.server.KafkaConfig;
+import kafka.server.metadata.ConfigRepository;
+import kafka.zookeeper.ZooKeeperClientException;
+import kafkaspec.Fields;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.KafkaStorageException;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.server.util.FileLock;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
+import scala.Option;
+import scala.collection.JavaConverters;
+import scala.collection.Seq;
+import scala.collection.immutable.Set$;
+import scala.util.Failure;
+import scala.util.Try;
+
+/** Kafka's LogManager on real directories. What LogDirectories says fails, fails before anything is done. */
+final class FailingLogManager extends LogManager {
+    private final LogDirectories directories;
+
+    FailingLogManager(LogDirectories directories) {
+        this(directories, directories.config(), new LogDirFailureChannel(8));
+    }
+
+    private FailingLogManager(LogDirectories directories, KafkaConfig config, LogDirFailureChannel failures) {
+        super(
+            files(config.logDirs()), files(failed(directories)), configurations(directories),
+            new LogConfig(config.extractLogConfigMap()), LogCleaner.cleanerConfig(config), 1, Long.MAX_VALUE,
+            Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, 60_000, new ProducerStateManagerConfig(60_000, false),
+            60_000, config.interBrokerProtocolVersion(), directories.scheduler(), new BrokerTopicStats(false),
+            failures, Time.SYSTEM, true, false, 0);
+        this.directories = directories;
+        startup(Set$.MODULE$.empty(), startup$default$2());
+    }
+
+    @Override
+    public Try<File> createLogDirectory(File directory, String name) {
+        if (directories.failsAt(name)) {
+            return new Failure<>(new KafkaStorageException(name));
+        }
+        return super.createLogDirectory(directory, name);
+    }
+
+    @Override
+    public Option<UnifiedLog> asyncDelete(
+            TopicPartition partition, boolean isFuture, boolean checkpoint, boolean isStray) {
+        if (directories.failsAt(partition.toString())) {
+            throw new KafkaStorageException(partition.toString());
+        }
+        return super.asyncDelete(partition, isFuture, checkpoint, isStray);
+    }
+
+    /** The process ends as it may at any time. What Kafka does at its end stops at the lock of a failed directory. */
+    @SuppressWarnings("unchecked")
+    void end() throws IOException {
+        directories.scheduled("kafka-delete-logs").run();
+        JavaConverters.asJavaIterable(allLogs()).forEach(UnifiedLog::closeHandlers);
+        for (FileLock lock : JavaConverters.seqAsJavaList((Seq<FileLock>) Fields.get(this, "dirLocks"))) {
+            try {
+                lock.destroy();
+            } catch (ClosedChannelException failed) {
+                continue;
+            }
+        }
+    }
+
+    private static ConfigRepository configurations(LogDirectories directories) {
+        return new ConfigRepository() {
+            @Override
+            public Properties topicConfig(String topic) {
+                if (directories.isUnread(topic)) {
+                    throw new ZooKeeperClientException(topic);
+                }
+                return new Properties();
+            }
+
+            @Override
+            public Properties brokerConfig(int broker) {
+                return new Properties();
+            }
+
+            @Override
+            public Properties config(ConfigResource resource) {
+                return topicConfig(resource.name());
+            }
+        };
+    }
+
+    private static Seq<String> failed(LogDirectories directories) {
+        return JavaConverters.asScalaBuffer(directories.failed().stream().toList());
+    }
+
+    private static Seq<File> files(Seq<String> paths) {
+        return JavaConverters.asScalaBuffer(
+            JavaConverters.seqAsJavaList(paths).stream().map(path -> new File(path).getAbsoluteFile()).toList());
+    }
+}

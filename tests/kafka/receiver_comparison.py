@@ -1,0 +1,215 @@
+"""A broker of ours and one of Kafka's that get the same requests; what is to be seen of both after each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from election.ids import BrokerEpoch
+from spec.kafka.pure import PureCalls
+from statemachines.control_requests import ControlRequest
+from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
+from statemachines.hosted_partition import CommittedPartitionState, HostedPartition
+from statemachines.metadata_cache import InMemoryMetadata
+from statemachines.replica_manager import LeadershipChange, LogFailure
+from statemachines.topic_partition import TopicPartition
+from tests.statemachines.receiving import Kinds
+
+BROKER = 1
+BROKER_EPOCH = 100
+"""The epoch of its first registration."""
+
+Seen: TypeAlias = dict[str, Any]
+"""What is to be seen of a broker after a command."""
+
+
+class Receive(NamedTuple):
+    """It gets a request."""
+
+    request: ControlRequest
+    topic_ids: Mapping[str, int] = {}
+    """A number for each topic that has an id, which only Kafka is told."""
+    failing: tuple[str, ...] = ()
+    """Partitions whose logs can neither be made nor deleted."""
+    unread: tuple[str, ...] = ()
+    """Topics whose configuration cannot be read."""
+
+    def failures(self) -> Mapping[TopicPartition, LogFailure]:
+        """What goes wrong where; a directory is made before the configuration is read."""
+        named = (
+            TopicPartition(told.topicName, told.partitionIndex)
+            for told in getattr(self.request, "partitionStates", ())
+        )
+        return {
+            each: LogFailure.Storage if str(each) in self.failing else LogFailure.ConfigNotRead
+            for each in named
+            if str(each) in self.failing or each.topic in self.unread
+        }
+
+
+class FailDirectory(NamedTuple):
+    """One of its three log directories fails."""
+
+    number: int
+
+
+class Restart(NamedTuple):
+    """Its process starts anew."""
+
+
+class Register(NamedTuple):
+    """It has registered anew."""
+
+    epoch: BrokerEpoch
+
+
+Command: TypeAlias = Receive | FailDirectory | Restart | Register
+
+
+def _written_all(sequence: Sequence[Command]) -> Any:
+    """A sequence as `Receivers.java` takes it."""
+    return {"broker_epoch": BROKER_EPOCH, "commands": list(map(_written, sequence))}
+
+
+def _written(command: Command) -> Any:
+    match command:
+        case Receive(request, topic_ids, failing, unread):
+            return {
+                "do": "receive",
+                "request": type(request).__name__,
+                "told": _fields(request),
+                "topic_ids": topic_ids,
+                "failing": failing,
+                "unread": unread,
+            }
+        case FailDirectory(number):
+            return {"do": "fail_directory", "number": number}
+        case Restart():
+            return {"do": "restart"}
+        case Register(epoch):
+            return {"do": "register", "epoch": epoch}
+
+
+def _fields(record: Any) -> Any:
+    """A record by the names of its fields."""
+    if hasattr(record, "_asdict"):
+        return {name: _fields(value) for name, value in record._asdict().items()}
+    return list(map(_fields, record)) if isinstance(record, tuple) else record
+
+
+def all_asked(
+    kafka: PureCalls, sequences: Iterable[Sequence[Command]]
+) -> Iterator[tuple[Sequence[Command], Sequence[Seen]]]:
+    """Sequences, each with what Kafka makes of it."""
+    return kafka.of("Receivers", sequences, _written_all, a_line=10)
+
+
+def asked(kafka: PureCalls, *sequence: Command) -> tuple[Sequence[Command], Sequence[Seen]]:
+    """A sequence, and what Kafka makes of it."""
+    return next(all_asked(kafka, [sequence]))
+
+
+def compare(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None) -> None:
+    """Our broker does what Kafka's has done; AssertionError says after which command it is otherwise."""
+    for number, (kafkas, ours) in enumerate(zip(seen, ours_of(sequence, seen, kinds), strict=True)):
+        differences = [f"{key}: Kafka {kafkas[key]}, here {ours[key]}" for key in ours if kafkas[key] != ours[key]]
+        assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
+
+
+def ours_of(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None) -> Iterator[Seen]:
+    """What is to be seen of our broker. In which directory a log is, Kafka says."""
+    broker = Receiver(kinds or Kinds())
+    where: Mapping[str, int] = {}
+    for command, kafkas in zip(sequence, seen, strict=True):
+        answered = broker.carry_out(command, where)
+        where = kafkas["logs"]
+        _put_in_order(kafkas)
+        yield {**answered, **broker.seen(where)}
+
+
+class Receiver:
+    """Broker 1 of ours, which has not heard of anything."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self.cache = kinds.cache()
+        self.manager = kinds.manager(BROKER, self.cache)
+        self.broker_epoch = BROKER_EPOCH
+        self._changes: list[LeadershipChange] = []
+        self.apis = kinds.apis(self.manager, lambda: self.broker_epoch, self._changes.append)
+
+    def carry_out(self, command: Command, where: Mapping[str, int]) -> Seen:
+        """Do it; the answer to a request."""
+        match command:
+            case Receive(request):
+                self._changes.clear()
+                response = self.apis.handle(request, command.failures())
+                return {**_answered(response), **self._changed()}
+            case FailDirectory(number):
+                there = [each for each in self.manager.state.logs if where[str(each)] == number]
+                self.manager.handle_log_dir_failure(there)
+            case Restart():
+                self.manager.restart()
+                self.cache.state = InMemoryMetadata()
+            case Register(epoch):
+                self.broker_epoch = epoch
+        return {}
+
+    def seen(self, where: Mapping[str, int]) -> Seen:
+        """All that there is to be seen, with the logs where Kafka has them."""
+        state = self.manager.state
+        metadata = self.cache.state
+        return {
+            "controller_epoch": state.controller_epoch,
+            "all_partitions": {str(each): _hosted(hosted) for each, hosted in state.all_partitions.items()},
+            "fetchers": {str(each): list(fetching) for each, fetching in state.fetchers.items()},
+            "logs": {str(each): where.get(str(each)) for each in state.logs},
+            "metadata": {
+                "controller_id": metadata.controller_id,
+                "alive_brokers": sorted(metadata.alive_brokers),
+                "partition_states": sorted(map(_fields, metadata.partition_states.values()), key=str),
+            },
+        }
+
+    def _changed(self) -> Seen:
+        changes = self._changes or [LeadershipChange(None)]  # type: ignore[arg-type]
+        return {role: sorted(map(str, getattr(changes[-1], role))) for role in ("leaders", "followers")}
+
+
+def _answered(response: ControlResponse) -> Seen:
+    outcomes = () if isinstance(response, UpdateMetadataResponse) else response.partitionErrors
+    return {
+        "error": response.errorCode.name,
+        "partitions": {str(partition): error.name for partition, error in outcomes},
+    }
+
+
+def _hosted(hosted: HostedPartition) -> Seen | None:
+    """A partition; None: its directory has failed."""
+    if not hosted.online:
+        return None
+    assert isinstance(hosted.state, CommittedPartitionState)  # no ISR is changed here
+    return {
+        "leader": hosted.leader,
+        "leader_epoch": hosted.leader_epoch,
+        "partition_epoch": hosted.partition_epoch,
+        "controller_epoch": hosted.controller_epoch,
+        "isr": sorted(hosted.state.isr),
+        "leader_recovery_state": hosted.state.leader_recovery_state,
+        "replicas": list(hosted.assignment.replicas),
+        "adding": list(hosted.assignment.adding_replicas),
+        "removing": list(hosted.assignment.removing_replicas),
+    }
+
+
+def _put_in_order(kafkas: Seen) -> None:
+    """What Scala's sets and maps leave open."""
+    for names in (kafkas["leaders"], kafkas["followers"], kafkas["metadata"]["alive_brokers"]):
+        names.sort()
+    for hosted in filter(None, kafkas["all_partitions"].values()):
+        hosted["isr"].sort()
+    kafkas["metadata"]["partition_states"] = _by_field(kafkas["metadata"]["partition_states"])
+
+
+def _by_field(states: Iterable[Seen]) -> list[Seen]:
+    """Partitions in the order of their fields, and these by their names."""
+    return sorted(states, key=str)
