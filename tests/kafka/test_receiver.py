@@ -38,6 +38,7 @@ from statemachines.control_requests import (
 )
 from statemachines.controller import accepts
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
+from statemachines.topic_partition import TopicPartition
 from tests.kafka.receiver_comparison import (
     BROKER,
     BROKER_EPOCH,
@@ -320,6 +321,21 @@ def test_ids_of_topics_are_left_out(pure: PureCalls, sequence: Sequence[Command]
     assert seen[-1]["partitions"] == {"t-0": kafkas}
     with pytest.raises(AssertionError):
         compare(sequence, seen)
+
+
+def test_partitions_are_handled_in_the_order_of_the_request(pure: PureCalls) -> None:
+    """Where one cuts it short, Kafka does as much in either order."""
+    followed, cut_short = told(2, 0, T0), told(4, 0, TopicPartition("u", 0))
+    done = []
+    differs = []
+    for states in ((followed, cut_short), (cut_short, followed)):
+        request = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, states, (2, 4))
+        sequence, seen = asked(pure, ALL, Receive(request, IDS, unread=("u",)))
+        assert seen[-1]["error"] == "UNKNOWN_SERVER_ERROR"
+        done.append(seen[-1]["logs"])
+        differs.append(contradicted(sequence, seen, Kinds()))
+    assert done[0] == done[1]
+    assert differs.count(True) == 1
 
 
 def test_a_directory_without_log_becomes_one(pure: PureCalls) -> None:

@@ -71,8 +71,8 @@ final class FailingLogManager extends LogManager {
         for (FileLock lock : JavaConverters.seqAsJavaList((Seq<FileLock>) Fields.get(this, "dirLocks"))) {
             try {
                 lock.destroy();
-            } catch (ClosedChannelException failed) {
-                continue;
+            } catch (ClosedChannelException alreadyDestroyed) {
+                // when its directory failed
             }
         }
     }

@@ -11,7 +11,6 @@ import kafka.server.BrokerFeatures;
 import kafka.server.KafkaApis;
 import kafka.server.KafkaConfig;
 import kafka.server.RequestLocal;
-import kafka.server.ZkAdminManager;
 import kafka.server.ZkBrokerEpochManager;
 import kafka.server.ZkSupport;
 import kafkaspec.Configuration;
@@ -23,7 +22,9 @@ import org.apache.kafka.common.message.ApiMessageType.ListenerType;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.network.ClientInformation;
 import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.network.Send;
 import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.AbstractControlRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.LeaderAndIsrResponse;
@@ -34,7 +35,9 @@ import org.apache.kafka.common.requests.UpdateMetadataResponse;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.utils.Time;
+import scala.Function1;
 import scala.Option;
+import scala.runtime.BoxedUnit;
 
 /**
  * What a broker makes of a controller's requests: KafkaApis hands them to ReplicaManager, whose logs are real files.
@@ -43,8 +46,9 @@ import scala.Option;
  * one of these:
  *
  * <ul>
- * <li>`receive`: `request` is the name of a request, `told` what it says, `topic_ids` a number for each topic that has
- *     an id. Logs of `failing` partitions can neither be made nor deleted, configurations of `unread` topics not read
+ * <li>`receive`: `request` is the name of a request, `told` what it says, `topic_ids` a number for each topic that
+ *     has an id. Logs of `failing` partitions can neither be made nor deleted, `unread` topics have no configuration
+ *     that could be read
  * <li>`fail_directory`: the log directory of this `number` fails
  * <li>`restart`: the process starts anew, with the logs
  * <li>`register`: the broker has registered anew, under this `epoch`
@@ -64,7 +68,8 @@ final class Receivers implements Call {
         config, null, Time.SYSTEM, new Metrics(), null, 0, null, BrokerFeatures.createEmpty(), null, Option.empty());
     private final KafkaApis apis = new KafkaApis(
         answers, null, null, Stubs.groupCoordinator(), null, null, BROKER, config, null, null, new Metrics(),
-        Option.empty(), Stubs.quotas(), null, null, "cluster", Time.SYSTEM, null, Stubs.everyVersion(), Option.empty());
+        Option.empty(), Stubs.quotas(), null, null, "cluster", Time.SYSTEM, null, Stubs.everyVersion(),
+        Option.empty());
 
     Receivers() {
         apis.close();  // a thread of it that waits for changes of ACLs
@@ -100,11 +105,10 @@ final class Receivers implements Call {
         Fields.set(controller, "_brokerEpoch", epoch);
     }
 
-    private ReceivingBroker start(LogDirectories directories) throws ReflectiveOperationException {
+    private ReceivingBroker start(LogDirectories directories) {
         ReceivingBroker broker = new ReceivingBroker(directories);
-        ZkAdminManager nobodyWaits = Stubs.adminManager();
         Fields.set(apis, "metadataSupport", new ZkSupport(
-            nobodyWaits, controller, null, Option.empty(), broker.cache(),
+            Stubs.adminManager(), controller, null, Option.empty(), broker.cache(),
             new ZkBrokerEpochManager(broker.cache(), controller, Option.empty())));
         Fields.set(apis, "replicaManager", broker);
         return broker;
@@ -133,7 +137,7 @@ final class Receivers implements Call {
             answered.put("error", stopReplica.error().name());
             stopReplica.partitionErrors().forEach(partition -> partitions.put(
                 partition.topicName() + "-" + partition.partitionIndex(),
-                org.apache.kafka.common.protocol.Errors.forCode(partition.errorCode()).name()));
+                Errors.forCode(partition.errorCode()).name()));
         } else if (response instanceof UpdateMetadataResponse updateMetadata) {
             answered.put("error", updateMetadata.error().name());
         }
@@ -150,7 +154,7 @@ final class Receivers implements Call {
         @Override
         public void sendResponse(
                 RequestChannel.Request request, AbstractResponse response,
-                Option<scala.Function1<org.apache.kafka.common.network.Send, scala.runtime.BoxedUnit>> whenSent) {
+                Option<Function1<Send, BoxedUnit>> whenSent) {
             last = response;
         }
     }
