@@ -60,7 +60,7 @@ class Drawing:
         self._controller_epoch, self._broker_epoch = 1, BROKER_EPOCH
         self._leader_epochs: Counter[TopicPartition] = Counter()
         self._partition_epochs: Counter[TopicPartition] = Counter()
-        self._half_read: set[TopicPartition] = set()
+        self._half_read: list[TopicPartition] = []
 
     def sequence(self, length: int) -> list[Command]:
         """So many commands; mostly the broker hears first who is alive."""
@@ -117,15 +117,18 @@ class Drawing:
     def _leader_and_isr(self) -> Command:
         failing, unread = self._failures()
         partitions = self._partitions(1)
-        if failing or unread or self._half_read.intersection(partitions):
+        if self._half_read and self._pick(2):
+            partitions = (self._one(self._half_read),)
+        if failing or unread or not set(partitions).isdisjoint(self._half_read):
             partitions = partitions[:1]
-        self._half_read.update(each for each in partitions if each.topic in unread)
+        self._half_read += (each for each in partitions if each.topic in unread)
         states = tuple(map(self._told, partitions))
         leaders = tuple({told.leader for told in states if told.leader >= 0})
         return self._request(LeaderAndIsrRequest, states, leaders, failing=failing, unread=unread)
 
     def _told(self, partition: TopicPartition) -> LeaderAndIsrPartitionState:
-        self._leader_epochs[partition] += self._one((1, 1, 1, 1, 0, 0, 2))
+        again = partition in self._half_read and self._pick(2) == 1
+        self._leader_epochs[partition] += 0 if again else self._one((1, 1, 1, 1, 0, 0, 2))
         self._partition_epochs[partition] += self._one((1, 1, 1, 0, 2))
         late = self._rarely()
         moves = self._rarely()
@@ -179,7 +182,7 @@ class Drawing:
         match self._pick(12):
             case 11:
                 return tuple(map(str, self._partitions())), ()
-            case 9 | 10 if self._topic_ids:
+            case 8 | 9 | 10 if self._topic_ids:
                 return (), self._some(("a", "b", "c"))
         return (), ()
 

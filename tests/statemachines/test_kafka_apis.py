@@ -138,6 +138,19 @@ def makes_logs_of_new_replicas_only(kinds: Kinds) -> None:
     assert broker.lead(2, 0, T1, is_new=True) == [NONE]
 
 
+def refuses_all_beside_half_a_follower(kinds: Kinds) -> None:
+    """What names a replica without log in its own epoch is not obeyed at all."""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 0, failures={T0: LogFailure.ConfigNotRead})
+    assert broker.lead(2, 0, T0, T1) == [Errors.NOT_LEADER_OR_FOLLOWER] * 2
+    assert broker.fetches(T1) is None
+
+
+def deletes_no_log_without_fail(kinds: Kinds) -> None:
+    """What is not there cannot stay."""
+    assert Broker(kinds=kinds).stop(-2, delete=True, failures={T0: LogFailure.Storage}) == [NONE]
+
+
 BATTERY: list[Callable[[Kinds], None]] = [
     refuses_an_earlier_registration,
     takes_any_other_registration,
@@ -151,6 +164,8 @@ BATTERY: list[Callable[[Kinds], None]] = [
     begins_anew_in_each_epoch,
     goes_on_with_the_others,
     makes_logs_of_new_replicas_only,
+    refuses_all_beside_half_a_follower,
+    deletes_no_log_without_fail,
 ]
 
 
@@ -280,6 +295,24 @@ class MakesAllLogs(ReplicaManager):
         return super()._create_log(partition, True, handling)
 
 
+class RefusesHalfAFollowerOnly(ReplicaManager):
+    """A replica without log is refused by itself."""
+
+    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+        hosted = self.state.all_partitions.get(partition, HostedPartition())
+        same = told.leaderEpoch == hosted.leader_epoch
+        return STALE_CONTROLLER if same else super()._judged(partition, told)
+
+
+class FailsToDeleteNothing(ReplicaManager):
+    """It is not looked whether there is a log."""
+
+    def _stop(self, partition: TopicPartition, delete: bool, handling: Any) -> None:
+        super()._stop(partition, delete, handling)
+        if delete and partition in handling.failures:
+            handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
+
+
 MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(apis=IgnoresTheBrokerEpoch), refuses_an_earlier_registration),
     (Kinds(apis=TakesItsOwnRegistrationOnly), takes_any_other_registration),
@@ -295,6 +328,8 @@ MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(manager=FollowsOn), begins_anew_in_each_epoch),
     (Kinds(manager=EndsWithTheFirstFailure), goes_on_with_the_others),
     (Kinds(manager=MakesAllLogs), makes_logs_of_new_replicas_only),
+    (Kinds(manager=RefusesHalfAFollowerOnly), refuses_all_beside_half_a_follower),
+    (Kinds(manager=FailsToDeleteNothing), deletes_no_log_without_fail),
 ]
 
 
