@@ -36,10 +36,7 @@ class Receive(NamedTuple):
 
     def failures(self) -> Mapping[TopicPartition, LogFailure]:
         """What goes wrong where; a directory is made before the configuration is read."""
-        named = (
-            TopicPartition(told.topicName, told.partitionIndex)
-            for told in getattr(self.request, "partitionStates", ())
-        )
+        named = (TopicPartition(told.topicName, told.partitionIndex) for told in self.request.partitionStates)
         return {
             each: LogFailure.Storage if str(each) in self.failing else LogFailure.ConfigNotRead
             for each in named
@@ -166,13 +163,14 @@ class Receiver:
             "metadata": {
                 "controller_id": metadata.controller_id,
                 "alive_brokers": sorted(metadata.alive_brokers),
-                "partition_states": sorted(map(_fields, metadata.partition_states.values()), key=str),
+                "partition_states": _in_order(map(_fields, metadata.partition_states.values())),
             },
         }
 
     def _changed(self) -> Seen:
-        changes = self._changes or [LeadershipChange(None)]  # type: ignore[arg-type]
-        return {role: sorted(map(str, getattr(changes[-1], role))) for role in ("leaders", "followers")}
+        """Which partitions it has begun to lead, or to follow."""
+        _, leaders, followers = self._changes[-1] if self._changes else (None, (), ())
+        return {"leaders": sorted(map(str, leaders)), "followers": sorted(map(str, followers))}
 
 
 def _answered(response: ControlResponse) -> Seen:
@@ -207,9 +205,9 @@ def _put_in_order(kafkas: Seen) -> None:
         names.sort()
     for hosted in filter(None, kafkas["all_partitions"].values()):
         hosted["isr"].sort()
-    kafkas["metadata"]["partition_states"] = _by_field(kafkas["metadata"]["partition_states"])
+    kafkas["metadata"]["partition_states"] = _in_order(kafkas["metadata"]["partition_states"])
 
 
-def _by_field(states: Iterable[Seen]) -> list[Seen]:
-    """Partitions in the order of their fields, and these by their names."""
-    return sorted(states, key=str)
+def _in_order(states: Iterable[Seen]) -> list[Seen]:
+    """What is known of partitions, in their order."""
+    return sorted(states, key=lambda state: (state["topicName"], state["partitionIndex"]))
