@@ -3,11 +3,13 @@
 `python -m benchmarks.lines [REVISION]`. Counted is every line that is not blank, as it stands in the file:
 
     imports             import statements
-    domains and layout  variables, their classes of states, what gives a domain or a size, the types of values
+    domains and layout  variables, their classes of states, what gives a domain or a size, the types of values;
+                        and the plumbing: the parts, with what each is given
     constants           constants and switches, assumptions, what releases have of them
     actions             what may happen, and how it begins
     properties          invariants, transition invariants, witnesses
     views               sentences about states
+    pictures            what draws a state, or a part of it
     the rest            docstrings of files and systems, functions that the others call, those of states too
 
 A docstring and the comments before a statement count to what they belong to. An override without a word before it is
@@ -35,8 +37,8 @@ NAME: Final = 36
 """Columns of the name of a file."""
 
 IMPORTS, DOMAINS, CONSTANTS = "imports", "domains and layout", "constants"
-ACTIONS, PROPERTIES, VIEWS, REST = "actions", "properties", "views", "the rest"
-KINDS: Final = (IMPORTS, DOMAINS, CONSTANTS, ACTIONS, PROPERTIES, VIEWS, REST)
+ACTIONS, PROPERTIES, VIEWS, PICTURES, REST = "actions", "properties", "views", "pictures", "the rest"
+KINDS: Final = (IMPORTS, DOMAINS, CONSTANTS, ACTIONS, PROPERTIES, VIEWS, PICTURES, REST)
 
 WORDS: Final = {
     "variable": DOMAINS,
@@ -51,12 +53,15 @@ WORDS: Final = {
     "transition_invariant": PROPERTIES,
     "sometimes": PROPERTIES,
     "view": VIEWS,
+    "picture": PICTURES,
 }
 """What stands behind, or before, a word of the language."""
 MAKES_DOMAINS: Final = {
     *("booleans", "either", "every", "integers", "interchangeable", "left_out", "mapping", "one_of", "optional"),
     *("part_of", "partial_mapping", "record", "sequence_of", "subset_of", "tuple_of", "at_most", "domain_of"),
 }
+DRAWN: Final = {"Cells", "Drawing", "Grid", "Queue", "Tag", "Tags", "Tree"}
+"""Of what a picture is made."""
 NAMES_A_TYPE: Final = {"Annotated", "Literal", "NewType", "TypeAlias"}
 OF_VALUES: Final = {"NamedTuple", "Enum", "IntEnum"}
 """Bases of the classes whose values stand in a state."""
@@ -121,6 +126,8 @@ def _kind(statement: ast.stmt, known: Known) -> str:
         case ast.ClassDef(bases=bases) if (OF_VALUES | OF_STATES) & set(_names(bases)):
             return DOMAINS
         case ast.FunctionDef(name=name, decorator_list=decorators, returns=returns):
+            if returns and DRAWN & set(_names([returns])):
+                return PICTURES
             given = {*_names([returns] if returns else ()), *_called(statement)}
             domains = name == "sizes" or any("Domain" in each for each in given) or "Size" in given
             return _by_word(decorators) or known.get(name) or (DOMAINS if domains or given & MAKES_DOMAINS else REST)

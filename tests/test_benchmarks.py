@@ -158,6 +158,14 @@ class Lamp(Specification[Room]):
     @transition_invariant
     def seen(self, before, step, after):
         return True
+
+    @picture
+    def wall(self, s):
+        """Its switch."""
+        return Tags([self._switch(s)])
+
+    def _switch(self, s) -> Tag:
+        return Tag(s.lit)
 '''
 
 
@@ -177,6 +185,7 @@ def test_lines_are_counted_by_what_they_are_for() -> None:
         lines.DOMAINS: 2 + 6 + 1 + 3 + 3,
         lines.CONSTANTS: 1,
         lines.PROPERTIES: 3,
+        lines.PICTURES: 4 + 2,
         lines.REST: 4 + 1,
     }
 
