@@ -63,7 +63,7 @@ from statemachines.controller_calls import Call, Calls, Processing
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr
+from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.partition import OnlinePartition
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_assignment import ReplicaAssignment
@@ -152,6 +152,11 @@ class ControlledBrokers(State):
         """A partition's leader and ISR that are in ZooKeeper."""
         node = self.written(partition)
         return None if node is None else node.data.leader_and_isr
+
+    def leader_isr_and_controller_epoch(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
+        """What a controller knows of a partition that reads its state now."""
+        node = self.written(partition)
+        return None if node is None else node.data.decode(node.version)
 
 
 class ControllerOfBrokers(ReadsAtOnce):
@@ -834,10 +839,11 @@ class ControlRequests(Specification[C]):
     @invariant(where=quiet)
     def cache_fresh(self, s: C, partition: TopicPartition) -> bool:
         """C8: when all is quiet, the controller knows the partition's state as it is in ZooKeeper."""
-        known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
-        if known is None or node is None:
+        known = s.context.partition_leadership_info.get(partition)
+        written = s.leader_isr_and_controller_epoch(partition)
+        if known is None or written is None:
             return known is None
-        return bool(known.leader_and_isr == node.data.decode(node.version).leader_and_isr)
+        return known.leader_and_isr == written.leader_and_isr
 
     @invariant(where=quiet)
     def dead_not_in_isr(self, s: C, partition: TopicPartition) -> bool:
