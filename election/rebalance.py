@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple, TypeVar
 
 from election.brokers import InvalidBrokers, in_order, up_and_leaving
+from election.ids import BrokerId
 from election.strategies import leader_for_preferred_replica
 
 LEADER_IMBALANCE_PER_BROKER_PERCENTAGE: Final = 10
@@ -26,17 +27,17 @@ Name = TypeVar("Name")
 class Partition(NamedTuple):
     """A partition as the controller remembers it [ControllerContext.scala, 3.9]."""
 
-    replicas: Sequence[int]
+    replicas: Sequence[BrokerId]
     """The assigned replicas; the first is the preferred one."""
 
-    leader: int | None = None
+    leader: BrokerId | None = None
     """The leader, or None where Kafka writes -1: the leader was lost and none has followed."""
 
-    isr: Sequence[int] | None = None
+    isr: Sequence[BrokerId] | None = None
     """The in-sync replicas, or None for a new partition, which never had a leader."""
 
 
-def imbalance_ratio(broker: int, partitions: Mapping[Name, Partition]) -> Fraction:
+def imbalance_ratio(broker: BrokerId, partitions: Mapping[Name, Partition]) -> Fraction:
     """Return the share of the partitions preferring `broker` that another one leads, or none any more.
 
     A partition that never had a leader is not counted among these, only in the whole. The ratio is exact, and
@@ -60,11 +61,11 @@ def imbalance_ratio(broker: int, partitions: Mapping[Name, Partition]) -> Fracti
 
 
 def rebalance_candidates(
-    broker: int,
+    broker: BrokerId,
     partitions: Mapping[Name, Partition],
-    live: Collection[int],
+    live: Collection[BrokerId],
     *,
-    shutting_down: Collection[int] = (),
+    shutting_down: Collection[BrokerId] = (),
     percentage: int = LEADER_IMBALANCE_PER_BROKER_PERCENTAGE,
     in_sync: bool = True,
 ) -> tuple[Name, ...]:
@@ -102,14 +103,14 @@ def rebalance_candidates(
     )
 
 
-def _preferring(broker: int, partitions: Mapping[Name, Partition]) -> dict[Name, Partition]:
+def _preferring(broker: BrokerId, partitions: Mapping[Name, Partition]) -> dict[Name, Partition]:
     in_order("broker", (broker,))
     for name, partition in partitions.items():
         _check(name, partition)
     return {name: partition for name, partition in partitions.items() if tuple(partition.replicas[:1]) == (broker,)}
 
 
-def _astray(broker: int, preferring: Mapping[Name, Partition]) -> dict[Name, Partition]:
+def _astray(broker: BrokerId, preferring: Mapping[Name, Partition]) -> dict[Name, Partition]:
     return {
         name: partition
         for name, partition in preferring.items()

@@ -40,7 +40,7 @@ class LeaderAndIsrPartitionState(NamedTuple):
     partitionIndex: PartitionId
     controllerEpoch: ControllerEpoch
     """That of the controller that wrote the state, which may be an older one."""
-    leader: int
+    leader: Literal[-1] | BrokerId
     """-1 if there is none."""
     leaderEpoch: LeaderEpoch
     isr: tuple[BrokerId, ...]
@@ -70,7 +70,7 @@ class UpdateMetadataPartitionState(NamedTuple):
     topicName: TopicName
     partitionIndex: PartitionId
     controllerEpoch: ControllerEpoch
-    leader: int
+    leader: Literal[-1, -2] | BrokerId
     """-1 if there is none, -2 if the topic is to be deleted."""
     leaderEpoch: LeaderEpoch
     isr: tuple[BrokerId, ...]

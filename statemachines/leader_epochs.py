@@ -85,7 +85,7 @@ class LeaderEpochs(NamedTuple):
     entries: tuple[EpochEntry, ...] = ()
 
     @classmethod
-    def of(cls, epochs: Iterable[int]) -> "LeaderEpochs":
+    def of(cls, epochs: Iterable[LeaderEpoch]) -> "LeaderEpochs":
         """The cache of a log that starts at offset 0 and whose records, one by one, have these leader epochs.
 
         >>> LeaderEpochs.of([0, 0, 3]).entries
@@ -99,11 +99,11 @@ class LeaderEpochs(NamedTuple):
         return cache
 
     @property
-    def latest_epoch(self) -> int:
+    def latest_epoch(self) -> LeaderEpoch:
         """The epoch of the last entry, -1 if there is none."""
         return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
 
-    def epoch_at(self, offset: Offset) -> int:
+    def epoch_at(self, offset: Offset) -> LeaderEpoch:
         """The epoch that a record at `offset` has, -1 below the first entry [epochForOffset, 3.5].
 
         The cache does not know where the log ends: beyond it, the answer is the latest epoch.
@@ -175,7 +175,7 @@ class LeaderEpochs(NamedTuple):
             return UNDEFINED
         return self.end_offset_for(epoch, log_end_offset)
 
-    def end_offset_for_kip_101(self, epoch: LeaderEpoch, log_end_offset: Offset) -> int:
+    def end_offset_for_kip_101(self, epoch: LeaderEpoch, log_end_offset: Offset) -> Offset:
         """Where `epoch` ended, as from 0.11 to 1.1: the offset alone, -1 if undefined [endOffsetFor, 0.11.0.0].
 
         It does not say which epoch ended there. A follower with records that the leader never had may take the

@@ -22,8 +22,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from election.ids import LeaderEpoch
 from statemachines.errors import Errors
-from statemachines.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, LeaderEpochs
+from statemachines.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, LeaderEpochs, Offset
 from statemachines.replica_log import ReplicaLog
 
 __all__ = [
@@ -42,19 +43,19 @@ __all__ = [
 class Truncation(NamedTuple):
     """Cut the log to this offset, at most its end. If that is not all, ask again, now for the latest epoch left."""
 
-    offset: int
+    offset: Offset
     done: bool
 
 
 # Kafka's rules.
 
 
-def to_high_watermark(follower: ReplicaLog) -> int:
+def to_high_watermark(follower: ReplicaLog) -> Offset:
     """To the follower's own high watermark; the leader's may be ahead. [ReplicaManager.makeFollowers, 0.10.2]"""
     return follower.high_watermark
 
 
-def kip_101(follower: ReplicaLog, answer: int) -> int:
+def kip_101(follower: ReplicaLog, answer: Offset) -> Offset:
     """To the answer, which is the leader's `end_offset_for_kip_101` of the follower's latest epoch.
 
     Undefined, it means the high watermark; beyond the log end, that nothing is to be cut.
@@ -65,7 +66,7 @@ def kip_101(follower: ReplicaLog, answer: int) -> int:
     return min(answer, follower.end_offset)
 
 
-def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | None = None) -> Truncation:
+def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: Offset | None = None) -> Truncation:
     """To where both have the epoch of the answer, or, if the follower has not, to the end of its last one below that.
 
     Undefined, the answer means `fetch_offset`, from where the follower would go on: its high watermark, unless it
@@ -85,7 +86,7 @@ def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: int | No
     return Truncation(min(own.end_offset, answer.end_offset), done=True)
 
 
-def in_rounds(follower: ReplicaLog, ask: Callable[[int], EpochEndOffset]) -> ReplicaLog:
+def in_rounds(follower: ReplicaLog, ask: Callable[[LeaderEpoch], EpochEndOffset]) -> ReplicaLog:
     """The follower's log when `kip_279` has nothing more to cut. `ask` is the leader: where does this epoch end?
 
     Each round but the last takes the latest epoch from the log, so they end. [AbstractFetcherThread.maybeTruncate,
@@ -100,7 +101,7 @@ def in_rounds(follower: ReplicaLog, ask: Callable[[int], EpochEndOffset]) -> Rep
     return follower
 
 
-def check_leader_epoch(current: int, leader_epoch: int) -> Errors | None:
+def check_leader_epoch(current: LeaderEpoch, leader_epoch: LeaderEpoch) -> Errors | None:
     """What a leader under `leader_epoch` says to a fetch or question that carries the asker's `current` one.
 
     None if it goes on to answer; the asker is behind, or the leader has not heard of the election yet.
@@ -114,7 +115,7 @@ def check_leader_epoch(current: int, leader_epoch: int) -> Errors | None:
 
 
 def diverging_epoch(
-    leader: LeaderEpochs, leader_end_offset: int, fetch_offset: int, last_fetched_epoch: int
+    leader: LeaderEpochs, leader_end_offset: Offset, fetch_offset: Offset, last_fetched_epoch: LeaderEpoch
 ) -> EpochEndOffset | Errors | None:
     """What a leader says to a fetch at `fetch_offset` by a log whose last record has `last_fetched_epoch`.
 
@@ -133,7 +134,7 @@ def diverging_epoch(
 # The published models' offsets. [hachikuji/kafka-specification: Kip101.tla, Kip279.tla]
 
 
-def published_kip_101(follower: ReplicaLog, leader: ReplicaLog) -> int:
+def published_kip_101(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
     """KIP-101 as published. It may lie beyond the follower's end: then the model lets it wait for another request."""
     latest = follower.latest_epoch
     if latest is None:
@@ -146,7 +147,7 @@ def published_kip_101(follower: ReplicaLog, leader: ReplicaLog) -> int:
     return next(later, follower.high_watermark)
 
 
-def published_kip_279(follower: ReplicaLog, leader: ReplicaLog) -> int:
+def published_kip_279(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
     """KIP-279 as published: behind the last record that both logs have at the same offset, found in one step."""
     for offset in reversed(range(follower.end_offset)):
         if leader.at(offset) == follower.records[offset]:
