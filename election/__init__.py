@@ -40,7 +40,7 @@ those of 1.1 to 3.9; from 1.1 to 2.0 `leader_for_controlled_shutdown_untold` is 
 from election.brokers import InvalidBrokers
 from election.initial import initialize_leader_and_isr
 from election.rebalance import Partition, imbalance_ratio, rebalance_candidates
-from election.result import NO_LEADER, ElectionResult
+from election.result import NO_ELIGIBLE_LEADER, ElectionResult
 from election.strategies import (
     STRATEGIES,
     UNCLEAN,
@@ -53,7 +53,7 @@ from election.strategies import (
 )
 
 __all__ = [
-    "NO_LEADER",
+    "NO_ELIGIBLE_LEADER",
     "STRATEGIES",
     "UNCLEAN",
     "ElectionResult",

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from election.brokers import in_order, up_and_leaving
 from election.ids import Id
-from election.result import NO_LEADER, ElectionResult
+from election.result import NO_ELIGIBLE_LEADER, ElectionResult
 
 
 def initialize_leader_and_isr(
@@ -15,8 +15,8 @@ def initialize_leader_and_isr(
 ) -> ElectionResult[Id]:
     """Elect for a new partition, which never had a leader [PartitionStateMachine.scala, 3.9].
 
-    The log is empty everywhere, so whoever is online is in sync: all online replicas form the ISR, the first
-    of them leads, and they are the ones to be told. If nobody is online the partition stays new: NO_LEADER.
+    The log is empty everywhere, so a replica that is online is in sync: these form the ISR, the first of them
+    leads, and they are the ones to be told. If none is online the partition stays new: NO_ELIGIBLE_LEADER.
 
     Raises InvalidBrokers when the arguments are malformed.
 
@@ -29,5 +29,5 @@ def initialize_leader_and_isr(
 
     online_replicas = tuple(broker for broker in assigned if broker in online)
     if not online_replicas:
-        return NO_LEADER
+        return NO_ELIGIBLE_LEADER
     return ElectionResult(online_replicas[0], online_replicas, online_replicas, unclean=False)

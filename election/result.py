@@ -24,5 +24,5 @@ class ElectionResult(NamedTuple, Generic[Id]):
     """Whether the leader comes from outside the ISR, so that committed records may be lost."""
 
 
-NO_LEADER: Final[ElectionResult[Any]] = ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
-"""The outcome when no replica qualifies: the partition keeps what it had and nobody is told."""
+NO_ELIGIBLE_LEADER: Final[ElectionResult[Any]] = ElectionResult(leader=None, isr=None, recipients=(), unclean=False)
+"""The outcome when no replica qualifies: the partition keeps what it had and no broker is told."""

@@ -29,7 +29,7 @@ from typing import Final, Protocol
 
 from election.brokers import in_order, up_and_leaving
 from election.ids import Id
-from election.result import NO_LEADER, ElectionResult
+from election.result import NO_ELIGIBLE_LEADER, ElectionResult
 
 
 class Strategy(Protocol):
@@ -39,7 +39,7 @@ class Strategy(Protocol):
     brokers that are up, `shutting_down` those that are about to leave. `unclean` is a permission and
     not a wish: only *offline* makes use of it, and only when nothing else is left.
 
-    Returns NO_LEADER when no replica qualifies; raises InvalidBrokers when the arguments are malformed.
+    Returns NO_ELIGIBLE_LEADER when no replica qualifies; raises InvalidBrokers when the arguments are malformed.
     """
 
     def __call__(
@@ -101,7 +101,7 @@ def leader_for_offline(
             return ElectionResult(broker, online_in_sync, online_replicas, unclean=False)
     if unclean and online_replicas and not online_in_sync:
         return ElectionResult(online_replicas[0], online_replicas[:1], online_replicas, unclean=True)
-    return NO_LEADER
+    return NO_ELIGIBLE_LEADER
 
 
 def leader_for_reassign(
@@ -127,7 +127,7 @@ def leader_for_reassign(
     for broker in target:
         if broker in online and broker in in_sync:
             return ElectionResult(broker, in_sync, target, unclean=False)
-    return NO_LEADER
+    return NO_ELIGIBLE_LEADER
 
 
 def leader_for_preferred_replica(
@@ -138,7 +138,7 @@ def leader_for_preferred_replica(
     shutting_down: Collection[Id] = (),
     unclean: bool = False,
 ) -> ElectionResult[Id]:
-    """Elect the preferred replica, the first of the assignment, or nobody [Election.scala, 3.9].
+    """Elect the preferred replica, the first of the assignment, or none [Election.scala, 3.9].
 
     The ISR stays as it is, with its dead members, and all replicas are told. Kafka's callers do not ask when
     the preferred replica leads already [KafkaController.scala, 3.9]; the strategy would elect it once more.
@@ -155,7 +155,7 @@ def leader_for_preferred_replica(
     for preferred in assigned[:1]:
         if preferred in online and preferred in in_sync:
             return ElectionResult(preferred, in_sync, assigned, unclean=False)
-    return NO_LEADER
+    return NO_ELIGIBLE_LEADER
 
 
 def leader_for_controlled_shutdown(
@@ -168,7 +168,7 @@ def leader_for_controlled_shutdown(
 ) -> ElectionResult[Id]:
     """Elect in place of a leader that is shutting down [Election.scala, 3.9; KAFKA-3670].
 
-    Whoever is shutting down leaves the ISR at once but is still told: it is up, and has to learn that it
+    A broker that is shutting down leaves the ISR at once but is still told: it is up, and has to learn that it
     leads no more [KAFKA-7482]. A dead member of the ISR stays until the controller hears of its death. One that is
     shutting down leaves the ISR also if its log directory has failed, for which it is not live here.
 
@@ -192,7 +192,7 @@ def leader_for_controlled_shutdown(
     for broker in replicas_up:
         if broker in staying_in_sync:
             return ElectionResult(broker, staying_in_sync, replicas_up, unclean=False)
-    return NO_LEADER
+    return NO_ELIGIBLE_LEADER
 
 
 def leader_for_controlled_shutdown_untold(

@@ -59,7 +59,8 @@ def drawn(what: str, form: str, release: str | None = None, on_progress: OnProgr
     if what == "controller":
         named = named or RELEASES[-1]
         found = moves(named, on_progress)
-        return controller_diagram.FORMATS[form](controller_diagram.picture(named, found, moves_taken(named, found)))
+        life = controller_diagram.picture_of(named, found, moves_taken(named, found))
+        return controller_diagram.FORMATS[form](life)
     table = diagrams.DIAGRAMS[what]
     return diagrams.FORMATS[form](table.at(named) if named else table, taken=rows_taken(what))
 

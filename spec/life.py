@@ -25,7 +25,7 @@ from spec.language import Step
 from spec.releases import RELEASES, valuation
 from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda
-from statemachines.controller import NOBODY, Controller, Threads, agendas, listening
+from statemachines.controller import NO_BROKER, Controller, Threads, agendas, listening
 from statemachines.controller_diagram import At, Move
 from statemachines.kafka_controller import REGISTERS, STEPS
 
@@ -188,7 +188,7 @@ def _general(said: str, broker: int) -> str:
             "this broker"
             if int(id) == broker
             else "a ghost of this broker"
-            if int(id) == NOBODY
+            if int(id) == NO_BROKER
             else "another broker"
         )
 

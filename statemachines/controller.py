@@ -11,7 +11,7 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
 
     multi         2.1 and later   one transaction creates the node and increments the epoch  [KAFKA-6082]
     cas_checked   1.1 to 2.0      first the node, then a compare-and-set of the epoch; if that fails, the failover
-                                  fails, and /controller is deleted, whoever owns it by now  [KAFKA-5642]
+                                  fails, and /controller is deleted, whatever broker owns it by now  [KAFKA-5642]
     cas_swallowed 0.10 to 1.0     the same, but the failure is caught and logged, and the failover goes on
                                   with the epoch that was read, the previous controller's
 """
@@ -45,9 +45,9 @@ __all__ = [
     "INCREMENT",
     "LEADER_AND_ISR",
     "MAYBE_RESIGN",
-    "NOBODY",
+    "NO_BROKER",
     "PARTITION_STATE",
-    "READS",
+    "PATHS_READ",
     "STARTUP",
     "STOPPED",
     "Agenda",
@@ -77,7 +77,7 @@ BROKER_IDS: Final = "/brokers/ids"
 PARTITION_STATE: Final = "/brokers/topics/t/partitions/0/state"
 """Persistent; its data is a `PartitionStateEpoch`. One partition's stands for all of them. [ZkData.scala]"""
 
-NOBODY: Final = -1
+NO_BROKER: Final = -1
 """The id of no broker."""
 
 
@@ -86,7 +86,7 @@ def registration(broker: BrokerId) -> ZkPath:
     return f"{BROKER_IDS}/{broker}"
 
 
-READS: Final = {
+PATHS_READ: Final = {
     ControllerEvent.ControllerChange: (CONTROLLER,),
     ControllerEvent.Reelect: (CONTROLLER,),
     ControllerEvent.LeaderChangeListener: (CONTROLLER,),

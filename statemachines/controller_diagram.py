@@ -27,7 +27,19 @@ from statemachines.controller_event import HANDLING, REGISTER, ControllerEvent
 from statemachines.drawing import FONT_SIZE, FONTS, INITIAL, LINE, NODE_HEIGHT, POINTS_PER_INCH, heat, width_of
 from statemachines.panels import Branch, Panel, PanelStep, page
 
-__all__ = ["FORMATS", "Arrow", "At", "Box", "Move", "Picture", "dot", "mermaid", "names_of_moves", "picture", "svg"]
+__all__ = [
+    "FORMATS",
+    "Arrow",
+    "At",
+    "Box",
+    "Move",
+    "Picture",
+    "dot",
+    "mermaid",
+    "names_of_moves",
+    "picture_of",
+    "svg",
+]
 
 _SOURCE = "drawn from its moves by statemachines.controller_diagram"
 _WAITS = "waiting for an event"
@@ -104,7 +116,7 @@ class Picture(NamedTuple):
         return [each for each in self.boxes if each.frame == frame]
 
 
-def picture(release: str, moves: Iterable[Move], taken: Mapping[Move, int] | None = None) -> Picture:
+def picture_of(release: str, moves: Iterable[Move], taken: Mapping[Move, int] | None = None) -> Picture:
     """The life of a controller of a release, in which there are these moves.
 
     Args:

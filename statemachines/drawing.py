@@ -26,7 +26,7 @@ __all__ = [
     "NODE_PADDING",
     "POINTS_PER_INCH",
     "TIP",
-    "Layout",
+    "GraphLayout",
     "Point",
     "blank",
     "box",
@@ -73,7 +73,7 @@ class Point(NamedTuple):
     y: int
 
 
-class Box(NamedTuple):
+class Rectangle(NamedTuple):
     """A rectangle in the picture, from its upper left corner."""
 
     corner: Point
@@ -82,7 +82,7 @@ class Box(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class GraphLayout:
     """Where Graphviz put things: nodes by name; edges and their labels by their id, or by source and target."""
 
     width: int
@@ -90,10 +90,10 @@ class Layout:
     centers: dict[str, Point]
     curves: dict[tuple[str, ...], list[Point]]
     labels: dict[tuple[str, ...], Point]
-    clusters: dict[str, Box] = field(default_factory=dict)
+    clusters: dict[str, Rectangle] = field(default_factory=dict)
 
 
-def laid_out(dot: str) -> Layout:
+def laid_out(dot: str) -> GraphLayout:
     """Lay a graph in DOT out; pygraphviz is imported here and not before."""
     from pygraphviz import AGraph
 
@@ -112,12 +112,12 @@ def laid_out(dot: str) -> Layout:
     def name(edge: Any) -> tuple[str, ...]:
         return (edge.attr["id"],) if edge.attr["id"] else (edge[0], edge[1])
 
-    def bounds(corners: str) -> Box:
+    def bounds(corners: str) -> Rectangle:
         left, bottom, right, top = map(float, corners.split(","))
         corner = Point(round(left), round(height - top))
-        return Box(corner, round(right) - corner.x, round(height - bottom) - corner.y)
+        return Rectangle(corner, round(right) - corner.x, round(height - bottom) - corner.y)
 
-    return Layout(
+    return GraphLayout(
         width=round(width),
         height=round(height),
         centers={node: point(node.attr["pos"]) for node in graph.nodes()},

@@ -2,11 +2,11 @@
 
 What happens where an answer does not let the row go on:
 
-    Elect               somebody is controller   nothing is left to do
+    Elect               a broker is controller   nothing is left to do
     RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign; where replies are lost, not before it
                                                  has looked whether it was its own request that did it
     IncrementEpoch      BADVERSION               triggerControllerMove; until 1.0 it goes on
-    UpdateLeaderAndIsr  somebody else wrote      once more from ReadPartitionState
+    UpdateLeaderAndIsr  another write came first once more from ReadPartitionState
                         the fence fails          ControllerMoved: maybeResign
     DeletePreferredElection  the fence fails     ControllerMoved: maybeResign
     any                 SESSIONEXPIRED           it resigns, and begins anew with another session, but for a process
@@ -37,7 +37,7 @@ from statemachines.controller import (
     ELECTION,
     EXPIRED,
     MAYBE_RESIGN,
-    NOBODY,
+    NO_BROKER,
     STARTUP,
     Controller,
     Design,
@@ -102,9 +102,9 @@ class Answer(NamedTuple):
     """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
 
 
-def named(owner: int | None) -> str:
+def named(owner: BrokerId | None) -> str:
     """Who is controller, as one says it."""
-    if owner == NOBODY:
+    if owner == NO_BROKER:
         return "an older session of this broker left it"
     return "there is none" if owner is None else f"it is broker {owner}"
 
@@ -193,7 +193,7 @@ class KafkaController:
         broker: its id.
     """
 
-    def __init__(self, design: Design, zookeeper: ZooKeeper, broker: int) -> None:
+    def __init__(self, design: Design, zookeeper: ZooKeeper, broker: BrokerId) -> None:
         self.design, self.zookeeper, self.broker = design, zookeeper, broker
 
     def step(self, do: Do) -> Callable[[Controller], Answer]:
@@ -350,7 +350,7 @@ class KafkaController:
         return unasked or self.is_active(me)
 
     def _told(self, me: Controller, controller: object) -> Controller:
-        """Whoever is controller, by what was read when the event was put. [ControllerChange, 0.11, 1.0]"""
+        """What /controller named when the event was put says who is controller. [ControllerChange, 0.11, 1.0]"""
         if controller == self.broker:
             return me._replace(active=True)
         return me.resigned() if me.active else me
@@ -515,14 +515,14 @@ class KafkaController:
             return me._replace(active=False)
         return me.resigned() if me.active and self.design.resign_on_move else me.not_controller()
 
-    def _controller_id(self, me: Controller) -> int | None:
-        owner: int
+    def _controller_id(self, me: Controller) -> BrokerId | None:
+        owner: BrokerId
         try:
             owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=True)
         except NoNode:
             return None
         if self.design.ghost_check and owner == self.broker and stat.ephemeralOwner != me.session:
-            return NOBODY
+            return NO_BROKER
         return owner
 
     # Becoming controller.
@@ -534,7 +534,7 @@ class KafkaController:
             return Answer(self._in_office(me), "created: the broker is controller, and its failover begins")
         if self.design.looks_again:
             return Answer(me.to(Do.CheckController, *me.doing[1:]), "NODEEXISTS: whose is it?")
-        return Answer(me.to(Do.MaybeResign), "NODEEXISTS: somebody was faster")
+        return Answer(me.to(Do.MaybeResign), "NODEEXISTS: another session was faster")
 
     @request(Do.ReadEpoch)
     def read_epoch(self, me: Controller) -> Answer:
@@ -572,7 +572,7 @@ class KafkaController:
             return self._moved(me, named(owner))
         if stat.ephemeralOwner == me.session:
             return Answer(self._in_office(me), "its own: the broker is controller, and its failover begins")
-        return Answer(me.to(Do.MaybeResign), f"it is broker {owner}: somebody was faster")
+        return Answer(me.to(Do.MaybeResign), f"it is broker {owner}: another session was faster")
 
     @request(Do.CheckEpoch)
     def check_epoch(self, me: Controller) -> Answer:
@@ -615,7 +615,7 @@ class KafkaController:
         return Do.ReadBrokers in self.design.failover
 
     def _moved(self, me: Controller, code: str) -> Answer:
-        """ControllerMovedException, from whoever is not controller yet."""
+        """ControllerMovedException, from a broker that is not controller yet."""
         return Answer(me.to(*MAYBE_RESIGN).not_controller(), f"{code}: ControllerMoved")
 
     # Being controller.
@@ -712,7 +712,7 @@ class KafkaController:
     def update_leader_and_isr(self, me: Controller) -> Answer:
         """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
 
-        If somebody else wrote in between, it is read again; if the fence fails, the controller has moved. In further
+        If another write came in between, it is read again; if the fence fails, the controller has moved. In further
         turns of brokers, which there may be, nothing is left to elect.
         [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
         """
@@ -723,7 +723,7 @@ class KafkaController:
             return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends=True)
         me = me._replace(state_version=0)
         if isinstance(failed, SetData):
-            return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: somebody else wrote it")
+            return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: another write came first")
         return Answer(me.to(*MAYBE_RESIGN)._replace(found=frozenset()), "BADVERSION of the epoch: ControllerMoved")
 
     @request(Do.DeletePreferredElection)

@@ -107,7 +107,7 @@ PLANTED = (
     ("spec/checking/model.py", "import spec.loading"),
     ("spec/checking/spark/work.py", "from spec import cli"),
     ("spec/checking/result.py", "import statemachines.table"),
-    ("spec/checking/result.py", "from election.result import NO_LEADER"),
+    ("spec/checking/result.py", "from election.result import NO_ELIGIBLE_LEADER"),
     ("spec/testing/walk.py", "import spec.systems.controller_election"),
     ("spec/systems/controller_election.py", "from spec.checking import check"),
     ("spec/progress.py", "import statemachines.znode"),

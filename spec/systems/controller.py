@@ -41,7 +41,7 @@ from statemachines.controller import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     LEADER_AND_ISR,
-    READS,
+    PATHS_READ,
     Controller,
     Design,
     Election,
@@ -398,7 +398,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """C11: an idle controller hears of every change: what it watches is armed, or an event is on its way."""
         me = s.controllers[broker]
         where(me.doing == IDLE and me.active and me.started and me.session in s.zk.sessions)
-        queued = {path for each in (*me.queue, *me.posted) for path in READS.get(each.event, ())}
+        queued = {path for each in (*me.queue, *me.posted) for path in PATHS_READ.get(each.event, ())}
         coming = queued | {event.path for event in s.zk.events[me.session]}
         watched = me.session in s.zk.data_watches[CONTROLLER] or CONTROLLER in coming
         return watched and (me.session in s.zk.child_watches[BROKER_IDS] or BROKER_IDS in coming)

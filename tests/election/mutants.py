@@ -214,7 +214,7 @@ MUTANTS = (
         lambda case, right: with_recipients(right, case.replicas),
     ),
     Mutant(
-        "reassign tells nobody who is dead",
+        "reassign tells no broker that is dead",
         "reassign",
         properties.all_replicas_are_told,
         lambda case, right: with_recipients(right, only(case.online, case.replicas)),
@@ -226,13 +226,13 @@ MUTANTS = (
         lambda case, right: with_recipients(right, case.isr),
     ),
     Mutant(
-        "preferred tells the replicas that nobody was elected",
+        "preferred tells the replicas that none was elected",
         "preferred",
         properties.without_a_leader_nothing_changes,
         lambda case, right: right._replace(recipients=case.replicas),
     ),
     Mutant(
-        "offline empties the ISR when nobody was elected",
+        "offline empties the ISR when none was elected",
         "offline",
         properties.without_a_leader_nothing_changes,
         lambda case, right: right._replace(isr=right.isr or ()),

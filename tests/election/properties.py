@@ -8,14 +8,14 @@ elected, what becomes of the ISR and who is told.
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 
-from election import NO_LEADER, ElectionResult
+from election import NO_ELIGIBLE_LEADER, ElectionResult
 from tests.election.cases import Case
 
 Property = Callable[[Case, ElectionResult], bool]
 
 
 def without_a_leader_nothing_changes(case: Case, result: ElectionResult) -> bool:
-    return result.leader is not None or result == NO_LEADER
+    return result.leader is not None or result == NO_ELIGIBLE_LEADER
 
 
 def the_leader_is_an_online_replica(case: Case, result: ElectionResult) -> bool:

@@ -1,6 +1,6 @@
 """A new partition gets its first leader and ISR as Kafka gives them."""
 
-from election import NO_LEADER, ElectionResult, initialize_leader_and_isr, leader_for_offline
+from election import NO_ELIGIBLE_LEADER, ElectionResult, initialize_leader_and_isr, leader_for_offline
 from tests.election.cases import cases
 
 
@@ -21,9 +21,9 @@ def test_who_is_shutting_down_does_not_count() -> None:
 
 def test_nobody_online() -> None:
     """Without an online replica the partition stays new."""
-    assert initialize_leader_and_isr((1, 2), {3}) == NO_LEADER
-    assert initialize_leader_and_isr((1, 2), {1, 2}, shutting_down={1, 2}) == NO_LEADER
-    assert initialize_leader_and_isr((), {1}) == NO_LEADER
+    assert initialize_leader_and_isr((1, 2), {3}) == NO_ELIGIBLE_LEADER
+    assert initialize_leader_and_isr((1, 2), {1, 2}, shutting_down={1, 2}) == NO_ELIGIBLE_LEADER
+    assert initialize_leader_and_isr((), {1}) == NO_ELIGIBLE_LEADER
 
 
 def test_is_an_offline_election_with_all_in_sync() -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from election import NO_LEADER, ElectionResult
+from election import NO_ELIGIBLE_LEADER, ElectionResult
 
 
 def test_result_cannot_be_changed() -> None:
     """Assigning to a field is refused."""
     with pytest.raises(AttributeError):
-        NO_LEADER.leader = 1  # type: ignore[misc]
+        NO_ELIGIBLE_LEADER.leader = 1  # type: ignore[misc]
 
 
 def test_result_is_equal_by_value() -> None:
@@ -19,5 +19,5 @@ def test_result_is_equal_by_value() -> None:
 
 
 def test_no_leader() -> None:
-    """Without a leader there is no new ISR and nobody to tell, and nothing unclean has happened."""
-    assert ElectionResult(leader=None, isr=None, recipients=(), unclean=False) == NO_LEADER
+    """Without a leader there is no new ISR and no broker to tell, and nothing unclean has happened."""
+    assert ElectionResult(leader=None, isr=None, recipients=(), unclean=False) == NO_ELIGIBLE_LEADER

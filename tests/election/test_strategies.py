@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from election import (
-    NO_LEADER,
+    NO_ELIGIBLE_LEADER,
     STRATEGIES,
     ElectionResult,
     leader_for_controlled_shutdown,
@@ -46,7 +46,7 @@ def test_properties_hold_for_every_assignment(strategy: str) -> None:
 
 @every_strategy
 def test_numbers_do_not_matter(strategy: str) -> None:
-    """Whoever renames the brokers gets the same election with the new names."""
+    """With the brokers renamed the election is the same, with the new names."""
     elect = STRATEGIES[strategy]
     for names in permutations((0, 7, 1000)):
         for case in cases(brokers=3):
@@ -84,7 +84,7 @@ def test_shutting_down_is_as_good_as_dead(strategy: str) -> None:
 
 
 def test_strategies_agree_on_a_clean_leader() -> None:
-    """Offline, reassign and controlled shutdown find the same clean leader; preferred finds it or nobody."""
+    """Offline, reassign and controlled shutdown find the same clean leader; preferred finds it or none."""
     for case in cases(brokers=3):
         clean = case._replace(unclean=False)
         leader = clean.elect(leader_for_offline).leader
@@ -97,7 +97,8 @@ def test_strategies_agree_when_all_are_online() -> None:
     """With every broker up and staying, no strategy touches the ISR, and all tell all replicas."""
     for case in cases(brokers=3):
         if case.online == {0, 1, 2}:
-            results = {case._replace(unclean=False).elect(elect) for elect in STRATEGIES.values()} - {NO_LEADER}
+            clean = case._replace(unclean=False)
+            results = {clean.elect(elect) for elect in STRATEGIES.values()} - {NO_ELIGIBLE_LEADER}
             assert len(results) <= 1
             assert all((case.isr, case.replicas) == (result.isr, result.recipients) for result in results)
 
@@ -108,7 +109,7 @@ def test_permission_never_changes_a_clean_election(strategy: str) -> None:
     elect = STRATEGIES[strategy]
     for case in cases(brokers=3):
         clean = case._replace(unclean=False).elect(elect)
-        assert clean in (NO_LEADER, case._replace(unclean=True).elect(elect))
+        assert clean in (NO_ELIGIBLE_LEADER, case._replace(unclean=True).elect(elect))
 
 
 @every_strategy
@@ -141,7 +142,7 @@ def test_offline_searches_in_the_order_of_the_assignment() -> None:
 
 def test_offline_without_permission_waits() -> None:
     """With no live member of the ISR there is no leader, however many other replicas are up."""
-    assert leader_for_offline((1, 2, 3), (1,), {2, 3}) == NO_LEADER
+    assert leader_for_offline((1, 2, 3), (1,), {2, 3}) == NO_ELIGIBLE_LEADER
 
 
 def test_offline_with_permission_takes_the_first_online_replica() -> None:
@@ -161,7 +162,7 @@ def test_offline_with_permission_prefers_a_clean_leader() -> None:
 
 def test_offline_without_any_replica_online() -> None:
     """Where no replica is online the permission does not help either."""
-    assert leader_for_offline((1, 2), (1, 2), {3}, unclean=True) == NO_LEADER
+    assert leader_for_offline((1, 2), (1, 2), {3}, unclean=True) == NO_ELIGIBLE_LEADER
 
 
 def test_offline_keeps_a_live_outsider_in_the_isr() -> None:
@@ -171,7 +172,7 @@ def test_offline_keeps_a_live_outsider_in_the_isr() -> None:
 
 def test_offline_is_not_unclean_beside_a_live_outsider() -> None:
     """While a member of the ISR lives, even one outside the assignment, no unclean election takes place."""
-    assert leader_for_offline((1, 2), (2, 3), {1, 3}, unclean=True) == NO_LEADER
+    assert leader_for_offline((1, 2), (2, 3), {1, 3}, unclean=True) == NO_ELIGIBLE_LEADER
     assert leader_for_offline((1, 2), (2, 3), {1}, unclean=True) == ElectionResult(1, (1,), (1,), True)
 
 
@@ -199,7 +200,7 @@ def test_reassign_keeps_the_dead() -> None:
 
 def test_reassign_needs_a_target_in_sync() -> None:
     """Targets that are up but not in sync do not lead, with permission or without."""
-    assert leader_for_reassign((4, 5), (1, 2), {1, 2, 4, 5}, unclean=True) == NO_LEADER
+    assert leader_for_reassign((4, 5), (1, 2), {1, 2, 4, 5}, unclean=True) == NO_ELIGIBLE_LEADER
 
 
 def test_preferred_elects_the_head() -> None:
@@ -215,8 +216,8 @@ def test_preferred_elects_the_head() -> None:
     ids=["dead", "out of sync", "shutting down"],
 )
 def test_preferred_elects_the_head_or_nobody(isr: tuple[int, ...], live: set[int], shutting_down: set[int]) -> None:
-    """If the head does not qualify nobody is elected, though the next replica would qualify."""
-    assert leader_for_preferred_replica((1, 2), isr, live, shutting_down=shutting_down) == NO_LEADER
+    """If the head does not qualify none is elected, though the next replica would qualify."""
+    assert leader_for_preferred_replica((1, 2), isr, live, shutting_down=shutting_down) == NO_ELIGIBLE_LEADER
 
 
 def test_controlled_shutdown_hands_over() -> None:
@@ -232,21 +233,21 @@ def test_controlled_shutdown_keeps_the_dead() -> None:
 
 
 def test_controlled_shutdown_of_all_candidates() -> None:
-    """If all live members of the ISR are leaving nobody takes over, not even uncleanly."""
+    """If all live members of the ISR are leaving none takes over, not even uncleanly."""
     result = leader_for_controlled_shutdown((1, 2, 3), (1, 2), {1, 2, 3}, shutting_down={1, 2}, unclean=True)
-    assert result == NO_LEADER
+    assert result == NO_ELIGIBLE_LEADER
 
 
 @every_strategy
 def test_no_replicas_no_leader(strategy: str) -> None:
     """A partition without assigned replicas has no leader, whatever its ISR says."""
-    assert STRATEGIES[strategy]((), (1, 2), {1, 2}, unclean=True) == NO_LEADER
+    assert STRATEGIES[strategy]((), (1, 2), {1, 2}, unclean=True) == NO_ELIGIBLE_LEADER
 
 
 @every_strategy
 def test_nobody_up_no_leader(strategy: str) -> None:
-    """With all brokers down nobody is elected."""
-    assert STRATEGIES[strategy]((1, 2), (1, 2), (), unclean=True) == NO_LEADER
+    """With all brokers down none is elected."""
+    assert STRATEGIES[strategy]((1, 2), (1, 2), (), unclean=True) == NO_ELIGIBLE_LEADER
 
 
 # Names, containers, purity.

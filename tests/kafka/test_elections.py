@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from election import (
-    NO_LEADER,
+    NO_ELIGIBLE_LEADER,
     STRATEGIES,
     ElectionResult,
     Strategy,
@@ -69,7 +69,7 @@ class Difference(NamedTuple):
 
 def told(result: ElectionResult, kafka: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """A result as Kafka tells it; whether it is unclean, only where Kafka says so."""
-    if result == NO_LEADER:
+    if result == NO_ELIGIBLE_LEADER:
         return None
     marked = kafka is not None and kafka["unclean"] is not None
     return {

@@ -16,7 +16,7 @@ from statemachines.controller import (
     INCREMENT,
     LEADER_AND_ISR,
     MAYBE_RESIGN,
-    READS,
+    PATHS_READ,
     STARTUP,
     STOPPED,
     Agenda,
@@ -365,7 +365,7 @@ def test_what_waits_is_news_of_what_its_handling_reads(threads: Threads) -> None
     asks = {Do.WatchController, Do.MaybeResign, Do.GetControllerId}
     for event, row in HANDLING[threads].items():
         read = [path for path, dos in ((CONTROLLER, asks), (BROKER_IDS, {Do.ReadBrokers})) if dos & set(row)]
-        assert READS.get(event, ()) == tuple(read), event
+        assert PATHS_READ.get(event, ()) == tuple(read), event
 
 
 @pytest.mark.parametrize(

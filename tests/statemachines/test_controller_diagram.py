@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 @cache
 def picture(release: str) -> Picture:
     """What is drawn of all moves of a release."""
-    return controller_diagram.picture(release, moves(release))
+    return controller_diagram.picture_of(release, moves(release))
 
 
 def said_of(shown: Picture, move: Move) -> list[str]:
@@ -85,7 +85,7 @@ def test_what_holds_everywhere_is_one_arrow() -> None:
 
 
 def test_what_elect_catches_has_an_arrow_for_each_request() -> None:
-    """Not for the write of a state: what fails there moves nobody."""
+    """Not for the write of a state: what fails there moves no controller."""
     fails = [arrow for arrow in picture("3.9").arrows if "another error" in arrow.said]
     assert {arrow.target for arrow in fails} == {"triggerControllerMove_MoveController"}
     assert [arrow.source.removeprefix("onControllerFailover_") for arrow in fails] == [
@@ -157,12 +157,12 @@ def test_a_page_is_the_wider_drawn_the_more_often_it_was_taken() -> None:
     """Dashed is what never was, and what was not counted is plain."""
     idle, elect = At(IDLE), At(Agenda((Do.Elect,)))
     moves = [Move(elect, "it is another broker", idle), Move(elect, "it is this broker", At(IDLE, active=True))]
-    counted = controller_diagram.picture("3.9", moves, {moves[0]: 7})
+    counted = controller_diagram.picture_of("3.9", moves, {moves[0]: 7})
     assert [arrow.taken for arrow in counted.arrows] == [(7,), (0,)]
     assert svg(counted).count("stroke-dasharray") == 2, "before the words and behind them"
     assert "linkStyle 1 stroke-dasharray:5 3" in mermaid(counted)
     assert FORMATS["dot"](counted).count("style=dashed") == 1
-    assert "stroke-dasharray" not in svg(controller_diagram.picture("3.9", moves))
+    assert "stroke-dasharray" not in svg(controller_diagram.picture_of("3.9", moves))
 
 
 def test_only_what_is_handed_in_is_drawn() -> None:
@@ -175,7 +175,7 @@ def test_only_what_is_handed_in_is_drawn() -> None:
         Move(idle, "nothing to do", idle),
         Move(elect, "it is another broker", idle),
     ]
-    shown = controller_diagram.picture("3.9", few)
+    shown = controller_diagram.picture_of("3.9", few)
     assert [each.words for each in shown.boxes] == [
         "stopped",
         "not controller",
@@ -187,4 +187,4 @@ def test_only_what_is_handed_in_is_drawn() -> None:
         ("Startup_WatchController", "elect_Elect", ("it is not there", "it is there")),
         ("elect_Elect", "NotController", ("it is another broker",)),
     ]
-    assert mermaid(controller_diagram.picture("3.9", few[:-1])) != mermaid(shown)
+    assert mermaid(controller_diagram.picture_of("3.9", few[:-1])) != mermaid(shown)

@@ -225,12 +225,12 @@ def owner(zookeeper: ZooKeeper) -> Any:
     return zookeeper.get(None, CONTROLLER)[0] if zookeeper.exists(None, CONTROLLER) is not None else None
 
 
-# An election that nobody disturbs.
+# An election that nothing disturbs.
 
 
 @every_release
 def test_the_first_controller_has_epoch_1_at_version_1(zookeeper: ZooKeeper, release: str) -> None:
-    """Whatever the design, an election that nobody disturbs ends the same."""
+    """Whatever the design, an election that nothing disturbs ends the same."""
     me = elected(zookeeper, 0, release)
     assert me == at(*LEADER_AND_ISR, active=True, epoch=1, epoch_zk_version=1, **told(release, CREATED))
     assert owner(zookeeper) == 0
@@ -524,7 +524,7 @@ def test_what_a_client_heard_before_its_session_ended_is_kept_until_1_0(
 def test_what_a_watch_tells_is_for_the_thread_that_is_told_first(
     zookeeper: ZooKeeper, release: str, kind: EventType
 ) -> None:
-    """Behind what there is; until 1.0 nobody is told what became of the node."""
+    """Behind what there is; until 1.0 no broker is told what became of the node."""
     if kind is DELETED:
         zookeeper.create(None, CONTROLLER, 1)
     controller = whole(zookeeper, release=release)
@@ -805,7 +805,7 @@ def test_since_0_11_a_broker_is_active_that_takes_itself_for_the_controller(
 def test_in_0_10_a_broker_acts_that_takes_itself_for_controller_no_longer(
     zookeeper: ZooKeeper, release: str, acts: bool
 ) -> None:
-    """Nobody is controller when it stands for election again, and it is about to: what it knew stays with it."""
+    """No broker is controller when it stands for election again, and it is about to: what it knew stays with it."""
     controller = whole(zookeeper, release=release)
     me = settled(zookeeper, release=release).to(Do.Elect)
     zookeeper.delete(None, CONTROLLER)
@@ -944,7 +944,7 @@ def test_who_is_controller_ends_the_row_in_0_10_only(zookeeper: ZooKeeper, relea
 
 @pytest.mark.parametrize("named", [None, 0, 1])
 def test_in_0_10_1_a_new_session_resigns_and_elects(zookeeper: ZooKeeper, named: int | None) -> None:
-    """Whoever is named."""
+    """Whatever broker /controller names, or none."""
     me = settled(zookeeper, release="0.10.1")._replace(queue=(SESSION_EXPIRATION, BROKERS_CHANGE))
     zookeeper.delete(None, CONTROLLER)
     if named is not None:
@@ -1331,7 +1331,7 @@ def test_a_multi_that_another_was_faster_with_is_controller_moved(zookeeper: Zoo
 
 
 def test_a_multi_that_finds_no_controller_any_more_is_controller_moved(zookeeper: ZooKeeper) -> None:
-    """Whoever was faster is gone by now: BADVERSION, then NONODE."""
+    """The broker that was faster is gone by now: BADVERSION, then NONODE."""
     controller = whole(zookeeper)
     me = until(Do.RegisterController, controller, at(Do.Elect))
     zookeeper.set(None, CONTROLLER_EPOCH, 1)
@@ -1370,11 +1370,11 @@ def test_a_node_of_its_own_session_was_created_by_its_own_request(zookeeper: Zoo
 @pytest.mark.parametrize("by", [0, 1])
 @until_2_0
 def test_a_node_of_another_session_was_not(zookeeper: ZooKeeper, release: str, by: int) -> None:
-    """Until 2.0 even one that names this broker; somebody was faster."""
+    """Until 2.0 even one that names this broker: another session was faster."""
     zookeeper.create(1, CONTROLLER, by, ephemeral=True)
     controller = whole(zookeeper, release=release)
     answer = controller.check_controller(at(Do.CheckController, *FAILOVER[release]))
-    assert (answer.controller, answer.said) == (at(Do.MaybeResign), f"it is broker {by}: somebody was faster")
+    assert (answer.controller, answer.said) == (at(Do.MaybeResign), f"it is broker {by}: another session was faster")
     assert run(controller, answer.controller) == at(active=by == 0)
 
 
@@ -1385,13 +1385,13 @@ def test_who_is_refused_and_does_not_look_reads_who_was_faster(zookeeper: ZooKee
     me = until(Do.CreateController, controller, at(Do.Elect))
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
     answer = controller.create_controller(me)
-    assert (answer.controller, answer.said) == (at(Do.MaybeResign), "NODEEXISTS: somebody was faster")
+    assert (answer.controller, answer.said) == (at(Do.MaybeResign), "NODEEXISTS: another session was faster")
     assert run(controller, answer.controller) == at()
 
 
 @until_2_0
 def test_who_was_faster_may_be_gone_by_now(zookeeper: ZooKeeper, release: str) -> None:
-    """Then nobody is controller, until the deletion is handled. [elect, which only warns, until 1.0]"""
+    """Then no broker is controller, until the deletion is handled. [elect, which only warns, until 1.0]"""
     controller = short(zookeeper, release=release)
     me = until(Do.CreateController, controller, at(Do.Elect))
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
@@ -1977,7 +1977,7 @@ def test_only_its_session_tells_a_ghost_from_a_controller(zookeeper: ZooKeeper, 
 
 
 def test_a_ghost_is_said_to_be_one(zookeeper: ZooKeeper) -> None:
-    """Whoever reads it; that it is broker -1 says nothing."""
+    """Whichever step reads it; that it is broker -1 says nothing."""
     zookeeper.create(1, CONTROLLER, 0, ephemeral=True)
     controller = whole(zookeeper, ghost_check=True)
     ghost = "an older session of this broker left it"

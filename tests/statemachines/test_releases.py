@@ -8,7 +8,7 @@ import pytest
 
 from statemachines import releases
 from statemachines.controller import design_of
-from statemachines.controller_diagram import picture
+from statemachines.controller_diagram import picture_of
 from statemachines.failover import failover, resignation
 from statemachines.partition import PARTITION
 from statemachines.releases import RELEASES, Release, UnknownRelease, line_of
@@ -58,7 +58,7 @@ def test_it_is_refused_wherever_it_is_asked_for(name: str) -> None:
     """There is one list of releases, for tables, lists of steps and pictures."""
     asks: list[Callable[[str], object]] = [
         *(Release, PARTITION.at, REPLICA.at),
-        *(failover, resignation, design_of, lambda name: picture(name, ())),
+        *(failover, resignation, design_of, lambda name: picture_of(name, ())),
     ]
     for ask in asks:
         with pytest.raises(UnknownRelease):
