@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
 TEST := $(BIN)/python -m pytest -n auto --dist loadfile
 LONG := $(TEST) -m long --durations=20 --durations-min=30
-QUICK := $(addprefix tests/test_,examples.py names.py rows.py sharing.py) tests/election tests/statemachines tests/scenarios \
+QUICK := $(addprefix tests/test_,examples.py names.py prose.py rows.py sharing.py) tests/election tests/statemachines tests/scenarios \
 	tests/spec/language \
 	$(wildcard tests/spec/checking/test_*.py) \
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \

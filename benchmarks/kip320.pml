@@ -109,7 +109,7 @@ byte high_watermark_was;
 #define CONTROLLER_ELECT_LEADER(b) \
     :: d_step { zk_epoch < EPOCHS && (zk_isr & BIT(b)) && zk_leader != b + 1 -> zk_leader = b + 1; SEND }
 
-/* Whoever presumes to lead. A leader is in its own ISR, so nobody but another joins it. */
+/* A broker that presumes to lead. A leader is in its own ISR, so only another broker joins it. */
 
 #define PRESUMES(l) (leader[l] == l + 1)
 #define TRUE_LEADER(l) (PRESUMES(l) && zk_leader == l + 1 && zk_epoch == epoch[l])
@@ -152,7 +152,7 @@ byte high_watermark_was;
         isr[l] = isr[l] | BIT(r); zk_isr = isr[l]; \
         AFTER(l) }
 
-/* Whoever follows. */
+/* A broker that follows. */
 
 #define BECOME_FOLLOWER(b, e) \
     :: d_step { request_leader[e] != 0 && request_leader[e] != b + 1 && e + 1 > epoch[b] \

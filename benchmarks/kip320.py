@@ -41,7 +41,7 @@ class Broker(NamedTuple):
     """Leader epoch and leader in one: two brokers with the same go by one leader epoch."""
     epoch: int
     leader: int
-    """Whom it takes for the leader; -1: nobody."""
+    """Whom it takes for the leader; -1: no broker."""
     isr: int
     at_epoch_start: bool
     """Whether its high watermark has come to the first record of its epoch, or to the end of its log."""

@@ -6,7 +6,7 @@ takes the first, sends it until it has been answered, and only then takes the ne
     in order        to one broker, requests are answered in the order in which they were put
     at least once   a request whose reply was lost, or whose connection broke, is sent again: the broker may handle it
                     twice
-    isolated        a broker that is slow, or down, delays nobody but itself
+    isolated        a broker that is slow, or down, delays no other broker
 
 A broker that is removed, or a controller that resigns, ends this. What waited is gone, and what was being sent is not
 sent again; whether the broker has handled it, or still will, the controller does not know. A request to a broker

@@ -18,7 +18,7 @@ is modelled. So are UpdateMetadata and LeaderAndIsr, which are only queued here:
 Where a step takes dead replicas out of the ISR (replicaStateMachine.startup, since 2.3), or resumes reassignments,
 deletions and preferred elections, this leaves something out: it writes the states of partitions, too.
 
-A resignation makes no request. A watch stays armed at ZooKeeper; when it fires, nobody is there to be told.
+A resignation makes no request. A watch stays armed at ZooKeeper; when it fires, no handler is there to be told.
 
 [onControllerFailover, initializeControllerContext, onControllerResignation in KafkaController.scala, and the classes
 that they start and stop, 0.10.1 to 3.9]

@@ -10,8 +10,8 @@ answered; then two ISRs count:
 To lead or to follow, a replica needs its log. If there is none it is made, and for that its topic's configuration is
 read from ZooKeeper; the read may fail when the rest is half done. A leader takes its epochs behind it, so that the
 request can be repeated. A follower did so until 3.5, and takes them before it since 3.6 [#14138]: then the request,
-repeated, is refused as a whole (`replica_manager`), and the replica fetches from nobody until the next leader epoch.
-The anomaly of KAFKA-9769, mended in 2.7, has come back for followers.
+repeated, is refused as a whole (`replica_manager`), and the replica fetches from no leader until the next leader
+epoch. The anomaly of KAFKA-9769, mended in 2.7, has come back for followers.
 
 Left out: the log itself, what a leader knows of its followers, topic ids, and directories that replicas move to.
 
@@ -19,7 +19,7 @@ Left out: the log itself, what a leader knows of its followers, topic ids, and d
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from statemachines.control_requests import LeaderAndIsrPartitionState
@@ -97,7 +97,7 @@ class HostedPartition(NamedTuple):
 
     online: bool = True
     """False: the log directory has failed, and nothing else is known any more [HostedPartition.Offline]."""
-    leader: int | None = None
+    leader: Literal[-1] | BrokerId | None = None
     """None: it has not been told of any; -1: of none."""
     leader_epoch: LeaderEpoch = NO_EPOCH
     partition_epoch: ZkVersion = 0

@@ -1,7 +1,7 @@
 """The partition state machine: whether a partition exists and whether it has a leader.
 
 The controller keeps one state per partition, in memory only. ZooKeeper stores no such state: it stores
-an assignment (the partition exists) and a leader with its ISR (somebody leads it), and a controller that
+an assignment (the partition exists) and a leader with its ISR (a broker leads it), and a controller that
 takes over derives the states from these two: no leader ever written is NewPartition, a live leader is
 OnlinePartition, a dead one OfflinePartition [PartitionStateMachine.scala, 3.9]. That derivation goes
 around the table. Afterwards the table alone rules, and a request that it refuses is logged and dropped.
@@ -40,7 +40,7 @@ class PartitionState(TableState):
     """A leader was elected and, as far as the controller knows, is alive."""
 
     OfflinePartition = 2
-    """The leader died or the topic is about to go: nobody serves the partition."""
+    """The leader died or the topic is about to go: no broker serves the partition."""
 
     NonExistentPartition = 3
     """Never created, or deleted."""

@@ -22,12 +22,12 @@ are in the ISR is looked at again when the ISR has changed, a broker of TRS has 
 A reassignment comes by the node /admin/reassign_partitions or by AlterPartitionReassignments. The later one counts;
 one that names no replicas goes back to ORS. An error in one partition's does not stop the others.
 
-What Kafka does not look at. U3 and B4 take replicas away whoever is in sync, and whether B3 has found a leader. So a
-partition is lost, its data deleted, where nobody of those that stay is in sync: if a reassignment is cancelled, or
-another takes its place, when only replicas that it had added are in the ISR; or, until 2.6, if the leader shrinks the
-ISR between the look at it and B3. The KRaft controller refuses such a cancellation; `keep_in_sync` proposes that. And
-where U3 takes the leader away while replicas stay that could lead, none is elected before B3, though the partition is
-online [KAFKA-14808]; `keep_leader` proposes to refuse that.
+What Kafka does not look at. U3 and B4 take replicas away whichever are in sync, and whether B3 has found a leader or
+not. So a partition is lost, its data deleted, where none of those that stay is in sync: if a reassignment is
+cancelled, or another takes its place, when only replicas that it had added are in the ISR; or, until 2.6, if the
+leader shrinks the ISR between the look at it and B3. The KRaft controller refuses such a cancellation; `keep_in_sync`
+proposes that. And where U3 takes the leader away while replicas stay that could lead, none is elected before B3,
+though the partition is online [KAFKA-14808]; `keep_leader` proposes to refuse that.
 
 Until 2.3 it was otherwise, see `statemachines.zk_reassignment` [KAFKA-8345, 2.4].
 

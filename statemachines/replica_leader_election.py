@@ -10,8 +10,8 @@ ISR stays as it is. Three ask for that:
                                                  the partitions that prefer a broker are led by others, it is elected
                                                  for those of them that it can lead
 
-Whoever asks, partitions that are led as they ought to be are left alone (since 2.2), and so are those of topics that
-are to be deleted. Where one of the partitions never had a leader the event fails, and the node stays.
+Partitions that are led as they ought to be are left alone, whichever of the three asks (since 2.2), and so are those
+of topics that are to be deleted. Where one of the partitions never had a leader the event fails, and the node stays.
 
 Until 2.5 the rebalance asked for partitions as well whose preferred replica was not in sync, which failed. Until 2.3
 an administrator was answered NONE where the preferred replica led already; until 2.1 there was only the node; until

@@ -11,8 +11,8 @@ changes nothing. Then each partition is judged by itself:
     UpdateMetadata   is taken
 
 A replica follows only a leader that is alive in the metadata cache. Else it keeps its role and its epochs, its log is
-made, and the answer is NONE all the same: if UpdateMetadata does not go before LeaderAndIsr, replicas follow nobody
-[KAFKA-4443].
+made, and the answer is NONE all the same: if UpdateMetadata does not go before LeaderAndIsr, replicas follow no
+leader [KAFKA-4443].
 
 What tells a replica its own epoch once more is refused: so no ISR is changed by LeaderAndIsr alone. If that replica
 has no log, the whole request is refused, NOT_LEADER_OR_FOLLOWER, whatever else it says: Kafka looks for the log that

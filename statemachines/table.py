@@ -91,7 +91,7 @@ class Table(Generic[S]):
     """The legal transitions of one kind of thing, such as a partition.
 
     `rows` are those of every release; all questions are answered for `release`, None being the newest.
-    `initial` is the state of a thing nobody has heard of yet, and its enumeration gives the states.
+    `initial` is the state of a thing before it is heard of, and its enumeration gives the states.
     Raises ValueError for two rows of one pair, TypeError for a state of another enumeration.
     """
 
@@ -177,7 +177,7 @@ class Table(Generic[S]):
 
 
 class IllegalTransition(Exception):
-    """A transition that the table refuses; whoever asked for it is still in `source`.
+    """A transition that the table refuses; the machine is still in `source`.
 
     `table` says whose table and, unless it is the newest, which release; `allowed` are the states that
     could have followed. Kafka logs the like as an invalid state change and goes on with the other

@@ -107,13 +107,13 @@ class NoNode(ZooKeeperError):
 
 
 class NodeExists(ZooKeeperError):
-    """The node to be created exists already, whoever owns it."""
+    """The node to be created exists already, with any owner."""
 
     code = Code.NODEEXISTS
 
 
 class BadVersion(ZooKeeperError):
-    """The node's version is not the expected one: somebody was faster."""
+    """The node's version is not the expected one: another write came first."""
 
     code = Code.BADVERSION
 

@@ -1,7 +1,7 @@
 """ZooKeeper: sessions, one-shot watches and an inbox of events for each session, around the znode tree.
 
 One request is served at a time, completely. All that clients can hear of it besides the answer stands in
-their inboxes before the method returns, so no answer overtakes an event: whoever reads a new state has the
+their inboxes before the method returns, so no answer overtakes an event: a client that reads a new state has the
 event about it in its inbox already.
 
 The state is six variables (`ZooKeeperState`), and every rule is written once, over whatever holds them: dicts
@@ -27,7 +27,7 @@ not deleted; a table of watches may have only the keys that clients watch. They 
 connection ends. Zxids are compared in `set_watches` alone, and nothing that shows depends on the order of a set.
 
 Seen on a standalone ZooKeeper 3.9.5 server. Left out: what `znode` leaves out; persistent and recursive
-watches; passwords and timeouts (whoever calls `expire` decides when); whether a session has a connection (the
+watches; passwords and timeouts (the caller of `expire` decides when); whether a session has a connection (the
 caller knows when it has lost one); and the ensemble, that is, reads that lag behind.
 """
 
@@ -250,7 +250,7 @@ MISSED: dict[Literal["data", "exist", "child"], Missed] = {
 class ZooKeeper:
     """A ZooKeeper server over a state of your own, or over a fresh one in memory.
 
-    Sessions have the ids that their callers choose. Where a method takes `session=None`, that is somebody
+    Sessions have the ids that their callers choose. Where a method takes `session=None`, that is a client
     outside the model, say an operator's own client, who may do what any session may but owns no ephemeral and
     no watch.
 
@@ -402,7 +402,7 @@ class ZooKeeper:
         return stat
 
     def delete(self, session: SessionId | None, path: ZkPath, version: ZkVersion = ANY_VERSION) -> None:
-        """Delete a node, whoever owns it.
+        """Delete a node, with any owner.
 
         Raises, the first that applies: BadArguments, NoNode, BadVersion, NotEmpty.
         """
@@ -433,7 +433,7 @@ class ZooKeeper:
     # what requests are made of
 
     def _require(self, request: str, session: SessionId | None, owner: bool = False) -> None:
-        """The session is live; or it is somebody outside who is not to own anything."""
+        """The session is live; or it is a client outside, which is not to own anything."""
         if session is None:
             if owner:
                 raise ValueError(f"{request}: it takes a session to own ephemerals or watches")

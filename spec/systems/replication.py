@@ -89,7 +89,7 @@ class Replicas(State):
 
 
 def several_brokers(self: Replication) -> bool:
-    """Whether there is anybody to follow."""
+    """Whether there is a leader to follow."""
     return self.brokers > 1
 
 

@@ -215,7 +215,7 @@ def shortest(model: Model, name: str) -> Path:
 
 
 def test_k1_happens(kafka: Harness) -> None:
-    """Nobody is controller, and nobody will ask: the shortest trace, on the real KafkaController."""
+    """No broker is controller, and none will ask: the shortest trace, on the real KafkaController."""
     row = anomaly_named("K1")
     model = Model(row.specification("off"))
     path = shortest(model, row.property)

@@ -232,7 +232,7 @@ def test_a_fence_and_the_end_of_a_session_in_one_batch(
 def test_a_topic_that_is_to_be_deleted(control_plane: KafkaControlPlane) -> None:
     """UpdateMetadata has no leader of it, -2, nor an epoch or a version, and StopReplica an epoch that overrides any.
 
-    That a replica has left its ISR nobody is told.
+    That a replica has left its ISR no broker is told.
     """
     queued = {"do": "queue_deletion", "topics": ["t"]}
     sequence, seen = asked(

@@ -372,7 +372,7 @@ def test_what_never_happened_is_named(ask: Ask) -> None:
 
 @pytest.mark.parametrize(("engine", "told"), [("auto", "reference"), ("local", "local"), ("reference", "reference")])
 def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, told: str) -> None:
-    """Whoever leaves the choice learns what was chosen."""
+    """Where the choice was left open, it tells what was chosen."""
     assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == told
 
 
@@ -802,7 +802,7 @@ def test_our_own_mistakes_are_not_hidden(ask: Ask, monkeypatch: pytest.MonkeyPat
 
 
 def heed_interrupts() -> None:
-    """Whoever is started in the background may be told to ignore Ctrl-C, and so would be its children."""
+    """A process that is started in the background may be told to ignore Ctrl-C, and so would be its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -1594,7 +1594,7 @@ def test_help_is_whole(ask: Ask) -> None:
 
 
 def test_every_option_has_its_help() -> None:
-    """Whoever reads `--help` of a command needs no other place."""
+    """A person who reads `--help` of a command needs no other place."""
     for name, command in cli.kafkaspec.commands.items():
         assert command.help, name
         for option in command.params:

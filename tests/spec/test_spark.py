@@ -251,7 +251,7 @@ def test_a_run_is_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Pat
 
 @pytest.mark.spark
 def test_a_run_of_jobs_goes_on_on_the_driver_and_back(by_jobs: Explore, tmp_path: Path) -> None:
-    """Whoever committed a level, anybody can expand it."""
+    """Whichever engine committed a level, any can expand it."""
     toy = TOYS["a deadlock"]
     explored(by_jobs(tmp_path), toy, max_depth=3)
     explored(SparkEngine(tmp_path, resume=True), toy, max_depth=5)

@@ -128,7 +128,7 @@ def test_what_was_settled_here_does_not_count_if_something_else_was_committed(ru
 
 
 def test_what_was_not_settled_to_the_end_does_not_count(run: RunDirectory) -> None:
-    """Whoever died or was stopped in between has not written it."""
+    """A worker that died or was stopped in between has not written it."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
     new_to(visited_buckets, STRANGERS)
@@ -450,7 +450,7 @@ def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypat
 
 
 def test_a_level_of_one_state_is_one_share(run: RunDirectory) -> None:
-    """Whoever else could do something does not."""
+    """The other workers have nothing to do."""
     assert [[(each.stop - each.start) for each in share] for share in shares(run, 1, 4)] == [[1]]
 
 

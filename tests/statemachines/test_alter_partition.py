@@ -263,7 +263,7 @@ class FencesRepeatedRequests(AlterPartitionProcessor):
 
 
 class IgnoresTheRegistration(AlterPartitionProcessor):
-    """Whoever asks, asks."""
+    """It takes every request for one of a broker that is registered."""
 
     def process_alter_partition(self, request: AlterPartitionRequest, is_active: bool = True) -> AlterPartitionStep:
         return super().process_alter_partition(request._replace(brokerId=1, brokerEpoch=101), is_active)
@@ -357,7 +357,7 @@ def test_each_scenario_catches_a_mutant() -> None:
 
 
 def test_a_partition_without_leader_is_unknown() -> None:
-    """The controller answers, and tells nobody anything of it."""
+    """The controller answers, and tells no broker anything of it."""
     altering = Altering()
     assert altering.outcome(wanted(1, partition=TopicPartition("u", 0))) is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert {request.partitionStates for request in altering.cluster.metadata().values()} == {()}

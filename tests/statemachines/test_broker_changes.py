@@ -89,7 +89,7 @@ def test_one_that_was_shutting_down_is_forgotten(cluster: EventCluster) -> None:
 
 
 def test_a_broker_without_replicas_is_spoken_of() -> None:
-    """Nobody hears of it by an election or an ISR, so all are told who is left."""
+    """No broker hears of it by an election or an ISR, so all are told who is left."""
     cluster = EventCluster()
     cluster.create_topic("t", (1, 2))
     cluster.take_over()

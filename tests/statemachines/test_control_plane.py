@@ -88,7 +88,7 @@ class ControlPlane(EventCluster):
     # What happens.
 
     def kill(self, broker: int) -> None:
-        """A broker dies, if it is up; nobody has noticed yet."""
+        """A broker dies, if it is up; no controller has noticed yet."""
         if self.brokers[broker].up:
             self.brokers[broker].up = False
             self.die(broker)

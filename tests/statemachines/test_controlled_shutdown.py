@@ -48,7 +48,7 @@ def test_others_lead_and_the_broker_leaves_every_isr(cluster: EventCluster) -> N
 
 
 def test_what_it_has_alone_it_keeps(cluster: EventCluster) -> None:
-    """Nobody else could lead it, so it is not waited for."""
+    """No other broker could lead it, so it is not waited for."""
     cluster.process("process_controlled_shutdown", 1)
     assert cluster.state(T2)[:3] == (1, 0, (1,))
     assert TopicPartition("t", 2) not in cluster.context.partition_leaders_on_broker(1)

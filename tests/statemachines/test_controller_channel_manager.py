@@ -90,7 +90,7 @@ def sends_again(kind: Kind) -> None:
 
 
 def does_not_wait_for_others(kind: Kind) -> None:
-    """A broker that does not answer delays nobody but itself."""
+    """A broker that does not answer delays no other."""
     channels = Channels(1, 2, kind=kind)
     for broker in (1, 2):
         channels.send(broker, 1, 2)
@@ -192,7 +192,7 @@ class PutsItBack(ControllerChannelManager):
 
 
 class OneQueueForAll(ControllerChannelManager):
-    """While one broker does not answer, nobody is sent anything."""
+    """While one broker does not answer, no other is sent anything."""
 
     def take(self, broker: int) -> ControlRequest:
         busy = [each for each, thread in self.state.request_send_threads.items() if thread.request is not None]

@@ -23,7 +23,7 @@ U0 = TopicPartition("u", 0)
 
 @pytest.fixture
 def context() -> ControllerContext:
-    """Brokers 1 and 2 are registered, 3 is not; 1 leads t-0, 2 leads t-1, nobody leads u-0."""
+    """Brokers 1 and 2 are registered, 3 is not; 1 leads t-0, 2 leads t-1, none leads u-0."""
     context = ControllerContext()
     context.set_all_topics(["t", "u"])
     context.add_live_brokers({1: 11, 2: 12})

@@ -175,7 +175,7 @@ def test_every_row_is_an_agenda(threads: Threads) -> None:
     ],
 )
 def test_an_event_shows_what_it_carries(queued: Queued, shown: str) -> None:
-    """Broker 0 is somebody, too."""
+    """Broker 0 is a broker, too."""
     assert str(queued) == shown
 
 

@@ -155,7 +155,7 @@ def test_a_deletion_that_was_begun_goes_on() -> None:
 
 
 def test_one_with_a_dead_replica_waits() -> None:
-    """Nobody is told to delete anything, and no leader is elected any more."""
+    """No broker is told to delete anything, and no leader is elected any more."""
     cluster = succeeded()
     cluster.ask_to_delete("t")
     cluster.die(1)

@@ -315,7 +315,7 @@ class Turbulence(EventCluster):
     # The end.
 
     def mend(self) -> None:
-        """All brokers live, with new disks; leaders catch everybody up; brokers delete what they are asked to."""
+        """All brokers live, with new disks; leaders catch all followers up; brokers delete what they are asked to."""
         self.meddling = []
         for broker in BROKERS:
             if broker in self.sessions:

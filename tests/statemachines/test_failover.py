@@ -145,7 +145,7 @@ def test_watches_on_topics_came_after_the_read_of_assignments_until_1_0(release:
 
 @rows("release", since("1.1"))
 def test_watches_on_the_data_of_brokers_come_after_their_read(release: str) -> None:
-    """Nobody knows whom to watch before."""
+    """Before, it is not known whom to watch."""
     assert at(release, "zkClient.getAllBroker") < at(release, "register brokerModificationsHandlers")
 
 

@@ -108,7 +108,7 @@ def forgets_the_dead(kinds: Kinds) -> None:
 
 
 def ends_what_it_fetched(kinds: Kinds) -> None:
-    """A leader fetches from nobody."""
+    """A leader fetches from no broker."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 0)
     broker.lead(1, 1)

@@ -281,6 +281,6 @@ class TestFile:
             with pytest.raises(OSError, match="No space left"):
                 write(path, LeaderEpochs.of([0, 1]))
         assert read(path) == LeaderEpochs.of([0])
-        write(path, LeaderEpochs.of([0, 1]))  # what the failure left behind is in nobody's way
+        write(path, LeaderEpochs.of([0, 1]))  # what the failure left behind is in no other's way
         assert read(path) == LeaderEpochs.of([0, 1])
         assert os.listdir(tmp_path) == [NAME]

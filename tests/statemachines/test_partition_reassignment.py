@@ -239,7 +239,7 @@ def test_a_topic_that_is_gone_in_zookeeper_is_an_error(cluster: EventCluster) ->
 
 
 def test_a_controller_that_moves_is_not_an_error_of_a_partition(cluster: EventCluster) -> None:
-    """All of it ends, and nobody is answered."""
+    """All of it ends, and no administrator is answered."""
     processed = reassign(cluster, (T0, (1, 4)), (T1, (4,)), before={1: cluster.elect_another_controller})
     assert processed == Processed(failure=EventFailure.ControllerMoved)
     assert cluster.data(topic_path("t")) == cluster.assignment((1, 2, 3), (1,))
@@ -273,8 +273,8 @@ def test_whoever_takes_over_finishes_it(cluster: EventCluster, batch: int) -> No
 def test_a_second_one_may_lose_the_partition(cluster: EventCluster, target: tuple[int, ...] | None) -> None:
     """Cancelled, or another: where the old replica has died, and only the new one is in sync, that is deleted.
 
-    Nobody asks whether somebody who stays is in sync. So it is in Kafka, from 2.4 to 3.9 with ZooKeeper; the KRaft
-    controller refuses it: it would take an unclean election.
+    The controller does not ask whether a replica that stays is in sync. So it is in Kafka, from 2.4 to 3.9 with
+    ZooKeeper; the KRaft controller refuses it: it would take an unclean election.
     """
     reassign(cluster, (T1, (4, 6)))
     cluster.leader_writes(T1, (1, 4))
@@ -358,8 +358,8 @@ def test_a_third_one_leads_to_whom_the_second_deleted(cluster: EventCluster) -> 
 def test_a_leader_that_shrinks_its_isr_as_it_ends_loses_the_partition(cluster: EventCluster) -> None:
     """Until 2.6, where leaders write ISRs themselves: between the look at the ISR and the election.
 
-    Nobody that the partition moves to is in sync any more, and nobody is elected; that is not looked at. The leader
-    leaves as the last member of the ISR, is assigned no more, and deletes its log: nobody can ever lead.
+    No replica that the partition moves to is in sync any more, and none is elected; that is not looked at. The leader
+    leaves as the last member of the ISR, is assigned no more, and deletes its log: no replica can ever lead.
     """
     reassign(cluster, (T1, (4,)))
     cluster.leader_writes(T1, (1, 4))
@@ -454,7 +454,7 @@ def test_until_2_6_a_notification_ended_nothing() -> None:
 
 
 def test_a_notification_of_nothing_goes(cluster: EventCluster) -> None:
-    """And nobody is told."""
+    """And no broker is told."""
     path = cluster.zookeeper.create(None, "/isr_change_notification/isr_change_", (), sequential=True).path
     cluster.process("process_isr_change_notification")
     assert cluster.sent == []

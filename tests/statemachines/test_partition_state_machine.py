@@ -126,7 +126,7 @@ def test_a_new_partition_without_online_replica_stays_new(cluster: Cluster) -> N
 
 
 def test_a_create_whose_reply_was_lost_leaves_the_partition_new(cluster: Cluster) -> None:
-    """The client asks again and finds what it had created itself; nobody is told of the leader. [B37]"""
+    """The client asks again and finds what it had created itself; no broker is told of the leader. [B37]"""
     cluster.assign(T0, 1, 2)
     cluster.become(NewPartition, T0)
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={2: (0, 1)})

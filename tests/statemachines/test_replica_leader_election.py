@@ -84,7 +84,7 @@ def test_without_the_node_the_watch_is_armed_and_that_is_all(cluster: EventClust
 
 
 def test_a_partition_that_never_had_a_leader_stops_it(cluster: EventCluster) -> None:
-    """Nobody is elected, and the node stays."""
+    """No replica is elected, and the node stays."""
     cluster.create_topic("u", (4,))
     cluster.quietly("process_topic_change")
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0, NOWHERE))
@@ -148,7 +148,7 @@ def test_who_asks_twice_is_answered_once(cluster: EventCluster) -> None:
 
 
 def test_a_topic_that_goes_has_no_elections(cluster: EventCluster) -> None:
-    """Whoever asks."""
+    """Whichever of the three asks."""
     cluster.context.queue_topic_deletion(["t"])
     assert elect(cluster, T0) == ((T0, Errors.INVALID_TOPIC_EXCEPTION),)
     assert cluster.sent == []
@@ -181,7 +181,7 @@ def test_nobody_else_may() -> None:
 
 
 def test_where_no_replica_is_there_an_unclean_election_fails_too() -> None:
-    """There is nobody to elect."""
+    """There is no replica to elect."""
     cluster = leaderless()
     cluster.die(1, 3)
     cluster.quietly("process_broker_change")

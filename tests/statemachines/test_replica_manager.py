@@ -152,7 +152,7 @@ def test_a_directory_that_fails_under_way_is_no_matter_of_others(leader: int) ->
 
 
 def test_until_2_6_one_read_that_fails_ends_the_request() -> None:
-    """What followed already fetches from nobody, and the request, repeated, is stale for it. [B33, KAFKA-9769]"""
+    """What followed already fetches from no leader, and the request, repeated, is stale for it. [B33, KAFKA-9769]"""
     broker = Broker(control_design_of("2.6"))
     failing = {T1: LogFailure.ConfigNotRead}
     assert broker.lead(2, 0, T0, T1, failures=failing) == [Errors.UNKNOWN_SERVER_ERROR] * 2

@@ -187,7 +187,7 @@ LAST: list[tuple[bool | None, bool, tuple[int, ...]]] = [
 def test_until_1_0_the_last_member_left_where_unclean_elections_were_permitted(
     topic: bool | None, broker: bool, isr: tuple[int, ...]
 ) -> None:
-    """The ISR is empty then, and if it is permitted no longer nobody can lead. [B14]"""
+    """The ISR is empty then, and if it is permitted no longer no replica can lead. [B14]"""
     cluster = Cluster(design=OLD, unclean=broker)
     cluster.lead(T0, 1, (1,), replicas=(1, 2))
     cluster.lead(T1, 1, (1, 2))

@@ -27,7 +27,7 @@ BROKERS = range(1, 6)
 
 
 class Led(NamedTuple):
-    """A partition: who keeps it, who leads it, and who is in sync; nobody if it is new."""
+    """A partition: who keeps it, who leads it, and who is in sync; no broker if it is new."""
 
     replicas: tuple[int, ...]
     leader: int
@@ -128,7 +128,7 @@ def test_elections_do_not_depend_on_each_other(
 def test_the_replicas_of_a_broker_do_not_depend_on_each_other(
     world: World, broker: int, target: ReplicaState
 ) -> None:
-    """All at once or one by one; and whatever comes, an ISR has somebody in it, and not who has left it."""
+    """All at once or one by one; and whatever comes, an ISR has a member, and not one that has left it."""
     at_once, one_by_one = world.cluster(), world.cluster()
     replicas = at_once.context.replicas_on_brokers([broker])
     assert at_once.replicas_become(target, *replicas) == Handled()

@@ -95,7 +95,7 @@ def test_a_topic_that_goes_before_it_is_read_has_no_partitions(cluster: EventClu
 
 
 def test_a_topic_that_has_gone_without_the_controller_is_forgotten(cluster: EventCluster) -> None:
-    """Somebody deleted its nodes by hand: nobody is told."""
+    """An operator deleted its nodes by hand: no broker is told."""
     cluster.create_topic("t", (1, 2))
     cluster.quietly("process_topic_change")
     for path in ("/partitions/0/state", "/partitions/0", "/partitions", ""):
@@ -156,7 +156,7 @@ def test_an_assignment_that_is_none_is_refused(cluster: EventCluster, brokers: t
 
 
 def test_a_topic_is_deleted_replica_by_replica() -> None:
-    """Brokers forget it, replicas stop, leave the ISRs and go; nobody is told who is left in them."""
+    """Brokers forget it, replicas stop, leave the ISRs and go; no broker is told who is left in them."""
     cluster = deleting()
     assert cluster.story() == [
         "1+2+3 UpdateMetadata of 1+2+3; t-0 led by -2 in 0; t-1 led by -2 in 0",

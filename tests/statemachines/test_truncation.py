@@ -124,7 +124,7 @@ def pairs(size: int, epochs: int) -> tuple[Pair, ...]:
 def histories(size: int, epochs: int) -> Iterator[tuple[Records, ...]]:
     """Yield what the writers of so many epochs have in the end, each with up to so many records."""
     if epochs == 0:
-        yield ((),)  # nobody has written, and everybody has that
+        yield ((),)  # no leader has written, and every replica has that
         return
     for logs in histories(size, epochs - 1):
         beginnings = {log[:end] for log in logs for end in range(len(log) + 1)}
@@ -246,7 +246,7 @@ def the_rounds_leave_what_both_have(pair: Pair) -> bool:
 
 
 def the_rounds_are_over(pair: Pair) -> bool:
-    """Whoever does it again cuts nothing."""
+    """Done again, they cut nothing."""
     try:
         left, _ = truncated(pair)
         return truncated(pair._replace(follower=left))[0] == left
@@ -423,7 +423,7 @@ class TestHistories:
     """The pairs are those that histories give."""
 
     def test_two_replicas_can_have_what_is_gone_through(self) -> None:
-        """Whoever had any beginning of any log, and whoever had any other."""
+        """One that had any beginning of any log, and one that had any other."""
         given_by_histories = {
             (one[:one_end], other[:other_end])
             for logs in histories(size=3, epochs=3)
@@ -435,7 +435,7 @@ class TestHistories:
         assert given_by_histories == gone_through
 
     def test_one_of_them_can_lead_as_is_gone_through(self) -> None:
-        """The last writer leads, whoever has any beginning of any log follows."""
+        """The last writer leads, a replica that has any beginning of any log follows."""
         given_by_histories = {
             (log[:end], logs[-1], epochs - 1)
             for epochs in (1, 2, 3)
@@ -621,7 +621,7 @@ class TestDivergingEpoch:
         assert diverging_epoch(self.LEADER, 4, fetch_offset, last_fetched_epoch) == answer
 
     def test_an_epoch_is_out_of_range_when_all_that_is_known_is_lower(self) -> None:
-        """And for no other reason; a leader that knows nothing answers nobody."""
+        """And for no other reason; a leader that knows nothing answers no follower."""
         for records in every_log(size=3, epochs=3):
             leader = ReplicaLog(records)
             for fetch_offset, epoch in product(range(5), range(4)):

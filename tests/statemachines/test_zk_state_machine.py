@@ -248,7 +248,7 @@ class OnePartition(Specification[Controlled]):
 
     @invariant
     def isr_not_empty(self, s: Controlled) -> bool:
-        """There is always somebody who can lead."""
+        """There is always a replica that can lead."""
         return len(s.state.isr) > 0
 
     @invariant
@@ -308,7 +308,7 @@ def test_a_specification_goes_through_every_interleaving(engine: str) -> None:
 
 
 def test_a_specification_finds_the_empty_isr() -> None:
-    """Where the last member leaves, nobody can lead: until 1.0, and by the switch of that name. [B14]"""
+    """Where the last member leaves, no replica can lead: until 1.0, and by the switch of that name. [B14]"""
     of_1_0 = check(OnePartition, release="1.0", engine="reference", properties=["isr_not_empty"])
     result = check(OnePartition(keep_last_isr=False), engine="reference", properties=["isr_not_empty"])
     assert of_1_0.verdict == result.verdict

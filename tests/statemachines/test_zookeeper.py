@@ -115,14 +115,14 @@ class Placeholder:
     __add__ = __radd__ = __sub__ = __rsub__ = __or__ = __ror__ = __and__ = __rand__ = _swallow
 
     def _refuse(self, *_: object) -> Any:
-        raise AssertionError("somebody looked at a value that is not kept")
+        raise AssertionError("a rule looked at a value that is not kept")
 
     __eq__ = __lt__ = __gt__ = __le__ = __ge__ = __hash__ = __bool__ = __len__ = __format__ = __str__ = _refuse
     __iter__ = __contains__ = __int__ = __index__ = _refuse
 
 
 class SpecifiedState:
-    """Total or partial mappings over fixed keys; no zxid, no count of children, nobody asks for them."""
+    """Total or partial mappings over fixed keys; no zxid, no count of children, which nothing asks for."""
 
     def __init__(self, paths: list[str], sessions: list[SessionId]) -> None:
         kept_nowhere: Any = Placeholder()
@@ -276,7 +276,7 @@ def test_errors_say_what_was_tried_and_what_stood_in_the_way() -> None:
         lambda: zk.delete(C, "/a"),
         lambda: zk.delete(C, "/"),
         lambda: zk.get(C, "/x"),
-        lambda: zk.get("nobody", "/x"),
+        lambda: zk.get("no session", "/x"),
     ):
         with pytest.raises(ZooKeeperError) as raised:
             request()
@@ -289,5 +289,5 @@ def test_errors_say_what_was_tried_and_what_stood_in_the_way() -> None:
         "delete /a: it has children, b",
         "delete '/': not a path for this operation",
         "get /x: no such node",
-        "get: session 'nobody' is not live",
+        "get: session 'no session' is not live",
     ]

@@ -130,7 +130,7 @@ def test_numbers_go_on_within_a_multi() -> None:
 
 
 def test_a_failed_multi_gives_its_numbers_back() -> None:
-    """A number that nobody saw is given out again."""
+    """A number that no client saw is given out again."""
     zk = server("/a")
     zk.multi(C, [Create("/a/s-", sequential=True), Check("/a", 9)])
     assert zk.create(C, "/a/s-", sequential=True).path == "/a/s-0000000000"
@@ -222,7 +222,7 @@ def test_events_come_in_the_order_of_the_operations() -> None:
 def test_a_watch_fires_once_within_a_multi(
     present: bool, watch_children: bool, operations: list[Operation], heard: list[tuple[EventType, str]]
 ) -> None:
-    """The first operation that fires a watch has it; those after it find nobody watching."""
+    """The first operation that fires a watch has it; those after it find none."""
     zk = server(*(["/n"] if present else []))
     zk.exists(W, "/n", watch=True)
     if watch_children:

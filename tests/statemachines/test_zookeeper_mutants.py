@@ -138,7 +138,7 @@ def watches_nothing_that_failed(kind: Kind) -> None:
 
 
 def keeps_all_or_nothing(kind: Kind) -> None:
-    """A multi that fails leaves nothing behind, tells nobody, and says where it failed."""
+    """A multi that fails leaves nothing behind, tells no client, and says where it failed."""
     zk = server_of_kind("/a", kind=kind)
     zk.exists(W, "/n", watch=True)
     failed = zk.multi(C, [Create("/n", ephemeral=True), Create("/a"), Delete("/a")])
@@ -236,7 +236,7 @@ def drops_a_suffix(kind: Kind) -> None:
 
 
 def forgets_what_was_deleted(kind: Kind) -> None:
-    """An ephemeral that was deleted belongs to nobody: what another creates in its place outlives the old owner."""
+    """A deleted ephemeral belongs to no session: what another creates in its place outlives the old owner."""
     zk = server_of_kind(kind=kind)
     zk.create(W, "/e", ephemeral=True)
     zk.delete(C, "/e")

@@ -252,7 +252,7 @@ a           BADARGUMENTS  BADARGUMENTS  BADARGUMENTS  NONODE  NONODE    None
 /x\\ud7ffy   OK            -             -             -       -         -
 /           NODEEXISTS    BADARGUMENTS  OK            OK      OK        OK
 """
-"""What each operation says to each path while /a exists and has no child; a dash where nobody looked."""
+"""What each operation says to each path while /a exists and has no child; a dash where nothing was asked."""
 
 
 def path_rows() -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Which watches a change fires, once, in which order, and that nobody reads a change before its event."""
+"""Which watches a change fires, once, in which order, and that no client reads a change before its event."""
 
 from collections.abc import Callable
 
@@ -127,7 +127,7 @@ def test_which_watches_a_change_leaves(armed: str, change: str, left: tuple[obje
 
 @pytest.mark.parametrize("how", ARM)
 def test_a_watch_fires_once(how: str) -> None:
-    """The second change finds nobody watching."""
+    """The second change finds no watch."""
     zk = server("/n")
     ARM[how](zk)
     for request in ("create child", "set", "set", "delete child", "delete", "create", "delete"):
@@ -136,7 +136,7 @@ def test_a_watch_fires_once(how: str) -> None:
 
 
 def test_a_watch_armed_again_fires_again() -> None:
-    """Whoever reads with a watch after each event hears of each change."""
+    """A client that reads with a watch after each event hears of each change."""
     zk = server("/n")
     for version in range(3):
         zk.get(W, "/n", watch=True)

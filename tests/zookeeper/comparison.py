@@ -60,7 +60,7 @@ REFUSED: Frames = (Reply(0, Code.SESSIONEXPIRED),)
 
 
 class Expire(NamedTuple):
-    """The server ends a client's session, be the client connected or not. If not, nobody tells it."""
+    """The server ends a client's session, be the client connected or not. If not, it is not told."""
 
 
 class Cut(NamedTuple):

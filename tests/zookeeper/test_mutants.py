@@ -83,7 +83,7 @@ def mismatch(server: Server, kind: Kind) -> Mismatch:
             run(Walk, server, tally, number, kind, once)
         if tally.mismatches:
             return tally.mismatches[0]
-    raise AssertionError("nobody noticed")
+    raise AssertionError("no difference was seen")
 
 
 @pytest.mark.parametrize(

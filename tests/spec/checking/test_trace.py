@@ -159,7 +159,7 @@ class Curious(Post):
 
     @transition_invariant
     def a_look_is_new(self, before: PostState, step: Step, after: PostState) -> bool:
-        """Whoever looks has not looked before."""
+        """A visitor that looks has not looked before."""
         return step.action != "look" or step.parameters["who"] not in before.seen[step.parameters["at"]]
 
 

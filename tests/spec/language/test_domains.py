@@ -565,7 +565,7 @@ LOOKS: list[tuple[str, Callable[[Any], Any]]] = [
 
 @pytest.mark.parametrize("look", [row[1] for row in LOOKS], ids=[row[0] for row in LOOKS])
 def test_what_is_left_out_refuses_to_be_looked_at(look: Callable[[Any], Any]) -> None:
-    """Whoever compares, measures or formats it is told that it is left out."""
+    """Code that compares, measures or formats it is told that it is left out."""
     with pytest.raises(SpecificationError, match=r"^a value that the specification leaves out was read$"):
         look(LEFT_OUT)
 

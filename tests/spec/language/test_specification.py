@@ -589,7 +589,7 @@ def test_a_variant_may_be_found_by_what_only_a_variant_has() -> None:
 
 
 def test_a_variant_may_fix_what_is_usual_with_another() -> None:
-    """Whoever asks for that other one, and for nothing else, asks for it."""
+    """Constants that ask for that other one, and for nothing else, ask for it."""
 
     class Lamp(Specification):
         lit: bool = switch(False, "It burns.")

@@ -140,7 +140,7 @@ def test_a_ghost_is_found_by_the_session_that_owns_the_node() -> None:
 
 
 def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
-    """B23: nobody tries again when that node is gone."""
+    """B23: the broker does not try again when that node is gone."""
     until_2_1 = ControllerLife.of(**OUTLIVING, ephemeral_owner_check=False, registers_again=True)
     result = check(until_2_1, properties=["registered_when_quiet"])
     assert length(result, "registered_when_quiet") == 10
@@ -158,7 +158,7 @@ def test_a_broker_deletes_its_own_old_registration() -> None:
 
 
 def test_a_broker_whose_old_registration_goes_as_it_looks_stays_unregistered() -> None:
-    """B23a: since 2.2 that is an error, and nobody tries again."""
+    """B23a: since 2.2 that is an error, and the broker does not try again."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["registered_when_quiet"])
     assert length(result, "registered_when_quiet") == 10
     assert actions(result)[-3:] == ["register_broker", "zk.delete_at_last", "check_registration"]
@@ -338,7 +338,7 @@ class EpochStartsAgain(ControllerLife):
 
 
 class DoesNotLookAgain(ControllerLife):
-    """Who is refused takes it for somebody else's doing, even if its own reply was lost."""
+    """A broker that is refused takes it for another's doing, even if its own reply was lost."""
 
     @cached_property
     def design(self) -> Design:
@@ -346,7 +346,7 @@ class DoesNotLookAgain(ControllerLife):
 
 
 class TakesItForItsOwn(ControllerLife):
-    """Who is refused takes it for its own doing, whoever is controller."""
+    """A broker that is refused takes it for its own doing, whichever is controller."""
 
     class kafka_controller(KafkaController):  # noqa: N801
         def check_controller(self, me: Controller) -> Answer:

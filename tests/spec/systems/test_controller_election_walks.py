@@ -22,7 +22,7 @@ WALKS = 240
 
 @pytest.fixture(scope="module")
 def unfenced() -> Failure:
-    """What walks find without the fence, where nobody crashes."""
+    """What walks find without the fence, where no broker crashes."""
     machine = as_state_machine(ControllerElection(brokers=2, fence_zk=False, crashes=False))
     return failure_of(machine, max_examples=WALKS, stateful_step_count=settings.get_profile("ci").stateful_step_count)
 

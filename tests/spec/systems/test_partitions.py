@@ -379,14 +379,14 @@ def test_a_topic_that_is_created_while_a_broker_is_down() -> None:
 
 @pytest.mark.parametrize(("without", "length"), [({"alter_partition": False}, 31), ({"live_isr_check": False}, 32)])
 def test_a_partition_is_offline_though_a_member_of_its_isr_could_lead(without: dict[str, Any], length: int) -> None:
-    """Its leader shuts down, and what it changes in the ISR makes the controller elect no one; until 3.2."""
+    """Its leader shuts down, and what it changes in the ISR makes the controller elect none; until 3.2."""
     result = check(Partitions(**{**PROPOSED, **without}, moves=0), engine=LocalEngine())
     (witness,) = [each for each in result.properties if each.name == "offline_though_led"]
     assert (witness.verdict, witness.length) == ("witnessed", length)
 
 
 def test_a_leader_that_shuts_down_takes_no_follower_into_its_isr() -> None:
-    """Since 3.3: of the ISR that it asks for one member is not eligible, itself. So it hands over to no one."""
+    """Since 3.3: of the ISR that it asks for one member is not eligible, itself. So it hands over to none."""
     few = {"max_deaths": 0, "moves": 0, "creation": False, "preferred_elections": False, "isr_changes": 2}
     result = check(Partitions(**PROPOSED, **few), engine="reference", show="leader_is_not_eligible")
     assert result.shown is not None

@@ -183,7 +183,7 @@ class ElectsAnybody(Kip320):
 
 
 class CommitsAlone(Kip320):
-    """The high watermark waits for nobody."""
+    """The high watermark waits for no follower."""
 
     def has_acknowledged(self, s: Replicas, follower: int, leader: int, offset: int) -> bool:
         return True

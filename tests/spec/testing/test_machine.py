@@ -90,7 +90,7 @@ def test_a_broken_invariant_is_found_and_told() -> None:
 
 
 def test_a_violation_carries_its_trace() -> None:
-    """Whoever catches a violation has the whole trace, not only words."""
+    """A violation that is caught has the whole trace, not only words."""
     error = failure_of(as_state_machine(Lock())).error
     assert isinstance(error, Violation)
     assert error.trace is not None

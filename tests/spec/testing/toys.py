@@ -32,7 +32,7 @@ class LockState(State):
 
 
 class Lock(Specification[LockState]):
-    """Clients take a lock and give it back. Whoever forces it does not look who has it."""
+    """Clients take a lock and give it back. A client that forces it does not look which of them has it."""
 
     clients: int = constant(3, "how many there are", at_least=1)
     forcing: bool = constant(True, "whether a client may force it")

@@ -389,7 +389,7 @@ def test_a_step_is_what_it_is(name: str) -> None:
 
 
 def test_a_property_that_asks_for_the_step_may_find_anything() -> None:
-    """Where there is none. Whoever does not ask answers for every step."""
+    """Where there is none. One that does not ask answers for every step."""
     recording = Recording(judged_step=lambda before, step, after: after.number != 2 or step.action == "act")
     assert recording.judge_step() == (FOUND, ["number", "step"], {})
     assert recording.judge_step(number=1) == (USUAL, ["number"], {})
@@ -656,7 +656,7 @@ def test_who_asks_what_lazy_values_cannot_answer_is_caught(asked: Callable[[Any]
 
 
 def test_who_peeks_is_caught() -> None:
-    """Whoever knows the state from elsewhere does not do the same in a state that agrees in what he reads."""
+    """An action that knows the state from elsewhere may do otherwise in a state that agrees in what it reads."""
 
     def do(s: LogsState, n: int) -> None:
         require(s._row.values.seen.registers[0].bit_count() % 2)

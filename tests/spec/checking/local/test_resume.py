@@ -244,7 +244,7 @@ def test_a_failed_evaluation_is_met_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("depth", [1, 3, 7])
 @pytest.mark.parametrize("toy", ["several broken", "a deadlock", "a domain left", "several starts"])
 def test_engines_go_on_with_each_others_runs(toy: str, depth: int, tmp_path: Path) -> None:
-    """Whoever began, and whoever ends."""
+    """Whichever of them began, and whichever ends."""
     wanted, subject = expected(TOYS[toy], keep_going=True), TOYS[toy]
     explored(SparkEngine(tmp_path / "one"), subject, max_depth=depth, keep_going=True)
     assert explored(LocalEngine(run_dir=tmp_path / "one", resume=True), subject, keep_going=True) == wanted

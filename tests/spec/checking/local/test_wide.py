@@ -67,7 +67,7 @@ class Gossip(Specification[GossipState]):
     talking = constant(1, "How many send something.", at_most=2)
 
     def server(self) -> Domain[int]:
-        """Whoever sends and receives."""
+        """The servers, which send and receive."""
         return interchangeable("server", range(self.servers))
 
     def message(self) -> Domain[Message]:
