@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from sys import get_int_max_str_digits
 from typing import Any, Final, NamedTuple, NoReturn
 
 from spec.checking.arguments import Given
@@ -115,6 +116,8 @@ class RecordedTrace:
             ) from None
         except RecursionError:
             raise UsageError(f"{path} is nested too deeply") from None
+        except ValueError:
+            raise UsageError(f"{path} has a number of more than {get_int_max_str_digits():,} digits") from None
         except _Malformed as wrong:
             raise UsageError(f"{path}: {wrong}") from None
 

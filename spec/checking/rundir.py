@@ -413,7 +413,7 @@ def _read_json(path: Path, otherwise: str) -> dict[str, Any]:
         found = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(otherwise) from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise UsageError(f"{path} cannot be read") from None
     if not isinstance(found, dict):
         raise UsageError(f"{path} cannot be read")

@@ -112,7 +112,7 @@ class _Reader:
                 found[path] = json.loads(data)
             except NoNodeError:
                 continue
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise self._strange(path, "it is no JSON") from None
             if not isinstance(found[path], dict):
                 raise self._strange(path, "it is no object")

@@ -11,6 +11,7 @@ and ISRs.
 from __future__ import annotations
 
 import json
+from sys import get_int_max_str_digits
 from typing import Any
 
 from election.ids import BrokerId
@@ -41,6 +42,8 @@ def read_reassignment(text: str, name: str) -> dict[TopicPartition, tuple[Broker
         raise UsageError(f"{name}:{error.lineno}: this is no JSON: {error.msg}") from None
     except RecursionError:
         raise UsageError(f"{name}: this JSON is nested too deep") from None
+    except ValueError:
+        raise UsageError(f"{name}: this JSON has a number of more than {get_int_max_str_digits():,} digits") from None
     rows = said.get("partitions") if isinstance(said, dict) else None
     if not isinstance(rows, list):
         raise UsageError(f'{name}: no {{"partitions": [...]}}, as kafka-reassign-partitions.sh has it')

@@ -259,6 +259,8 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
         _write("_run.json", "level 3"),
         r"_run\.json cannot be read",
     ),
+    "the head is nested too deep": (_write("_run.json", "[" * 100_000), r"_run\.json cannot be read"),
+    "the head has too long a number": (_write("_run.json", "1" * 5_000), r"_run\.json cannot be read"),
     "the head is a list": (
         _write("_run.json", "[]"),
         r"_run\.json cannot be read",

@@ -174,8 +174,9 @@ def test_what_is_malformed_is_refused_with_its_place(broken: str, tmp_path: Path
         (b"\xff", "is not UTF-8, at byte 0"),
         (b"[]", "the document is not an object, but []"),
         (b"[" * 100_000, "is nested too deeply"),
+        (b'{"vars": %s}' % (b"1" * 5_000), "has a number of more than 4,300 digits"),
     ],
-    ids=["empty", "truncated", "no text", "a list", "too deep"],
+    ids=["empty", "truncated", "no text", "a list", "too deep", "too long a number"],
 )
 def test_what_is_no_document_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
     """In one line."""

@@ -97,6 +97,8 @@ def test_a_cluster_is_read_and_nothing_written(chroot: tuple[Any, str]) -> None:
     ("changed", "says"),
     [
         ({"/brokers/topics/t": b"not JSON"}, "/brokers/topics/t: it is no JSON"),
+        ({"/brokers/topics/t": b"[" * 100_000}, "/brokers/topics/t: it is no JSON"),
+        ({"/brokers/topics/t": b"1" * 5_000}, "/brokers/topics/t: it is no JSON"),
         ({"/brokers/topics/t": [1]}, "/brokers/topics/t: it is no object"),
         ({"/brokers/topics/t": {"version": 1}}, "/brokers/topics/t: it is no assignment of Kafka's"),
         ({"/brokers/topics/t/partitions/0/state": {"leader": 1}}, "0/state: it is no leader and ISR of Kafka's"),

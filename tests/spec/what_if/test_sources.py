@@ -111,6 +111,8 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a strange configuration": (HEADER.replace("Configs: ", "Configs: min.insync.replicas=two"), "not 'two'"),
     "JSON that is cut": ('{"version":1,"partitions":[{"topic":"t",', ":1: this is no JSON"),
     "JSON of another tool": ('{"topics":[{"topic":"t"}],"version":1}', '{"partitions": [...]}'),
+    "JSON that is nested too deep": ("[" * 100_000, "this JSON is nested too deep"),
+    "JSON with too long a number": ('{"partitions":%s}' % ("1" * 5_000), "a number of more than 4,300 digits"),
     "a list": ("[1, 2]", '{"partitions": [...]}'),
     "another version": ('{"version":2,"partitions":[]}', "version is 1, not 2"),
     "no partition": ('{"version":1,"partitions":[]}', "partitions is empty"),
