@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.checking.exploration import Engine, Options
+from spec.checking.exploration import Engine, Exploration, Options
 from spec.checking.local.arrays import MarkedRanges
 from spec.checking.memory import MB, Budget, OutOfMemory, private, written
 from spec.checking.model import Model
@@ -25,6 +26,7 @@ from spec.checking.rundir import RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark import SparkEngine, stages
 from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, MemoryQuota, allotted, least
+from spec.checking.spark.engine import _Search
 from spec.checking.spark.exchange import by_bucket
 from spec.checking.spark.jobs import shares
 from spec.checking.spark.plain import PlainWork
@@ -254,6 +256,48 @@ def test_ways_that_do_not_fit_are_left_out_when_memory_has_ended(
     resumed = SparkEngine(tmp_path / "run", resume=True)
     found = resumed.explore(model, replace(options, max_depth=None), lambda _: None)
     assert (found.ended, found.statistics.depth, found.discoveries) == ("memory", 6, {})
+
+
+def too_few(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level lacks a state."""
+    states = search.states
+    monkeypatch.setattr(search, "states", lambda level: states(level)[1:])
+
+
+def others(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level has as many as it should, which are not its own."""
+    states = search.states
+    monkeypatch.setattr(search, "states", lambda level: np.zeros_like(states(level)))
+
+
+def lost_by_a_job(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers find no predecessor."""
+    monkeypatch.setattr(search, "driver_level", 0)
+    monkeypatch.setattr(search, "job", lambda *_: None)
+    monkeypatch.setattr(search, "run_job", lambda _: {})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (too_few, "a level has as many states as it had"),
+        (others, "a state of a level has a predecessor in the one before"),
+        (lost_by_a_job, "a state of a level has a predecessor in the one before"),
+    ],
+)
+def test_what_is_looked_for_backwards_belongs_together(
+    spoil: Callable[[_Search, pytest.MonkeyPatch], None], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it does not, that is what is told, before a path is made of it."""
+    report = _Search.report
+
+    def spoilt(search: _Search, why: str) -> Exploration:
+        spoil(search, monkeypatch)
+        return report(search, why)
+
+    monkeypatch.setattr(_Search, "report", spoilt)
+    with pytest.raises(AssertionError, match=said):
+        explored(SparkEngine(), TOYS["an invariant broken"])
 
 
 class Narrow(PlainWork):

@@ -327,9 +327,14 @@ class _Search:
         """The lowest predecessor in this level of each target; all targets are of the next level."""
         rows = sum(file.rows for file in self.directory.committed(level))
         if rows <= self.driver_level:
-            return self.work.predecessors(self.states(level), targets)
-        job = self.job(level, frozenset())
-        return self.run_job(lambda session: find_predecessors(session, job, targets))
+            states = self.states(level)
+            assert len(states) == rows, "a level has as many states as it had"
+            lowest = self.work.predecessors(states, targets)
+        else:
+            job = self.job(level, frozenset())
+            lowest = self.run_job(lambda session: find_predecessors(session, job, targets))
+        assert lowest.keys() == targets, "a state of a level has a predecessor in the one before"
+        return lowest
 
     # What was found.
 
