@@ -10,6 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 from py4j.protocol import Py4JError
+from pyspark.errors import PythonException
 
 from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.source import digests, modules_of
@@ -127,25 +128,60 @@ def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
 
 
 CALLED = "An error occurred while calling o1.collectToPython"
+DIED = "Java, on which Spark runs, has died"
+FULL = "Spark's workers cannot write any more: "
+
+
+def of_a_worker(said: str) -> Exception:
+    """What Spark raises when a worker of ours did."""
+    return PythonException(
+        f"Job aborted due to stage failure: Task 0 failed 4 times\nTraceback (most recent):\n{said}\n"
+    )
 
 
 @pytest.mark.parametrize(
-    ("said", "means"),
+    ("failure", "means", "told"),
     [
-        (f"{CALLED}. Trace:\njava.lang.OutOfMemoryError: Java heap space\n", OutOfMemory),
-        (f"{CALLED}. Trace:\nsomething else\n", RuntimeError),
-        (CALLED, SparkFailed),
-        ("PythonUtils does not exist in the JVM", SparkFailed),
+        (Py4JError(f"{CALLED}. Trace:\njava.lang.OutOfMemoryError: Java heap space\n"), OutOfMemory, ""),
+        (Py4JError(f"{CALLED}. Trace:\nsomething else\n"), RuntimeError, f"Spark has given up: {CALLED}. Trace:"),
+        (Py4JError(CALLED), SparkFailed, DIED),
+        (Py4JError("PythonUtils does not exist in the JVM"), SparkFailed, DIED),
+        (ConnectionRefusedError(111, "Connection refused"), SparkFailed, DIED),
+        (
+            of_a_worker("OSError: [Errno 28] No space left on device: '/run/level=0004/bucket=0000/_3f.parquet'"),
+            SparkFailed,
+            f"{FULL}No space left on device",
+        ),
+        (
+            of_a_worker("OSError: [Errno 30] Read-only file system: '/run/level=0004'"),
+            SparkFailed,
+            f"{FULL}Read-only file system",
+        ),
+        (of_a_worker("OSError: [Errno 122] Disk quota exceeded"), SparkFailed, f"{FULL}Disk quota exceeded"),
+        (of_a_worker("OSError: [Errno 27] File too large"), SparkFailed, f"{FULL}File too large"),
+        (
+            Py4JError(f"{CALLED}. Trace:\njava.io.IOException: No space left on device\n"),
+            SparkFailed,
+            f"{FULL}No space left on device",
+        ),
+        (of_a_worker("Python worker exited unexpectedly (crashed)"), SparkFailed, "a worker of Spark died 4 times"),
+        (of_a_worker("ZeroDivisionError: by zero"), RuntimeError, "Spark has given up: Job aborted"),
     ],
 )
-def test_what_came_of_a_job_that_failed(said: str, means: type[Exception], tmp_path: Path) -> None:
-    """A heap that is too small is a bound on memory. What comes without a word of Java is no answer: it has died."""
+def test_what_came_of_a_job_that_failed(
+    failure: Exception, means: type[Exception], told: str, tmp_path: Path
+) -> None:
+    """A heap that is too small is a bound on memory. What comes without a word of Java is no answer: it has died.
+
+    A disk on which Java or a worker cannot write is none of Spark's faults, and told as what it is.
+    """
     session = Mock(spec=["addArtifacts", "addTag", "interruptTag"])
     cluster = SparkCluster(session, 1, tmp_path / "log", allotted(Budget(), 1, 1))
 
     def job(_: object) -> None:
-        raise Py4JError(said)
+        raise failure
 
     with pytest.raises(means) as ended:
         cluster.run(job, lambda: None)
     assert ended.type is means
+    assert str(ended.value).startswith(told)

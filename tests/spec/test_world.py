@@ -5,8 +5,10 @@ What a person meets then is a line, the documented exit code, and what was found
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -15,6 +17,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -22,7 +25,7 @@ from typing import Any
 import pytest
 
 from spec import cli
-from spec.checking import EvaluationFailed, check
+from spec.checking import EvaluationFailed, Result, check
 from spec.checking.auto import AutoEngine
 from spec.checking.engines import engine_named
 from spec.checking.exploration import Engine
@@ -423,13 +426,133 @@ def test_a_full_disk_loses_nothing(
     levels = len(list((run / "_commits").glob("*.json")))
     assert 1 < levels < unbroken.depth
     assert f"{levels} levels are kept, and --resume {run} goes on" in str(full.value)
-    resumed = check(MANY, engine=made(run_dir=run, resume=True, **options))
-    assert (resumed.verdict, resumed.distinct_states, resumed.depth, resumed.generated_states) == (
-        unbroken.verdict,
-        unbroken.distinct_states,
-        unbroken.depth,
-        unbroken.generated_states,
+    assert figures(check(MANY, engine=made(run_dir=run, resume=True, **options))) == figures(unbroken)
+
+
+def figures(result: Result) -> tuple[Any, ...]:
+    """What an unbroken run comes to as well."""
+    return result.verdict, result.distinct_states, result.depth, result.generated_states
+
+
+REFUSED = {
+    errno.ENOSPC: ("write_bytes", "write_text"),
+    errno.EROFS: ("mkdir", "write_bytes", "write_text", "replace", "unlink"),
+}
+"""What a disk that is full does no more, and one that can only be read."""
+
+
+def gives_way(run: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on the disk under a run does no more of that, with this number of an error."""
+    for name in REFUSED[number]:
+        monkeypatch.setattr(Path, name, refusing(getattr(Path, name), run, number))
+
+
+def refusing(do: Callable[..., Any], run: Path, number: int) -> Callable[..., Any]:
+    """The same, done nowhere below a directory."""
+
+    def refused(path: Path, *arguments: Any, **options: Any) -> Any:
+        if not path.is_relative_to(run):
+            return do(path, *arguments, **options)
+        if number == errno.ENOSPC:
+            path.touch()  # an empty file is what there is room for
+        raise OSError(number, os.strerror(number), str(path))
+
+    return refused
+
+
+@pytest.mark.parametrize(
+    ("made", "point", "number"),
+    [
+        (LocalEngine, "before files", errno.ENOSPC),
+        (LocalEngine, "before commit", errno.ENOSPC),
+        (LocalEngine, "after files", errno.EROFS),
+        (SparkEngine, "before commit", errno.ENOSPC),
+        (SparkEngine, "before files", errno.EROFS),
+    ],
+)
+def test_a_disk_that_gives_way_in_mid_run_loses_nothing(
+    made: Callable[..., Engine], point: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Full or read-only, between any two writes of a level: what it said is told, what is kept, and how to go on."""
+    run, times = tmp_path / "run", count(1)
+
+    def reached(where: str) -> None:
+        if where == point and next(times) == 5:
+            gives_way(run, number, meanwhile)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr("spec.checking.rundir.reached", reached)
+        with pytest.raises(EnvironmentFailed) as given_way:
+            check(Walkers(), engine=made(run_dir=run))
+    wrong = f"the run directory {run} cannot be used any more: {os.strerror(number)}"
+    assert str(given_way.value) == f"{wrong}; 4 levels are kept, and --resume {run} goes on from there"
+    resumed = check(Walkers(), engine=made(run_dir=run, resume=True))
+    assert figures(resumed) == figures(check(Walkers(), engine="reference"))
+
+
+SMALL_DISK = """
+import subprocess, sys
+from pathlib import Path
+from spec.checking import check
+from spec.checking.local import LocalEngine
+from spec.checking.spark import SparkEngine
+from spec.language.errors import EnvironmentFailed
+from tests.spec.toys import Walkers
+
+ENGINES = {
+    "local": LocalEngine,
+    "spark": SparkEngine,
+    "jobs": lambda run_dir, resume=False: SparkEngine(run_dir, resume=resume, driver_level=10**6 if resume else 100),
+}
+made, run, size = ENGINES[sys.argv[1]], Path("disk/run"), sys.argv[2]
+
+def mount(*how):
+    subprocess.run(["mount", *how, "disk"], check=True)
+
+def on_progress(statistics):
+    if size == "ro" and statistics.depth == 5:
+        mount("-o", "remount,ro")
+
+mount("-t", "tmpfs", "-o", "size=64m" if size == "ro" else f"size={size}", "none")
+try:
+    check(Walkers(walkers=5, length=6), engine=made(run_dir=run), on_progress=on_progress)
+except EnvironmentFailed as failure:
+    print(failure)
+mount("-o", "remount,rw,size=64m")
+print(check(Walkers(walkers=5, length=6), engine=made(run_dir=run, resume=True)).distinct_states)
+"""
+"""In a namespace of its own, where anybody may mount something."""
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("engine", "size", "wrong"),
+    [
+        ("local", "160k", "the run directory disk/run cannot be used any more: No space left on device"),
+        ("local", "ro", "the run directory disk/run cannot be used any more: Read-only file system"),
+        ("spark", "160k", "the run directory disk/run cannot be used any more: No space left on device"),
+        ("spark", "ro", "the run directory disk/run cannot be used any more: Read-only file system"),
+        ("jobs", "600k", "Spark's workers cannot write any more: No space left on device"),
+    ],
+    ids=["local, full", "local, read-only", "spark, full", "spark, read-only", "spark, full under its workers"],
+)
+def test_a_real_disk_that_gives_way_loses_nothing(engine: str, size: str, wrong: str, tmp_path: Path) -> None:
+    """Small, or mounted anew so that it can only be read; with workers of Spark's that write on it, too."""
+    alone = ["unshare", "--user", "--map-root-user", "--mount"]
+    (tmp_path / "disk").mkdir()
+    if subprocess.run([*alone, "mount", "-t", "tmpfs", "none", "disk"], check=False, capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount a disk, not even for himself")
+    done = subprocess.run(
+        [*alone, sys.executable, "-c", SMALL_DISK, engine, size],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
+    assert done.stderr == ""
+    said, states = done.stdout.splitlines()
+    assert re.fullmatch(rf"{re.escape(wrong)}; \d+ levels are kept, and --resume disk/run goes on from there", said)
+    assert int(states) == 6**5
 
 
 def test_a_full_disk_has_its_exit_code(ask: Callable[[str], Answer], tmp_path: Path) -> None:

@@ -392,7 +392,7 @@ def _gave_way(failure: Exception) -> str:
     unanswered = isinstance(failure, Py4JError) and not isinstance(failure, Py4JJavaError) and "Trace:" not in said
     if unanswered or isinstance(failure, ConnectionError | EOFError):
         return "Java, on which Spark runs, has died"
-    if full := re.search("No space left on device|Read-only file system|Disk quota exceeded", said):
+    if full := re.search("No space left on device|Read-only file system|Disk quota exceeded|File too large", said):
         return f"Spark's workers cannot write any more: {full[0]}"
     if "crashed" in said or "OutOfMemoryError" in said:
         return f"a worker of Spark died {TRIES} times in a row, as one does that takes more memory than there is"
