@@ -43,7 +43,7 @@ quick: $(COMPILED)  ## what every change needs, in a minute: no server, no Spark
 test: $(COMPILED)  ## all that guards a promise, in five to seven minutes: every engine, a real ZooKeeper, a real Spark
 	$(TEST) -m 'not long'
 
-long: $(COMPILED)  ## every instance on every engine that its size allows; about an hour
+long: $(COMPILED)  ## every instance, of large ones on the reference engine and on Spark one of each system; about an hour
 	$(LONG)
 
 $(PARTS): $(COMPILED)
