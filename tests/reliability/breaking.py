@@ -9,8 +9,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 DRIVER_LEVEL = {False: 96_000, True: 16_000}
 """Larger levels are jobs, three of them: of states, and of orbits."""
-PATIENCE = 120
-"""Seconds in which Spark has a worker."""
+DAEMON = "spec.checking.spark.daemon"
+"""What Spark's workers fork from."""
 
 
 def engine(name: str, path: Path | None, *, symmetry: bool, session: SparkSession | None = None) -> Engine:
@@ -66,7 +66,6 @@ class Breaker:
         self.armed = False
         self.killer: Thread | None = None
         self.over = Event()
-        self.killed = False
 
     def __call__(self, statistics: Statistics) -> None:
         if self.armed or statistics.depth < self.moment.level:
@@ -76,19 +75,17 @@ class Breaker:
         if self.moment.breaking in {"interrupt", "kill"}:
             signal.setitimer(signal.ITIMER_REAL, delay)
         else:
-            program = {"kill-worker": "pyspark.daemon", "kill-jvm": "java"}[self.moment.breaking]
-            self.killer = Thread(target=self._kill, args=(program, delay))
+            doomed = {"kill-worker": workers_at_work, "kill-jvm": javas}[self.moment.breaking]
+            self.killer = Thread(target=self._kill, args=(doomed, delay))
             self.killer.start()
 
-    def _kill(self, program: str, delay: float) -> None:
-        """A process of Spark's that has no other below it; as soon as there is one."""
+    def _kill(self, doomed: Callable[[], Iterable[int]], delay: float) -> None:
+        """The first of these processes, as soon as there is one."""
         self.over.wait(delay)
-        deadline = time.monotonic() + PATIENCE
-        while not self.over.wait(0.01) and time.monotonic() < deadline:
-            for pid in descendants(os.getpid()):
-                if is_running(pid, program) and (program == "java" or not list(descendants(pid))):
+        while not self.over.wait(0.01):
+            for pid in doomed():
+                with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                    self.killed = True
                     return
 
     @contextmanager
@@ -115,6 +112,30 @@ def broken_off(moment: Moment, path: Path | None, session: SparkSession | None =
         return explored(by, symmetry=moment.symmetry, max_depth=moment.bound, on_progress=breaker)
 
 
+def javas() -> Iterator[int]:
+    """Every Java that this process has started."""
+    return (pid for pid in descendants(os.getpid()) if is_running(pid, "java"))
+
+
+def workers_at_work() -> Iterator[int]:
+    """Spark's workers below this process that compute: one that waits for a task has nothing to lose."""
+    daemons = [pid for pid in descendants(os.getpid()) if is_running(pid, DAEMON)]
+    before = {worker: computed(worker) for daemon in daemons for worker in descendants(daemon)}
+    time.sleep(0.05)
+    return (worker for worker, ticks in before.items() if computed(worker) > ticks + 1)
+
+
+def tasks_lost(session: SparkSession) -> dict[int, int]:
+    """By stage of a session, as far as it remembers them, the tasks that did not come to an end."""
+    context: Any = session.sparkContext
+    context._jsc.sc().listenerBus().waitUntilEmpty()  # Spark counts in a thread of its own
+    tracker = context.statusTracker()
+    jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup())
+    stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+    infos = {stage: tracker.getStageInfo(stage) for stage in sorted(stages)}
+    return {stage: info.numFailedTasks for stage, info in infos.items() if info is not None}
+
+
 def descendants(pid: int) -> Iterator[int]:
     """The processes below one, the deepest first."""
     try:
@@ -139,6 +160,14 @@ def is_running(pid: int, program: str) -> bool:
         return program in Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return False
+
+
+def computed(pid: int) -> int:
+    """For how many ticks, of a hundredth of a second, a process has had a core; it may be gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+    except OSError:
+        return 0
 
 
 if __name__ == "__main__":

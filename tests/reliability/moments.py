@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 DEPTH = 43
 """Levels of the system that is explored."""
-JOBS = (26, 30)
-"""From before the first level that is a job of Spark's until after the last."""
+JOBS = (27, 29)
+"""The first level that is a job of Spark's, and the last."""
 
 
 class Moment(NamedTuple):
@@ -39,7 +39,28 @@ class Moment(NamedTuple):
         said += ["orbits"] * self.symmetry + ["not kept"] * (not self.kept)
         return ", ".join(said + [f"bounded to {self.bound}"] * (self.bound is not None))
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """All that is to be tried often, of `WAYS`."""
+        return (
+            f"{self.engine}, {self.breaking}",
+            "by orbits" if self.symmetry else "by states",
+            "unbounded" if self.bound is None else "bounded",
+        )
 
+
+WAYS = (
+    "local, interrupt",
+    "local, kill",
+    "spark, interrupt",
+    "spark, kill",
+    "spark, kill-worker",
+    "spark, kill-jvm",
+    "by orbits",
+    "by states",
+    "bounded",
+    "unbounded",
+)
 LOCAL = ("interrupt", "kill", "interrupt", "kill", "kill")
 SPARK = ("interrupt", "kill", "kill-worker", "kill-jvm")
 
@@ -50,7 +71,7 @@ def moments(seed: int, engine: str) -> Iterator[Moment]:
     kinds = LOCAL if engine == "local" else SPARK
     for number in count(chance.randrange(len(kinds))):
         breaking, round_ = kinds[number % len(kinds)], number // len(kinds)
-        level = chance.randint(*(JOBS if engine == "spark" and round_ % 4 < 3 else (2, DEPTH - 3)))
+        level = chance.randint(*_levels(engine, breaking, round_))
         kept = breaking != "interrupt" or engine == "spark" or round_ % 2 == 0
         bounded = kept and round_ % 3 == 1 and breaking != "kill-worker"
         yield Moment(
@@ -59,9 +80,18 @@ def moments(seed: int, engine: str) -> Iterator[Moment]:
             level,
             chance.random(),
             symmetry=(number + round_) % 2 == 1,
-            bound=level + chance.randint(0, 1) if bounded else None,
+            bound=level + chance.randint(1, 2) if bounded else None,
             kept=kept,
         )
+
+
+def _levels(engine: str, breaking: str, round_: int) -> tuple[int, int]:
+    """The first and the last that may be drawn."""
+    if breaking in {"kill-worker", "kill-jvm"}:  # where neither is needed any more, none would be missed
+        return JOBS[0] - 1, JOBS[1]
+    if engine == "spark" and round_ % 4 < 3:
+        return JOBS[0] - 1, JOBS[1] + 1
+    return 2, DEPTH - 3
 
 
 def drawn(seed: int, local: int, spark: int) -> list[Moment]:

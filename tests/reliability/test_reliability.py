@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,8 +19,8 @@ import pytest
 from spec.checking import Result
 from spec.checking.exploration import Statistics
 from spec.checking.local import LocalEngine
-from tests.reliability.breaking import PATIENCE, broken_off, engine, explored, outcome
-from tests.reliability.moments import Moment, drawn, seed_of_this_run
+from tests.reliability.breaking import broken_off, engine, explored, outcome, tasks_lost
+from tests.reliability.moments import WAYS, Moment, drawn, seed_of_this_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +30,8 @@ pytestmark = pytest.mark.filterwarnings(
     r"ignore:Exception ignored in. <_io.FileIO:pytest.PytestUnraisableExceptionWarning"
 )
 
+PATIENCE = 360
+"""Seconds in which a process has died."""
 SEED = seed_of_this_run()
 SOME = drawn(SEED, local=11, spark=1)
 MANY = drawn(SEED + 1, local=60, spark=40)
@@ -79,51 +82,94 @@ def is_a_whole_level(result: Result, symmetry: bool) -> None:
         assert result.counterexample.to_json() == whole.outcome["counterexample"]
 
 
-def dies(moment: Moment, path: Path) -> None:
-    """Break a run off in a process of its own, which does not outlive it or, without its JVM, is at a loss."""
+def dies(moment: Moment, path: Path) -> bool:
+    """Break a run off in a process of its own, which does not outlive it or, without its Java, is at a loss."""
     said = (moment.engine, moment.breaking, moment.level, moment.share, moment.symmetry, moment.bound or 0, path)
     command = [sys.executable, "-m", "tests.reliability.breaking", *map(str, said)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE * 3)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
     died = -signal.SIGALRM if moment.breaking == "kill" else 1
     assert done.returncode in (died, 0), done.stderr  # 0: it was done before
+    assert done.returncode != 1 or "EnvironmentFailed: " in done.stderr, done.stderr
+    return done.returncode == died
 
 
-def go_through(moment: Moment, path: Path, session: SparkSession | None) -> None:
-    """Break a run off, go on with it, and see that nothing is lost."""
-    whole = unbroken(moment.symmetry).outcome
+def is_interrupted(moment: Moment, path: Path, session: SparkSession | None) -> bool:
+    """Interrupt a run in this process; what it tells then is true."""
+    try:
+        result = broken_off(moment, path if moment.kept else None, session)
+    except KeyboardInterrupt:  # when it had come to its bound: there is no run any more that could be interrupted
+        assert moment.bound is not None
+        return False
+    assert result.verdict == "interrupted" or result.depth in {
+        moment.bound,
+        unbroken(moment.symmetry).outcome["depth"],
+    }
+    is_a_whole_level(result, moment.symmetry)
+    return result.verdict == "interrupted"
+
+
+def loses_a_worker(moment: Moment, path: Path, session: SparkSession) -> bool:
+    """Kill a worker of Spark's. Its task is done again, and the run ends as any other."""
+    before = tasks_lost(session)
+    assert outcome(broken_off(moment, path, session)) == unbroken(moment.symmetry).outcome
+    return any(lost for stage, lost in tasks_lost(session).items() if stage not in before)
+
+
+def go_through(moment: Moment, path: Path, session: SparkSession | None = None) -> bool:
+    """Break a run off, go on with it, and see that nothing is lost. False: the moment came too late."""
     if moment.breaking == "interrupt":
-        try:
-            result = broken_off(moment, path if moment.kept else None, session)
-        except KeyboardInterrupt:  # when it had come to its bound: there is no run any more that could be interrupted
-            assert moment.bound is not None
-        else:
-            assert result.verdict == "interrupted" or result.depth in {moment.bound, whole["depth"]}
-            is_a_whole_level(result, moment.symmetry)
+        took_effect = is_interrupted(moment, path, session)
     elif moment.breaking == "kill-worker":
-        assert outcome(broken_off(moment, path, session)) == whole
+        assert session is not None
+        took_effect = loses_a_worker(moment, path, session)
     else:
-        dies(moment, path)
+        took_effect = dies(moment, path)
     if moment.kept:
         by = engine(moment.engine, path, symmetry=moment.symmetry, session=session)
-        assert outcome(explored(by, symmetry=moment.symmetry, on_progress=lambda _: None)) == whole
+        resumed = explored(by, symmetry=moment.symmetry, on_progress=lambda _: None)
+        assert outcome(resumed) == unbroken(moment.symmetry).outcome
+    return took_effect
 
 
-@pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "local"], ids=str)
+def repeatable(moment: Moment) -> str:
+    """The name of a moment, with the seed that has it come again."""
+    return f"{moment}, MOMENTS_SEED={SEED}"
+
+
+@pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "local"], ids=repeatable)
 def test_a_run_of_the_local_engine_is_broken_off(moment: Moment, tmp_path: Path) -> None:
     """Some moments, others each time."""
-    go_through(moment, tmp_path / "run", None)
+    go_through(moment, tmp_path / "run")
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "spark"], ids=str)
+@pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "spark"], ids=repeatable)
 def test_a_run_of_spark_is_broken_off(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
     """With the driver, a worker, or Java."""
     go_through(moment, tmp_path / "run", session)
 
 
+@pytest.fixture(scope="session")
+def took_effect() -> dict[Moment, bool]:
+    """Of the hundred, those that were tried so far: whether the run was broken off, or was over before."""
+    return {}
+
+
 @pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.parametrize("moment", MANY, ids=str)
-def test_a_run_is_broken_off(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
+@pytest.mark.parametrize("moment", MANY, ids=repeatable)
+def test_a_run_is_broken_off(
+    moment: Moment, tmp_path: Path, session: SparkSession, took_effect: dict[Moment, bool]
+) -> None:
     """A hundred moments."""
-    go_through(moment, tmp_path / "run", session)
+    took_effect[moment] = go_through(moment, tmp_path / "run", session)
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_a_run_is_broken_off_in_each_way_often_enough(took_effect: dict[Moment, bool]) -> None:
+    """At least eight times, beside the moments that came too late: the hundred are not tried in vain."""
+    if len(took_effect) < len(MANY):
+        pytest.skip(f"{len(took_effect)} of {len(MANY)} moments went well before it")
+    often = Counter(way for moment, broke_off in took_effect.items() if broke_off for way in moment.ways)
+    assert {way: often[way] for way in WAYS if often[way] < 8} == {}
