@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.memory import measured
 from spec.checking import Engine, check
 from spec.checking.local import LocalEngine
 from spec.checking.memory import MB, Budget, confined, of_process, of_tree, own, room_to_grow, total
@@ -137,6 +138,20 @@ def test_a_budget_below_the_least_names_the_least() -> None:
     named = int(str(refused.value).rpartition(" ")[2].rstrip("M"))
     Budget(named * MB).require(8 * MB, "this")
     assert named * MB < (own() + 8 * MB) * 1.1 + 32 * MB
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+@pytest.mark.parametrize(
+    ("engine", "megabytes", "explored_by"), [("reference", 96, "reference"), ("auto", 304, "local")]
+)
+def test_all_that_the_command_starts_keeps_to_its_budget(engine: str, megabytes: int, explored_by: str) -> None:
+    """It ends as bounded when the budget is reached; with auto it is that of whichever engine fits into it."""
+    budget, program = megabytes * MB, str(Path(sys.executable).with_name("kafkaspec"))
+    found = measured([program, "check", "controller-election", "--engine", engine, "--memory", str(budget)])
+    assert found.code == 20, found.said
+    assert 0.6 * budget < found.peak <= 1.1 * budget
+    assert found.said.endswith(f" states, engine {explored_by}")
 
 
 LIMITED = """
