@@ -1,10 +1,13 @@
-"""The requests that a controlled shutdown sends: broker 1 asks to be let go.
+"""A controlled shutdown, both sides of it: broker 1 is told to stop, and broker 2, the controller, lets it go.
 
-Where it leads another replica is elected, and it leaves the ISR with that. Where it follows it is told to stop,
-leaves the ISR, and is told once more. What only it has it keeps. It asks until nothing is left that another could
-lead: t-2 has no other replica in sync at first.
+Where broker 1 leads another replica is elected, and it leaves the ISR with that. Where it follows it is told to stop,
+leaves the ISR, and is told once more. What only it has it keeps. t-2 has no other replica in sync at first: that it
+remains is the answer, and broker 1 waits, and asks again. By then broker 2 has caught up.
 
-    broker 1 asks, and is answered: it still leads t-2
+Meanwhile broker 1 does what the controller says, but begins to fetch nothing. It follows in t-0, and stays behind.
+
+    broker 1 fetches t-1
+    broker 1 asks broker 2 to let it go
     to 1: LeaderAndIsr: t-0 has leader 2, epoch 1, ISR (2,)
     to 2: LeaderAndIsr: t-0 has leader 2, epoch 1, ISR (2,)
     to 1: UpdateMetadata: t-0
@@ -14,8 +17,9 @@ lead: t-2 has no other replica in sync at first.
     to 1: UpdateMetadata: t-1
     to 2: UpdateMetadata: t-1
     to 1: StopReplica: t-1
-    broker 2 catches up with t-2
-    broker 1 asks, and is answered: it still leads nothing
+    broker 2 answers NONE, t-2 remains
+    broker 1 waits for 5000 ms; broker 2 catches up with t-2
+    broker 1 asks broker 2 to let it go
     to 1: LeaderAndIsr: t-2 has leader 2, epoch 1, ISR (2,)
     to 2: LeaderAndIsr: t-2 has leader 2, epoch 1, ISR (2,)
     to 1: UpdateMetadata: t-2
@@ -25,12 +29,20 @@ lead: t-2 has no other replica in sync at first.
     to 1: UpdateMetadata: t-0, t-1
     to 2: UpdateMetadata: t-0, t-1
     to 1: StopReplica: t-0, t-1
+    broker 2 answers NONE, nothing remains
+    broker 1 stops cleanly; it fetches nothing
 """
 
 from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest
+from statemachines.controlled_shutdown import controlled_shutdown_response
+from statemachines.controller import registration
 from statemachines.controller_calls import call
 from statemachines.controller_event_processor import event_processor
+from statemachines.kafka_apis import KafkaApis
+from statemachines.kafka_server import AskController, Backoff, KafkaServer, ShutdownStep, Stopped
+from statemachines.metadata_cache import MetadataCache
 from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.replica_manager import ReplicaManager
 from statemachines.state_change import carry_out
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicAssignment, topic_partition_state_path
@@ -39,6 +51,21 @@ from statemachines.zookeeper import ZooKeeper
 ASSIGNMENT = TopicAssignment(
     tuple(enumerate(map(ReplicaAssignment, ((1, 2), (2, 1), (1, 2), (1,)))))  # the last is on broker 1 alone
 )
+
+
+class Broker:
+    """A broker that obeys a controller, and may be told to stop."""
+
+    def __init__(self, broker: int, epoch: int) -> None:
+        self.step: ShutdownStep | None = None
+        cache = MetadataCache()
+        self.replicas = ReplicaManager(broker, cache, is_shutting_down=lambda: self.step is not None)
+        self.apis = KafkaApis(self.replicas, lambda: epoch)
+        self.server = KafkaServer(broker, cache, lambda: epoch)
+
+    def fetched(self) -> str:
+        """What it fetches."""
+        return ", ".join(map(str, self.replicas.state.fetchers)) or "nothing"
 
 
 def show(broker: int, request: ControlRequest) -> None:
@@ -58,12 +85,16 @@ def main() -> None:
     zookeeper = ZooKeeper()
     for path in ("/controller_epoch", "/brokers", "/brokers/ids", "/brokers/topics"):
         zookeeper.create(None, path)
-    for broker in (1, 2):
-        zookeeper.create(None, f"/brokers/ids/{broker}")
+    brokers = {each: Broker(each, zookeeper.create(None, registration(each)).stat.czxid) for each in (1, 2)}
     zookeeper.create(None, "/brokers/topics/t", ASSIGNMENT)
+    leaving = brokers[1]
 
-    sent: list[tuple[int, ControlRequest]] = []
-    controller = event_processor(2, lambda broker, request: sent.append((broker, request)))
+    def send(broker: int, request: ControlRequest) -> None:
+        if leaving.step is not None:
+            show(broker, request)
+        brokers[broker].apis.handle(request)
+
+    controller = event_processor(2, send)
     carry_out(controller, controller.process(call(controller.on_controller_failover)), zookeeper, None)
 
     def write_isr(*isr: int) -> None:
@@ -71,19 +102,24 @@ def main() -> None:
         state = zookeeper.get(None, path)[0]
         zookeeper.set(None, path, state._replace(leader_and_isr=state.leader_and_isr._replace(isr=isr)))
 
-    def ask() -> None:
-        sent.clear()
-        event = call(controller.process_controlled_shutdown, 1)
-        answer = carry_out(controller, controller.process(event), zookeeper, None).answer
-        print(f"broker 1 asks, and is answered: it still leads {', '.join(map(str, answer)) or 'nothing'}")
-        for broker, request in sent:
-            show(broker, request)
-
     write_isr(1)
-    ask()
-    write_isr(1, 2)
-    print("broker 2 catches up with t-2")
-    ask()
+    print(f"broker 1 fetches {leaving.fetched()}")
+    leaving.step = leaving.server.controlled_shutdown()
+    while not isinstance(leaving.step, Stopped):
+        match leaving.step:
+            case AskController(_, asked, request):
+                print(f"broker 1 asks broker {asked} to let it go")
+                event = call(controller.process_controlled_shutdown, *request)
+                answer = carry_out(controller, controller.process(event), zookeeper, None).answer
+                response = controlled_shutdown_response(answer)
+                remaining = ", ".join(map(str, response.remainingPartitions)) or "nothing"
+                print(f"broker {asked} answers {response.errorCode}, {remaining} remains")
+                leaving.step = leaving.server.answered(leaving.step, response)
+            case Backoff(_, _, milliseconds):
+                print(f"broker 1 waits for {milliseconds} ms; broker 2 catches up with t-2")
+                write_isr(1, 2)
+                leaving.step = leaving.server.waited(leaving.step)
+    print(f"broker 1 stops {'cleanly' if leaving.step.cleanly else 'uncleanly'}; it fetches {leaving.fetched()}")
 
 
 if __name__ == "__main__":

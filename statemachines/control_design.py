@@ -18,7 +18,10 @@ __all__ = ["CONTROL_DESIGNS", "ControlDesign", "control_design_of"]
 
 
 class ControlDesign(NamedTuple):
-    """How a release does it. A field with a sentence can be a switch of specifications."""
+    """How a release does it. A field with a sentence can be a switch of specifications.
+
+    What each rests on, Kafka's classes or lines of its source, is in `control_provenance`.
+    """
 
     fence_zk: Annotated[bool, "A controller's writes check the version of its epoch (2.1, KAFKA-6082)."] = True
     keep_last_isr: Annotated[
@@ -50,7 +53,9 @@ class ControlDesign(NamedTuple):
     ] = True
     hear_metadata_errors: Annotated[bool, "Answers to UpdateMetadata are events of the controller (2.5)."] = True
     trunc_every_epoch: Annotated[
-        bool, "A follower fetches anew in each leader epoch, under the same leader too (2.1, and 2.0.1, KAFKA-7164)."
+        bool,
+        "A follower fetches anew in each leader epoch, under the same leader too (2.1, KAFKA-7395; 2.0.1 only where "
+        "it had missed one, KAFKA-7164).",
     ] = True
     pass_over_unread: Annotated[
         bool,
@@ -82,7 +87,7 @@ class ControlDesign(NamedTuple):
         bool, "LeaderAndIsr of an older partition epoch than the replica's is passed over (3.3, KAFKA-13790)."
     ] = True
     stop_at_same_epoch: Annotated[
-        bool, "StopReplica in the leader epoch that the replica is in is obeyed (3.5, KAFKA-13972)."
+        bool, "StopReplica in the leader epoch that the replica is in is obeyed (3.5, and 3.4.1, KAFKA-13972)."
     ] = True
     epoch_after_log: Annotated[
         bool, "A follower takes its leader epoch when it has its log, not before (until 3.5; #14138)."
@@ -201,6 +206,20 @@ class ControlDesign(NamedTuple):
         "A topic may be queued for deletion again when its replicas are gone; from 2.7 to 3.1 a metric looks for the "
         "first of them, and the event fails (3.2, KAFKA-13572).",
     ] = True
+    controller_of_cache: Annotated[
+        bool,
+        "A broker that stops finds the controller in its metadata cache; before, in ZooKeeper, without which it did "
+        "not stop (3.0, KAFKA-9189).",
+    ] = True
+    retry_without_controller: Annotated[
+        bool,
+        "A broker that stops tries again where there is no controller; before, it stopped uncleanly at once (1.1).",
+    ] = True
+    stop_after_last: Annotated[
+        bool,
+        "A broker whose last attempt at a controlled shutdown has failed stops; before, it waited once more (3.1, "
+        "#11246).",
+    ] = True
     elect_if_created: Annotated[
         bool,
         "A partition whose first state is there already, as the answer to its creation was lost, is elected for; "
@@ -253,6 +272,9 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "check_partition_epoch": False,
         "stop_at_same_epoch": False,
         "epoch_after_log": True,
+        "controller_of_cache": False,
+        "retry_without_controller": False,
+        "stop_after_last": False,
         "metadata_of_given": False,
         "metadata_without_election": False,
         "reset_context": False,
@@ -284,7 +306,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "0.10.2": {"metadata_first": True},
     "0.11": {"reset_context": True},
     "1.0": {"log_dir_failure": True, "offline_without_log": True},
-    "1.1": {"tell_leaving": False, "keep_last_isr": True},
+    "1.1": {"tell_leaving": False, "keep_last_isr": True, "retry_without_controller": True},
     "2.0": {
         "leaderless_offline": True,
         "metadata_of_deleted": False,
@@ -324,7 +346,8 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "tell_added_as_new": True,
         "count_once": False,
     },
-    "3.1": {"offline_without_log": False, "metadata_without_election": True},
+    "3.0": {"controller_of_cache": True},
+    "3.1": {"offline_without_log": False, "metadata_without_election": True, "stop_after_last": True},
     "3.2": {"leader_recovery": True, "count_once": True},
     "3.3": {"check_partition_epoch": True, "check_alter_epochs": True, "live_isr_check": True},
     "3.4": {"rebalance_while_reassigning": True},

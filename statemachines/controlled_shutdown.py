@@ -7,16 +7,21 @@ others keep too:
     those that it leads     -> OnlinePartition, another replica is elected, and the broker leaves the ISR with it
     those that it follows   StopReplica to the broker; then its replicas -> OfflineReplica, out of the ISRs
 
-The broker is answered which partitions it still leads, those for which no other replica was in sync; it asks again as
-long as there are any. It is refused if it has been registered anew since it asked. A broker that has an epoch and is
-not known is no BrokerNotAvailable: the search for its epoch fails [NoSuchElementException].
+The broker is answered which partitions it still leads, those for which no other replica was in sync; it asks again
+while there are any, though not for ever (`kafka_server`). It is refused if it has been registered anew since then. A
+broker that has an epoch and is not known is no BrokerNotAvailable: the search for its epoch fails
+[NoSuchElementException]. What failed it is told by a code of the protocol (`controlled_shutdown_response`).
 
 Until 2.0 partitions of topics that are queued for deletion were not left out. What older releases did otherwise, and
 this does not follow: until 1.0 partitions were handled one by one, and others did what they liked in between
 [KAFKA-5642, 1.1].
 
-[doControlledShutdown in KafkaController.scala, 3.9]
+[doControlledShutdown in KafkaController.scala, 3.9; ControlledShutdownRequest.json, ControlledShutdownResponse.json]
 """
+
+# ruff: noqa: N815
+
+from typing import NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.control_requests import UNKNOWN_BROKER_EPOCH
@@ -30,13 +35,59 @@ from statemachines.controller_calls import (
     caught,
     then,
 )
+from statemachines.errors import Errors
 from statemachines.partition import OnlinePartition
 from statemachines.partition_state_machine import CONTROLLED_SHUTDOWN
 from statemachines.replica import OfflineReplica
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.znode import Code
 
-__all__ = ["ControlledShutdown"]
+__all__ = [
+    "ControlledShutdown",
+    "ControlledShutdownRequest",
+    "ControlledShutdownResponse",
+    "controlled_shutdown_response",
+]
+
+
+class ControlledShutdownRequest(NamedTuple):
+    """A broker asks to be let go."""
+
+    brokerId: BrokerId
+    brokerEpoch: BrokerEpoch = UNKNOWN_BROKER_EPOCH
+    """That of its registration; -1 until 2.1."""
+
+
+class ControlledShutdownResponse(NamedTuple):
+    """The answer."""
+
+    errorCode: Errors
+    remainingPartitions: tuple[TopicPartition, ...] = ()
+    """What it leads still, though others keep it too."""
+
+
+CODES = {
+    EventFailure.ControllerMoved: Errors.STALE_CONTROLLER_EPOCH,
+    EventFailure.StaleBrokerEpoch: Errors.STALE_BROKER_EPOCH,
+    EventFailure.BrokerNotAvailable: Errors.BROKER_NOT_AVAILABLE,
+}
+"""The failures that the protocol has a code for."""
+
+
+def controlled_shutdown_response(
+    answer: tuple[TopicPartition, ...] | EventFailure | Code,
+) -> ControlledShutdownResponse:
+    """What a broker is sent of what `process_controlled_shutdown` has answered.
+
+    >>> controlled_shutdown_response(EventFailure.ControllerMoved).errorCode
+    <Errors.STALE_CONTROLLER_EPOCH: 11>
+
+    [KafkaApis.handleControlledShutdownRequest, Errors.forException, 3.9]
+    """
+    if isinstance(answer, tuple):
+        return ControlledShutdownResponse(Errors.NONE, answer)
+    known = CODES.get(answer) if isinstance(answer, EventFailure) else None
+    return ControlledShutdownResponse(Errors.UNKNOWN_SERVER_ERROR if known is None else known)
 
 
 class ControlledShutdown(ControllerCalls):

@@ -22,8 +22,11 @@ A log that is missing is made, with the topic's configuration from ZooKeeper. Wh
 `LogFailure`. A broker of which a log directory has failed makes logs only of replicas that are new: another's log may
 lie there.
 
-What a replica's log does in all this is left out: truncation, high watermarks, waiting clients. So are brokers that
-are shutting down, which start no fetchers; the log directories themselves, of which it counts only that one has
+A broker that is shutting down (`kafka_server`) obeys as any other, but starts no fetchers: what it is told to follow
+it ceases to fetch, and does not begin to.
+
+What a replica's log does in all this is left out: truncation, high watermarks, waiting clients. So are the log
+directories themselves, of which it counts only that one has
 failed; and topic ids. Partitions are handled in the order of the request, where Kafka goes through hash maps.
 
 What older releases did otherwise, and this does not follow: until 2.5 a configuration was read for each replica that
@@ -32,7 +35,7 @@ the process had not known before, log or not; until 0.11 a log directory that fa
 [ReplicaManager.scala, 3.9]
 """
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -95,7 +98,8 @@ class LeadershipChange(NamedTuple):
     leaders: tuple[TopicPartition, ...] = ()
     """The partitions that this broker leads, and did not lead before."""
     followers: tuple[TopicPartition, ...] = ()
-    """Those that it begins to fetch, from another leader or in another epoch."""
+    """Those that it follows anew, under another leader or in another epoch. Unless it is shutting down it begins to
+    fetch them."""
 
 
 class ReplicaManagerState(Protocol):
@@ -166,6 +170,7 @@ class ReplicaManager:
         metadata_cache: what it knows of the cluster.
         state: what holds its replicas; else dicts.
         design: that of its release.
+        is_shutting_down: asked whether the broker is on its way out [isShuttingDown].
     """
 
     def __init__(
@@ -174,10 +179,12 @@ class ReplicaManager:
         metadata_cache: MetadataCache,
         state: ReplicaManagerState | None = None,
         design: ControlDesign | None = None,
+        is_shutting_down: Callable[[], bool] = lambda: False,
     ) -> None:
         self.broker, self.metadata_cache = broker, metadata_cache
         self.state: ReplicaManagerState = InMemoryReplicas() if state is None else state
         self.design = ControlDesign() if design is None else design
+        self.is_shutting_down = is_shutting_down
 
     # The three requests.
 
@@ -357,8 +364,11 @@ class ReplicaManager:
             if self._become(partition, new, failure, handling) and (self.design.trunc_every_epoch or not same_leader):
                 made.append(partition)
         for partition in made:
-            told = states[partition]
-            self.state.fetchers[partition] = Fetching(told.leader, told.leaderEpoch)
+            if self.is_shutting_down():
+                self.state.fetchers.pop(partition, None)
+            else:
+                told = states[partition]
+                self.state.fetchers[partition] = Fetching(told.leader, told.leaderEpoch)
         return tuple(made)
 
     def _is_ahead(self, hosted: HostedPartition, told: LeaderAndIsrPartitionState) -> bool:

@@ -40,7 +40,8 @@ class Broker:
     def __init__(self, design: ControlDesign | None = None, kinds: Kinds | None = None) -> None:
         kinds = kinds or Kinds()
         self.cache = kinds.cache()
-        self.manager = kinds.manager(1, self.cache, design=design)
+        self.is_shutting_down = False
+        self.manager = kinds.manager(1, self.cache, design=design, is_shutting_down=lambda: self.is_shutting_down)
         self.changes: list[LeadershipChange] = []
         self.apis = kinds.apis(self.manager, lambda: BROKER_EPOCH, self.changes.append)
         self.cache.state.alive_brokers = frozenset({1, 2, 3})

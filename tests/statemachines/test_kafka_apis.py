@@ -151,6 +151,18 @@ def deletes_no_log_without_fail(kinds: Kinds) -> None:
     assert Broker(kinds=kinds).stop(-2, delete=True, failures={T0: LogFailure.Storage}) == [NONE]
 
 
+def starts_no_fetcher_when_it_shuts_down(kinds: Kinds) -> None:
+    """It follows whom it is told to, and fetches neither from that one nor from another any more."""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 0, T0)
+    broker.lead(1, 0, T1)
+    broker.is_shutting_down = True
+    assert broker.lead(3, 1, T0, T1) == [NONE, NONE]
+    assert (broker.hosted(T0).leader, broker.hosted(T1).leader) == (3, 3)
+    assert (broker.fetches(T0), broker.fetches(T1)) == (None, None)
+    assert broker.changes[-1].followers == (T0, T1)
+
+
 BATTERY: list[Callable[[Kinds], None]] = [
     refuses_an_earlier_registration,
     takes_any_other_registration,
@@ -166,6 +178,7 @@ BATTERY: list[Callable[[Kinds], None]] = [
     makes_logs_of_new_replicas_only,
     refuses_all_beside_half_a_follower,
     deletes_no_log_without_fail,
+    starts_no_fetcher_when_it_shuts_down,
 ]
 
 
@@ -313,6 +326,26 @@ class FailsToDeleteNothing(ReplicaManager):
             handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
 
 
+class FetchesToTheLast(ReplicaManager):
+    """A broker that shuts down is like any other."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{**options, "is_shutting_down": lambda: False})
+
+
+class LeavesFetchersAlone(ReplicaManager):
+    """What it has fetched it goes on fetching, from whom it did."""
+
+    def _make_followers(
+        self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: Any
+    ) -> tuple[TopicPartition, ...]:
+        fetching = dict(self.state.fetchers)
+        made = super()._make_followers(states, handling)
+        if self.is_shutting_down():
+            self.state.fetchers.update(fetching)
+        return made
+
+
 MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(apis=IgnoresTheBrokerEpoch), refuses_an_earlier_registration),
     (Kinds(apis=TakesItsOwnRegistrationOnly), takes_any_other_registration),
@@ -330,6 +363,8 @@ MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(manager=MakesAllLogs), makes_logs_of_new_replicas_only),
     (Kinds(manager=RefusesHalfAFollowerOnly), refuses_all_beside_half_a_follower),
     (Kinds(manager=FailsToDeleteNothing), deletes_no_log_without_fail),
+    (Kinds(manager=FetchesToTheLast), starts_no_fetcher_when_it_shuts_down),
+    (Kinds(manager=LeavesFetchersAlone), starts_no_fetcher_when_it_shuts_down),
 ]
 
 
