@@ -16,11 +16,13 @@ broker_changes           brokers that come, go, come again or lose a disk; topic
                          topics; controlled_shutdown, brokers that ask to be let go
 partition_reassignment   partitions that move, zk_reassignment until 2.3; replica_leader_election, preferred leaders
 controller_failover      what a controller begins with; isr_change_notifications, what it hears of leaders until 2.6
+control_design           what releases did otherwise, and control_provenance, on what that rests
 control_requests         the three requests to brokers, and controller_broker_request_batch, which collects them
 control_responses        what brokers answer; and controller_channel_manager, by which requests get there
 kafka_apis               a broker that gets them: for whom is this?
 replica_manager          how it obeys, and hosted_partition, what it then knows of a partition
 metadata_cache           what it knows of the cluster
+kafka_server             how it stops: it asks the controller to be let go, again and again, though not for ever
 alter_partition          how the controller changes an ISR for its leader, who asks by alter_partition_manager;
                          until 2.6 leaders did it themselves, zk_alter_partition_manager
 errors                   why not, by Kafka's codes
