@@ -5,9 +5,10 @@
                rule, or none that has not got it yet
     proposed   no release of Kafka has it
 
-Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours. So it is by source how a controller did
-what changed before 1.1, and all that a broker does that gets a controller's requests, that leads, or that stops. That
-what is compared came with just the release that is named, of those between two that are run, is by its ticket.
+Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and of 3.9.1 a broker that gets their
+requests. So it is by source how a controller did what changed before 1.1, how such a broker did it in older
+releases, and all that a leader does about its ISR, or a broker that stops. That what is compared came with just the
+release that is named, of those between two that are run, is by its ticket.
 
 A line is that of a file at one of Kafka's tags, the older ones first: before the rule changed, and when it had. Each
 field of `ControlDesign` stands here, says a test; that what is compared is contradicted, another one.
@@ -28,6 +29,8 @@ class Compared(Enum):
     """PartitionStateMachine, ReplicaStateMachine and ControllerBrokerRequestBatch."""
     WholeController = "spec/kafka/event_plane.py"
     """KafkaController, with all that is its own."""
+    Receiver = "tests/kafka/receiver_comparison.py"
+    """KafkaApis, ReplicaManager and MetadataCache, of 3.9.1 alone."""
 
 
 class Line(NamedTuple):
@@ -63,6 +66,7 @@ class Provenance(NamedTuple):
 STATE_MACHINES: Final = (Compared.StateMachines,)
 CONTROLLER: Final = (Compared.WholeController,)
 BOTH: Final = (*STATE_MACHINES, *CONTROLLER)
+RECEIVER: Final = (Compared.Receiver,)
 
 PROVENANCE: Final[Mapping[str, Provenance]] = MappingProxyType(
     {
@@ -76,7 +80,7 @@ PROVENANCE: Final[Mapping[str, Provenance]] = MappingProxyType(
         ),
         "offline_on_failover": Provenance(BOTH),
         "fence_stop": Provenance(
-            compared=BOTH,
+            compared=(*BOTH, *RECEIVER),
             by_source=(
                 Line("2.5.1", "ReplicaManager.scala", "stopReplicas", 382),
                 Line("2.6.0", "ReplicaManager.scala", "stopReplicas", 414),
@@ -105,17 +109,19 @@ PROVENANCE: Final[Mapping[str, Provenance]] = MappingProxyType(
             )
         ),
         "trunc_every_epoch": Provenance(
+            compared=RECEIVER,
             by_source=(
                 Line("2.0.0", "Partition.scala", "makeFollower", 346),
                 Line("2.0.1", "Partition.scala", "makeFollower", 366),
                 Line("2.1.0", "Partition.scala", "makeFollower", 447),
-            )
+            ),
         ),
         "pass_over_unread": Provenance(
+            compared=RECEIVER,
             by_source=(
                 Line("2.6.3", "Partition.scala", "makeFollower", 570),
                 Line("2.7.0", "Partition.scala", "makeFollower", 660),
-            )
+            ),
         ),
         "alter_partition": Provenance(
             compared=CONTROLLER,
@@ -139,30 +145,34 @@ PROVENANCE: Final[Mapping[str, Provenance]] = MappingProxyType(
             ),
         ),
         "offline_without_log": Provenance(
+            compared=RECEIVER,
             by_source=(
                 Line("1.0.0", "ReplicaManager.scala", "becomeLeaderOrFollower", 1076),
                 Line("3.0.2", "ReplicaManager.scala", "becomeLeaderOrFollower", 1427),
                 Line("3.1.0", "ReplicaManager.scala", "makeLeaders", 1598),
-            )
+            ),
         ),
         "check_partition_epoch": Provenance(
+            compared=RECEIVER,
             by_source=(
                 Line("3.2.3", "Partition.scala", "makeFollower", 629),
                 Line("3.3.0", "Partition.scala", "makeFollower", 681),
-            )
+            ),
         ),
         "stop_at_same_epoch": Provenance(
+            compared=RECEIVER,
             by_source=(
                 Line("3.4.0", "ReplicaManager.scala", "stopReplicas", 390),
                 Line("3.4.1", "ReplicaManager.scala", "stopReplicas", 390),
                 Line("3.5.0", "ReplicaManager.scala", "stopReplicas", 410),
-            )
+            ),
         ),
         "epoch_after_log": Provenance(
+            compared=RECEIVER,
             by_source=(
                 Line("3.5.2", "Partition.scala", "makeFollower", 825),
                 Line("3.6.0", "Partition.scala", "makeFollower", 810),
-            )
+            ),
         ),
         "metadata_of_given": Provenance(CONTROLLER),
         "metadata_without_election": Provenance(CONTROLLER),

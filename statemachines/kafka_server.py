@@ -78,7 +78,7 @@ class NotAnswered(Enum):
     """What an attempt comes to that brings no answer."""
 
     Lost = "the connection fails, or no answer comes in time: it may have been handled [IOException]"
-    Unexpected = "something that is not caught: the controller lets nobody in, or does not know the request"
+    Unexpected = "something that is not caught: the broker is not let in, or the request is not known there"
 
     def __str__(self) -> str:
         return self.name

@@ -13,7 +13,11 @@ from statemachines.control_provenance import PROVENANCE, Compared, Line, Provena
 from statemachines.releases import RELEASES
 
 ROOT = Path(__file__).parents[2]
-RUN = {Compared.StateMachines: control_plane.RELEASES, Compared.WholeController: event_plane.RELEASES}
+RUN = {
+    Compared.StateMachines: control_plane.RELEASES,
+    Compared.WholeController: event_plane.RELEASES,
+    Compared.Receiver: ("3.9.1",),
+}
 """The releases whose classes run beside ours."""
 
 

@@ -12,6 +12,7 @@ def test_errors_have_the_codes_of_the_protocol() -> None:
         "NONE": 0,
         "OFFSET_OUT_OF_RANGE": 1,
         "UNKNOWN_TOPIC_OR_PARTITION": 3,
+        "NOT_LEADER_OR_FOLLOWER": 6,
         "BROKER_NOT_AVAILABLE": 8,
         "STALE_CONTROLLER_EPOCH": 11,
         "INVALID_TOPIC_EXCEPTION": 17,

@@ -258,7 +258,7 @@ class TriesOnWhateverHappens(KafkaServer):
 
 
 class StaysWithTheFirst(KafkaServer):
-    """Whoever was controller is."""
+    """What was controller is."""
 
     def waited(self, step: Backoff) -> ShutdownStep:
         return self._ask(step.prev_controller, step.remaining_retries - 1)
@@ -272,7 +272,7 @@ class ForgetsWhomItAsked(KafkaServer):
 
 
 class StopsWithoutController(KafkaServer):
-    """There is nobody to ask, so it stops."""
+    """There is none to ask, so it stops."""
 
     def _ask(self, controller: int | None, remaining: int) -> ShutdownStep:
         return UNCLEAN if controller is None else super()._ask(controller, remaining)
@@ -376,7 +376,7 @@ def test_until_2_8_it_asks_zookeeper_who_is_controller() -> None:
 
 @pytest.mark.parametrize("nodes", [{}, {"controller": 3}], ids=["no controller", "not registered"])
 def test_who_was_asked_is_asked_again_where_zookeeper_knows_none(nodes: Mapping[str, int]) -> None:
-    """As with the metadata cache; the first time there is nobody to ask."""
+    """As with the metadata cache; the first time there is none to ask."""
     leaving = Leaving(release="2.8")
     leaving.reads(**nodes)
     assert leaving.step == Backoff(2, None, 5_000)
