@@ -61,6 +61,7 @@ def _happening(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 @one("--live", type=TEXT, metavar="BROKERS", help="The brokers that are alive at first.")
 @click.option("--isr", "isrs", type=TEXT, multiple=True, metavar="T-P=BROKERS", help="The ISR of a partition.")
 @click.option("--min-isr", "min_isrs", type=TEXT, multiple=True, metavar="[T=]N", help="min.insync.replicas.")
+@click.option("--no-unclean", is_flag=True, help="Brokers do not permit unclean elections, whatever the release.")
 @click.option("--topic", "topics", type=TEXT, multiple=True, metavar="T", help="Ask about this topic only.")
 @click.option("--any-order", is_flag=True, help="Explore every order, and tell the worst and the way there.")
 @MAX_STATES
@@ -73,6 +74,7 @@ def what_if(
     live: str | None,
     isrs: tuple[str, ...],
     min_isrs: tuple[str, ...],
+    no_unclean: bool,
     topics: tuple[str, ...],
     any_order: bool,
     max_states: int | None,
@@ -115,6 +117,7 @@ def what_if(
         isr=isrs_of(isrs),
         min_isr=min_isr,
         min_isr_of=min_isr_of,
+        unclean=False if no_unclean else None,
     ).of_topics(topics)
     if any_order:
         worst = in_any_order(asked_about, *happening, release=line, max_states=max_states, explore=explored)

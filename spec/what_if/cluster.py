@@ -1,7 +1,8 @@
 """A cluster as an operator sees it: who keeps each partition, who leads it, who is in sync, and who is alive.
 
 What a source says of a cluster is a `Description`, which may leave things open: the output of a tool does not say
-which brokers are alive. `complete` makes a `KnownCluster` of it, in which nothing is open, and says what was assumed.
+which brokers are alive. `complete` makes a `KnownCluster` of it, and says what was assumed. Only one thing may
+stay open, as Kafka's default depends on the release: whether brokers permit unclean elections.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from election.ids import BrokerId, LeaderEpoch
+from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language.errors import UsageError
+from statemachines.releases import Release
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicName, TopicPartition
 
@@ -19,6 +21,10 @@ __all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus
 
 MIN_ISR: Final = 1
 """How many replicas have to be in sync where nothing else is configured [min.insync.replicas]."""
+FIRST_EPOCH: Final = 1
+"""The epoch of a cluster's first controller."""
+NOT_UNCLEAN: Final = Release("0.11")
+"""Since then unclean elections are not permitted by default [unclean.leader.election.enable, KIP-106]."""
 
 
 class DescribedPartition(NamedTuple):
@@ -29,7 +35,8 @@ class DescribedPartition(NamedTuple):
     """None: no broker leads it; or it is not said, as the ISR is not."""
     isr: tuple[BrokerId, ...] | None = None
     """None: it is not said, nor who leads. Empty: the partition never had a leader."""
-    leader_epoch: LeaderEpoch = 0
+    leader_epoch: LeaderEpoch | None = None
+    """None: it is not said."""
     at: str = ""
     """Where the source says it, for messages."""
 
@@ -62,9 +69,15 @@ class Description:
     live: frozenset[BrokerId] | None = None
     """The brokers that are alive; None: it is not said."""
     controller: BrokerId | None = None
+    controller_epoch: ControllerEpoch | None = None
+    """Of the last controller that was elected; None: it is not said."""
     min_isr: Mapping[TopicName, int] = field(default_factory=dict)
     unclean: Mapping[TopicName, bool] = field(default_factory=dict)
     """Which topics say whether an unclean election is permitted."""
+    default_min_isr: int | None = None
+    """How many replicas have to be in sync where a topic does not say; None: that is not said either."""
+    default_unclean: bool | None = None
+    """Whether brokers permit unclean elections where a topic does not say; None: that is not said either."""
 
 
 class PartitionStatus(NamedTuple):
@@ -90,9 +103,13 @@ class KnownCluster:
     unclean: Mapping[TopicName, bool]
     """Which topics say whether an unclean election is permitted."""
     assumed: tuple[str, ...] = ()
-    """What the source did not say, in sentences."""
+    """What the source did not say, in sentences; without what depends on the release, see `assumed_of`."""
     others: frozenset[BrokerId] = frozenset()
     """Brokers that are not alive, and keep none of these partitions."""
+    controller_epoch: ControllerEpoch = FIRST_EPOCH
+    """Of its controller, or of the last one, where no broker is alive."""
+    default_unclean: bool | None = None
+    """Whether brokers permit unclean elections where a topic does not say; None: as Kafka's default is."""
 
     @property
     def topics(self) -> tuple[TopicName, ...]:
@@ -103,6 +120,24 @@ class KnownCluster:
     def brokers(self) -> frozenset[BrokerId]:
         """All that are known."""
         return self.live.union(self.others, *(each.assignment.replicas for each in self.partitions.values()))
+
+    def permits_unclean(self, line: str) -> bool:
+        """Whether brokers of a release permit unclean elections where a topic does not say.
+
+        >>> cluster = KnownCluster({}, frozenset(), None, {}, {})
+        >>> cluster.permits_unclean("0.10.2"), cluster.permits_unclean("0.11")
+        (True, False)
+        """
+        return Release(line) < NOT_UNCLEAN if self.default_unclean is None else self.default_unclean
+
+    def assumed_of(self, line: str) -> tuple[str, ...]:
+        """All that is assumed of a cluster whose controller is of this release, in sentences."""
+        if self.default_unclean is not None or self.unclean.keys() >= {*self.topics}:
+            return self.assumed
+        instead = "--no-unclean" if self.permits_unclean(line) else "--unclean"
+        are = "are" if self.permits_unclean(line) else "are not"
+        told = f"unclean elections {are} permitted where a topic does not say, by default in {line} ({instead})"
+        return (*self.assumed, told)
 
     def of_topics(self, topics: Collection[TopicName]) -> KnownCluster:
         """The same cluster with these topics only; with all of them, if none is named.
@@ -136,6 +171,7 @@ def complete(
     isr: Mapping[TopicPartition, tuple[BrokerId, ...]] | None = None,
     min_isr: int | None = None,
     min_isr_of: Mapping[TopicName, int] | None = None,
+    unclean: bool | None = None,
 ) -> KnownCluster:
     r"""The cluster of a description, with what it leaves open as given here, else as assumed.
 
@@ -146,6 +182,7 @@ def complete(
     >>> print(*cluster.assumed, sep="\n")
     alive: 1, 3, which are in an ISR; not 2, which is in none (--live)
     the controller is broker 1, the first that is alive
+    the controller's epoch is 1, leader epochs are 0: steps and JSON count from there
     min.insync.replicas is 1 where a topic does not say (--min-isr)
 
     Args:
@@ -154,6 +191,7 @@ def complete(
         isr: ISRs, which go before what the source says.
         min_isr: how many replicas have to be in sync where a topic does not say.
         min_isr_of: the same, of topics, which goes before what the source says.
+        unclean: whether brokers permit unclean elections where a topic does not say, whatever the source says of it.
 
     Raises:
         UsageError: a partition is given an ISR that it cannot have, or is not there; a topic is not there.
@@ -176,17 +214,32 @@ def complete(
     controller = description.controller if description.controller in alive else min(alive, default=None)
     if controller is not None and controller != description.controller:
         assumed.append(f"the controller is broker {controller}, the first that is alive")
+    epoch = description.controller_epoch
+    if epoch is not None and controller not in (None, description.controller):
+        epoch += 1  # it is yet to be elected
+    if unknown := _unknown_epochs(epoch, description.partitions.values()):
+        assumed.append(f"{unknown}: steps and JSON count from there")
     stated = {**description.min_isr, **(min_isr_of or {})}
-    if min_isr is None and topics - stated.keys():
+    needed = description.default_min_isr if min_isr is None else min_isr
+    if needed is None and topics - stated.keys():
         assumed.append(f"min.insync.replicas is {MIN_ISR} where a topic does not say (--min-isr)")
     return KnownCluster(
         {partition: _status(each, alive) for partition, each in partitions.items()},
         alive,
         controller,
-        {topic: stated.get(topic, MIN_ISR if min_isr is None else min_isr) for topic in topics},
+        {topic: stated.get(topic, MIN_ISR if needed is None else needed) for topic in topics},
         description.unclean,
         tuple(assumed),
+        controller_epoch=FIRST_EPOCH if epoch is None else epoch,
+        default_unclean=description.default_unclean if unclean is None else unclean,
     )
+
+
+def _unknown_epochs(controller_epoch: ControllerEpoch | None, partitions: Iterable[DescribedPartition]) -> str:
+    """What is assumed of epochs."""
+    of_controller = f"the controller's epoch is {FIRST_EPOCH}" if controller_epoch is None else ""
+    of_leaders = "leader epochs are 0" if any(each.leader_epoch is None for each in partitions) else ""
+    return ", ".join(filter(None, (of_controller, of_leaders)))
 
 
 def _with_isr(
@@ -229,4 +282,4 @@ def _status(described: DescribedPartition, live: frozenset[BrokerId]) -> Partiti
     if isr is None:
         isr = tuple(broker for broker in described.assignment.replicas if broker in live)
         leader = next(iter(isr), None)
-    return PartitionStatus(described.assignment, leader, isr, described.leader_epoch)
+    return PartitionStatus(described.assignment, leader, isr, described.leader_epoch or 0)

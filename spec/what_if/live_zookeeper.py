@@ -14,9 +14,10 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, Final
 
+from election.ids import ControllerEpoch
 from spec.language.errors import EnvironmentFailed, UsageError
 from spec.what_if.cluster import DescribedPartition, Description
-from statemachines.controller import BROKER_IDS, CONTROLLER
+from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicName, TopicPartition
@@ -26,6 +27,8 @@ __all__ = ["read_zookeeper"]
 
 PATIENCE: Final = 15.0
 """Seconds until a server that does not answer is given up."""
+DEFAULTS: Final = "/config/brokers/<default>"
+"""What is configured for all brokers, of what can be while they run, since 1.1 [ConfigEntityName.Default]."""
 UNREAD: Final = "the cluster was not read"
 
 
@@ -78,9 +81,10 @@ class _Reader:
             for partition, assignment in self._assignments(topic, assigned.get(topic_path(topic))).items()
         }
         states = self._objects(map(topic_partition_state_path, assignments))
-        configs = self._objects(map(topic_config_path, topics))
+        configs = self._objects([*map(topic_config_path, topics), DEFAULTS])
         controller = self._objects([CONTROLLER]).get(CONTROLLER)
-        configured = {topic: self._config(topic, configs.get(topic_config_path(topic))) for topic in topics}
+        configured = {topic: self._config(topic_config_path(topic), configs) for topic in topics}
+        of_all = self._config(DEFAULTS, configs)
         return Description(
             {
                 partition: self._partition(partition, assignment, states.get(topic_partition_state_path(partition)))
@@ -88,20 +92,15 @@ class _Reader:
             },
             live=frozenset(map(int, self.client.get_children(BROKER_IDS))),
             controller=None if controller is None else controller.get("brokerid"),
-            min_isr={
-                topic: int(said["min.insync.replicas"])
-                for topic, said in configured.items()
-                if "min.insync.replicas" in said
-            },
-            unclean={
-                topic: said["unclean.leader.election.enable"] == "true"
-                for topic, said in configured.items()
-                if "unclean.leader.election.enable" in said
-            },
+            controller_epoch=self._controller_epoch(),
+            min_isr={topic: said for topic, (said, _) in configured.items() if said is not None},
+            unclean={topic: said for topic, (_, said) in configured.items() if said is not None},
+            default_min_isr=of_all[0],
+            default_unclean=of_all[1],
         )
 
-    def _objects(self, paths: Iterable[str]) -> dict[str, Any]:
-        """The JSON objects of the nodes that are there, all of them asked for at once."""
+    def _values(self, paths: Iterable[str]) -> dict[str, Any]:
+        """What the nodes say in JSON that are there, all of them asked for at once."""
         from kazoo.exceptions import NoNodeError
 
         asked = {path: self.client.get_async(path) for path in paths}
@@ -114,9 +113,22 @@ class _Reader:
                 continue
             except (ValueError, RecursionError):
                 raise self._strange(path, "it is no JSON") from None
-            if not isinstance(found[path], dict):
+        return found
+
+    def _objects(self, paths: Iterable[str]) -> dict[str, Any]:
+        """The same of nodes that have objects."""
+        found = self._values(paths)
+        for path, said in found.items():
+            if not isinstance(said, dict):
                 raise self._strange(path, "it is no object")
         return found
+
+    def _controller_epoch(self) -> ControllerEpoch | None:
+        """Of the last controller that was elected; None: there was none."""
+        epoch = self._values([CONTROLLER_EPOCH]).get(CONTROLLER_EPOCH)
+        if epoch is not None and (not isinstance(epoch, int) or isinstance(epoch, bool) or epoch < 0):
+            raise self._strange(CONTROLLER_EPOCH, "it is no controller epoch")
+        return epoch
 
     def _assignments(self, topic: TopicName, said: Any) -> dict[TopicPartition, ReplicaAssignment]:
         if said is None:  # it has been deleted meanwhile
@@ -146,11 +158,13 @@ class _Reader:
             raise self._strange(path, contradiction)
         return described
 
-    def _config(self, topic: TopicName, said: Any) -> dict[str, str]:
-        config = {} if said is None else said.get("config", {})
+    def _config(self, path: str, found: dict[str, Any]) -> tuple[int | None, bool | None]:
+        """How many replicas have to be in sync, and whether an unclean election is permitted; None: not said."""
+        config = found.get(path, {}).get("config", {})
         if not isinstance(config, dict) or not str(config.get("min.insync.replicas", "1")).isdigit():
-            raise self._strange(topic_config_path(topic), "it is no configuration of Kafka's")
-        return config
+            raise self._strange(path, "it is no configuration of Kafka's")
+        min_isr, unclean = config.get("min.insync.replicas"), config.get("unclean.leader.election.enable")
+        return None if min_isr is None else int(min_isr), None if unclean is None else unclean == "true"
 
     def _strange(self, path: str, what: str) -> UsageError:
         return UsageError(f"zookeeper {self.hosts}: {path}: {what}")

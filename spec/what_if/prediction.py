@@ -29,7 +29,7 @@ FEW: Final = 5
 
 
 class PartitionHealth(IntEnum):
-    """How a partition is in the end, the worst first."""
+    """The state of a partition, as its users meet it; the worst first."""
 
     Offline = 0
     """It has no leader."""
@@ -49,16 +49,19 @@ class Change(NamedTuple):
     partition: TopicPartition
     before: PartitionStatus
     after: PartitionStatus
+    health_before: PartitionHealth
     health: PartitionHealth
+    """After."""
     min_isr: int
 
     @property
     def is_none(self) -> bool:
-        """Whether it stays as it is: its replicas, who leads and who is in sync."""
-        return (self.before.assignment, self.before.leader, set(self.before.isr)) == (
+        """Whether it stays as it is: its replicas, who leads and who is in sync; and no record was lost meanwhile."""
+        return (self.before.assignment, self.before.leader, set(self.before.isr), self.health_before) == (
             self.after.assignment,
             self.after.leader,
             set(self.after.isr),
+            self.health,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -69,6 +72,7 @@ class Change(NamedTuple):
             "min_isr": self.min_isr,
             "before": _status_to_json(self.before),
             "after": _status_to_json(self.after),
+            "health_before": str(self.health_before),
             "health": str(self.health),
         }
 
@@ -83,7 +87,7 @@ class Prediction:
     steps: tuple[tuple[Effect, ...], ...]
     """Of each event, what the controller did, and leaders."""
     changes: tuple[Change, ...]
-    """Of each partition; the worst first, then those that changed."""
+    """Of each partition: those first that changed, of these the worst; the others as well, the worst first."""
 
     @property
     def offline(self) -> tuple[TopicPartition, ...]:
@@ -113,7 +117,7 @@ class Prediction:
             "release": self.release,
             "live": sorted(self.cluster.live),
             "controller": self.cluster.controller,
-            "assumed": list(self.cluster.assumed),
+            "assumed": list(self.cluster.assumed_of(self.release)),
             "events": [
                 {"event": str(event), **({"steps": list(map(_told, steps))} if with_steps else {})}
                 for event, steps in zip(self.events, self.steps, strict=True)
@@ -129,7 +133,7 @@ class Prediction:
             f"{_counted(topics, 'topic')}, {_counted(partitions, 'partition')}, brokers "
             f"{listed(self.cluster.live)} alive, controller {self.cluster.controller}, Kafka {self.release}"
         )
-        yield from (f"assumed: {each}" for each in self.cluster.assumed)
+        yield from (f"assumed: {each}" for each in self.cluster.assumed_of(self.release))
         for number, (event, steps) in enumerate(zip(self.events, self.steps, strict=True), 1):
             yield f"{number}. {event}"
             told = steps if with_steps else [step for step in steps if isinstance(step, Elected | Failed)]
@@ -167,11 +171,12 @@ def what_if(
     (TopicPartition(topic='t', partition=1),)
     >>> print(prediction)
     1 topic, 2 partitions, brokers 1, 2, 3 alive, controller 3, Kafka 3.9
+    assumed: unclean elections are not permitted where a topic does not say, by default in 3.9 (--unclean)
     1. crash of 1
     <BLANKLINE>
-    partition  leader     ISR
-    t-1        1 -> none  1         offline
-    t-0        1 -> 2     1,2 -> 2  under min ISR (1 of 2)
+    partition  leader     ISR       state
+    t-1        1 -> none  1         under min ISR -> offline
+    t-0        1 -> 2     1,2 -> 2  online -> under min ISR (1 of 2)
     <BLANKLINE>
     2 partitions: 1 offline, 1 under min ISR; 0 as before
 
@@ -192,10 +197,10 @@ def what_if(
         steps.append(tuple(running.steps))
     changes = []
     for partition, after in running.partitions().items():
-        before, needed = cluster.partitions[partition], cluster.min_isr[partition.topic]
-        health = _health(partition, after, needed, running)
-        changes.append(Change(partition, _seen(before, cluster.live), after, health, needed))
-    changes.sort(key=lambda each: (each.health, each.is_none, each.partition))
+        before, needed = _seen(cluster.partitions[partition], cluster.live), cluster.min_isr[partition.topic]
+        health = _health(after, needed, lost=partition in running.unclean)
+        changes.append(Change(partition, before, after, _health(before, needed), health, needed))
+    changes.sort(key=lambda each: (each.is_none, each.health, each.partition))
     return Prediction(cluster, line, events, tuple(steps), tuple(changes))
 
 
@@ -203,14 +208,13 @@ def _seen(status: PartitionStatus, live: frozenset[BrokerId]) -> PartitionStatus
     return status if status.leader in live else status._replace(leader=None)
 
 
-def _health(
-    partition: TopicPartition, after: PartitionStatus, needed: int, running: RunningCluster
-) -> PartitionHealth:
-    if after.leader is None:
+def _health(status: PartitionStatus, needed: int, lost: bool = False) -> PartitionHealth:
+    """Of a partition of which so many replicas have to be in sync, and of which records may have been lost."""
+    if status.leader is None:
         return PartitionHealth.Offline
-    if partition in running.unclean:
+    if lost:
         return PartitionHealth.Unclean
-    return PartitionHealth.UnderMinIsr if len(after.isr) < needed else PartitionHealth.Online
+    return PartitionHealth.UnderMinIsr if len(status.isr) < needed else PartitionHealth.Online
 
 
 # As text.
@@ -226,7 +230,7 @@ def _brokers(brokers: Sequence[BrokerId]) -> str:
 
 def _table(changes: Sequence[Change]) -> Iterator[str]:
     moved = any(each.before.assignment != each.after.assignment for each in changes)
-    rows = [("partition", *(("replicas",) if moved else ()), "leader", "ISR", "")]
+    rows = [("partition", *(("replicas",) if moved else ()), "leader", "ISR", "state")]
     for each in changes:
         before, after = each.before, each.after
         replicas = _arrow(_brokers(before.assignment.replicas), _brokers(after.assignment.replicas))
@@ -237,7 +241,7 @@ def _table(changes: Sequence[Change]) -> Iterator[str]:
                 *((replicas,) if moved else ()),
                 _arrow(*leaders),
                 _arrow(_brokers(before.isr), _brokers(after.isr)),
-                _remark(each),
+                _states(each),
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -249,14 +253,13 @@ def _arrow(before: str, after: str) -> str:
     return after if before == after else f"{before} -> {after}"
 
 
-def _remark(change: Change) -> str:
-    remark = "" if change.health is PartitionHealth.Online else str(change.health)
-    in_sync = len(change.after.isr)
-    if change.health is PartitionHealth.UnderMinIsr:
-        return f"{remark} ({in_sync} of {change.min_isr})"
+def _states(change: Change) -> str:
+    """Its state before and after; of how many that have to be in sync are, if they are too few."""
+    in_sync, after = len(change.after.isr), str(change.health)
     if change.health is PartitionHealth.Unclean and in_sync < change.min_isr:
-        return f"{remark}, {PartitionHealth.UnderMinIsr} ({in_sync} of {change.min_isr})"
-    return remark
+        after += f", {PartitionHealth.UnderMinIsr}"
+    few = change.health in (PartitionHealth.Unclean, PartitionHealth.UnderMinIsr) and in_sync < change.min_isr
+    return _arrow(str(change.health_before), after) + (f" ({in_sync} of {change.min_isr})" if few else "")
 
 
 def _told(step: Effect) -> str:

@@ -38,7 +38,7 @@ from statemachines.controller_context import ControllerContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_processor
 from statemachines.kafka_zk_client import READS, ZkRequest, retry_requests_until_connected
 from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr, LeaderRecoveryState
-from statemachines.releases import RELEASES
+from statemachines.releases import RELEASES, line_of
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import Processed
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -111,7 +111,7 @@ class RunningCluster:
         self.zookeeper = ZooKeeper()
         self.controller: ControllerEventProcessor | None = None
         self._controller_id: BrokerId | None = None
-        self._unclean_by_default = False
+        self._unclean_by_default = cluster.permits_unclean(line_of(release))
         self._queue: deque[Call] = deque()
         self._known, self._partitions = cluster.brokers, cluster.partitions.keys()
         self._lagging = {
@@ -127,7 +127,8 @@ class RunningCluster:
     def _lay_out(self, cluster: KnownCluster) -> None:
         """The nodes of a cluster."""
         create = self.zookeeper.create
-        create(None, CONTROLLER_EPOCH, 0)
+        elected = cluster.controller is not None
+        create(None, CONTROLLER_EPOCH, cluster.controller_epoch - elected)  # which it raises by one
         for path in PERSISTENT_PATHS:
             create(None, path)
         for broker in sorted(cluster.live):

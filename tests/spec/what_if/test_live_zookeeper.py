@@ -17,6 +17,7 @@ from spec.what_if.cluster import complete
 from spec.what_if.events import Crash
 from spec.what_if.prediction import what_if
 from spec.what_if.reading import read_cluster
+from spec.what_if.running_cluster import Elected
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
 from tests.zookeeper.conftest import java, server  # noqa: F401 - fixtures
@@ -28,6 +29,7 @@ NODES = {
     "/brokers/ids/1": {},
     "/brokers/ids/2": {},
     "/controller": {"version": 2, "brokerid": 2, "timestamp": "0"},
+    "/controller_epoch": 5,
     "/brokers/topics/t": {
         "version": 3,
         "topic_id": "WVpYoyNfSzuGAGeB6V0jUQ",
@@ -41,6 +43,7 @@ NODES = {
         "config": {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"},
     },
 }
+OF_ALL_BROKERS = {"version": 1, "config": {"min.insync.replicas": "3", "unclean.leader.election.enable": "false"}}
 
 
 @pytest.fixture
@@ -88,9 +91,22 @@ def test_a_cluster_is_read_and_nothing_written(chroot: tuple[Any, str]) -> None:
     assert described.controller == 2
     assert described.min_isr == {"t": 2}
     assert described.unclean == {"t": True}
+    assert described.controller_epoch == 5
+    assert described.default_min_isr is described.default_unclean is None
     cluster = complete(described)
-    assert cluster.assumed == ()
+    assert cluster.assumed_of("0.10.2") == ()
     assert what_if(cluster, Crash(1)).changes[0].after.leader == 2
+    assert Elected(1, 6) in what_if(cluster, Crash(2)).steps[0]
+
+
+def test_what_is_configured_for_all_brokers_is_read(chroot: tuple[Any, str]) -> None:
+    client, source = chroot
+    lay_out(client, {"/config/brokers/<default>": OF_ALL_BROKERS, "/config/topics/t": {"version": 1, "config": {}}})
+    cluster = complete(read_cluster(source))
+    assert cluster.min_isr == {"t": 3}
+    assert cluster.default_unclean is False
+    assert cluster.assumed_of("0.10.2") == ()
+    assert complete(read_cluster(source), min_isr=1).min_isr == {"t": 1}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +126,8 @@ def test_a_cluster_is_read_and_nothing_written(chroot: tuple[Any, str]) -> None:
             {"/config/topics/t": {"config": {"min.insync.replicas": "two"}}},
             "/config/topics/t: it is no configuration",
         ),
+        ({"/config/brokers/<default>": {"config": 1}}, "/config/brokers/<default>: it is no configuration"),
+        ({"/controller_epoch": {"epoch": 5}}, "/controller_epoch: it is no controller epoch"),
     ],
 )
 def test_what_is_no_kafkas_is_refused_with_its_path(

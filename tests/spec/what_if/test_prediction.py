@@ -1,5 +1,7 @@
 """What comes of failures, by Kafka's rules."""
 
+from dataclasses import replace
+
 import pytest
 
 from spec.language.errors import UsageError
@@ -21,6 +23,7 @@ from statemachines.releases import RELEASES
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicPartitionState
+from tests.rows import rows
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
@@ -179,11 +182,63 @@ def test_what_is_told_comes_from_what_was_written() -> None:
     assert "ZooKeeper" not in str(prediction)
 
 
-def test_what_changed_comes_first_and_the_rest_when_asked_for() -> None:
-    prediction = what_if(cluster(status(3, 4), status(1, 2), status(1)), Crash(1))
-    rows = [row.split()[0] for row in prediction.told(every=True).splitlines() if row.startswith("t-")]
-    assert rows == ["t-2", "t-1", "t-0"]
-    assert "t-0" not in str(prediction)
+def test_what_changed_comes_first_the_worst_of_it_before_the_rest() -> None:
+    offline_before = status(7, 3, isr=(7,))
+    rows = (offline_before, status(3, 4), status(1, 2, 4), status(1), status(1, 2))
+    prediction = what_if(cluster(*rows), Crash(1))
+    assert [each.partition.partition for each in prediction.changes] == [3, 4, 2, 0, 1]
+    told = [row for row in prediction.told(every=True).splitlines() if row.startswith("t-")]
+    assert [row.split()[0] for row in told] == ["t-3", "t-4", "t-2", "t-0", "t-1"]
+    few = [row.split()[0] for row in str(prediction).splitlines() if row.startswith("t-")]
+    assert few == ["t-3", "t-4", "t-2"], "what is offline as before is counted, and told when asked for"
+    assert "5 partitions: 2 offline, 1 under min ISR, 2 online; 2 as before" in str(prediction)
+
+
+@rows(
+    "before, event, told",
+    [
+        (status(1, 2, 3), Crash(1), "t-0        1 -> 2  1,2,3 -> 2,3  online"),
+        (status(1, 2), Crash(1), "t-0        1 -> 2  1,2 -> 2  online -> under min ISR (1 of 2)"),
+        (status(1), Crash(1), "t-0        1 -> none  1    under min ISR -> offline"),
+        (
+            status(7, 2, leader=7, isr=(7, 2)),
+            AnotherController(),
+            "t-0        none -> 2  7,2 -> 2  offline -> under min ISR (1 of 2)",
+        ),
+        (
+            status(1, 2, 3, isr=(1,)),
+            Crash(1),
+            "t-0        1 -> 2  1 -> 2  under min ISR -> records may be lost, under min ISR (1 of 2)",
+        ),
+    ],
+)
+def test_the_state_of_a_partition_is_told_before_and_after(
+    before: PartitionStatus, event: ClusterEvent, told: str
+) -> None:
+    unclean = replace(cluster(before), default_unclean=told.count("records") > 0)
+    assert told in str(what_if(unclean, event)).splitlines()
+
+
+def test_epochs_go_on_where_they_are_known() -> None:
+    begun = replace(cluster(status(1, 2, 3), controller=1), controller_epoch=7)
+    assert what_if(begun, Crash(1)).steps[0][0] == Elected(2, 8)
+    none_alive = replace(cluster(status(1, 2), live=()), controller=None, controller_epoch=7)
+    assert what_if(none_alive, Return(2)).steps[0][0] == Elected(2, 8)
+
+
+@rows("release", RELEASES)
+def test_unclean_elections_are_permitted_as_by_default_in_a_release(release: str) -> None:
+    begun = cluster(status(1, 2, isr=(1,)))
+    before_0_11 = release.startswith("0.10")
+    prediction = what_if(begun, Crash(1), release=release)
+    assert after(prediction)[0] == (2 if before_0_11 else None)
+    assert any("unclean elections are permitted" in each for each in begun.assumed_of(release)) is before_0_11
+    assert f"by default in {release}" in str(prediction)
+    for said in (True, False):
+        told = replace(begun, default_unclean=said)
+        assert after(what_if(told, Crash(1), release=release))[0] == (2 if said else None)
+        assert told.assumed_of(release) == ()
+    assert after(what_if(replace(begun, unclean={"t": False}), Crash(1), release=release))[0] is None
 
 
 def test_as_json() -> None:

@@ -1,5 +1,6 @@
 """Descriptions of clusters, as Kafka's tools print them: read rightly, or refused in a line that says where."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -147,12 +148,17 @@ def test_what_is_assumed_is_told_and_can_be_given(tmp_path: Path) -> None:
     assumed = complete(described)
     assert assumed.live == {1, 2}
     assert assumed.min_isr == {"t": 1}
-    assert len(assumed.assumed) == 3
+    assert len(assumed.assumed) == 4
+    assert "the controller's epoch is 1, leader epochs are 0: steps and JSON count from there" in assumed.assumed
     given = complete(described, live={1, 2, 3, 4}, isr={T1: (3,)}, min_isr=2)
     assert given.live == {1, 2, 3, 4}
     assert (given.partitions[T1].leader, given.partitions[T1].isr) == (3, (3,))
     assert given.min_isr == {"t": 2}
-    assert given.assumed == ("the controller is broker 1, the first that is alive",)
+    assert [each.split(" is ")[0] for each in given.assumed] == ["the controller", "the controller's epoch"]
+    known = replace(described, controller=1, controller_epoch=6)
+    assert complete(known).controller_epoch == 6
+    assert "leader epochs are 0: steps and JSON count from there" in complete(known).assumed
+    assert complete(known, live={2}).controller_epoch == 7, "broker 2 is yet to be elected"
 
 
 def test_of_an_assignment_the_living_are_in_sync(tmp_path: Path) -> None:
