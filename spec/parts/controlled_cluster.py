@@ -251,7 +251,7 @@ class ClusterUnderControl(Specification[C]):
     nodes, and what is left of events, and adds events of its own.
     """
 
-    brokers: int = constant(2, "Brokers that keep replicas.", at_least=1, at_most=4)
+    brokers: int = constant(2, "Brokers that keep replicas.", at_least=1, at_most=6)
     max_deaths: int = constant(2, "Bound: how often brokers die.", at_least=0, at_most=9)
     isr_changes: int = constant(1, "Bound: how often the ISR of a partition is changed.", at_least=0, at_most=9)
     moves: int = constant(1, "Bound: how often another controller is elected.", at_least=0, at_most=3)

@@ -4,11 +4,7 @@ Brokers die, return and shut down in whatever order their events may happen, the
 between, and, where that is asked for, another controller takes over at any moment. That is the system `partitions`
 with a plan in place of its bounds: `EventsInAnyOrder`. A partition is explored alone, with the replicas that it has.
 
-Partitions that behave alike are explored once. Alike they are if they look the same from the place of each replica in
-the assignment: how many replicas, which of them leads, which are in sync and in which order, which are alive, what
-happens to the broker of each, and what is configured. What happens to other brokers does not reach a partition, but
-that the controller's broker dies is a failover for all. In which order replicas of several dead brokers go offline is
-not looked at, in Kafka it is that of a hash map: a way may be a step longer for that, and ends alike.
+Partitions that behave alike are explored once; see `situations`.
 
 Left out is what `partitions` leaves out, bounced brokers among it. A queue of requests that is slow brings nothing
 else: until a broker is told who leads it follows nobody, and who follows its leader gets in sync some time, however
@@ -27,22 +23,14 @@ from typing_extensions import TypeVar
 from election.ids import BrokerId
 from spec.checking import Result, Trace, check
 from spec.language import Size, action, initial, invariant, require, sometimes, variable
-from spec.language.errors import UsageError
+from spec.language.errors import SpecificationError, UsageError
 from spec.parts.controlled_cluster import TOPIC, TOPIC_PATH, ControlledCluster
 from spec.releases import valuation
 from spec.systems.partitions import Partitions
-from spec.what_if.cluster import KnownCluster, listed
-from spec.what_if.events import (
-    AllowUnclean,
-    AnotherController,
-    ClusterEvent,
-    Crash,
-    ElectPreferred,
-    Reassign,
-    Return,
-    Shutdown,
-)
+from spec.what_if.cluster import KnownCluster
+from spec.what_if.events import ClusterEvent
 from spec.what_if.prediction import PartitionHealth
+from spec.what_if.situations import Situation, situations
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.releases import RELEASES, line_of
@@ -55,25 +43,25 @@ from statemachines.zk_data import (
 )
 from statemachines.znode import Node
 
-__all__ = ["AnyOrder", "EventsInAnyOrder", "Situation", "WorstCase", "in_any_order", "situations"]
+__all__ = [
+    "AnyOrder",
+    "BrokenRule",
+    "EventsInAnyOrder",
+    "PlanBounds",
+    "WorstCase",
+    "in_any_order",
+]
 
-MOST_REPLICAS: Final = 4
-"""More than that is not explored."""
 EXIT_BOUND: Final = 20
 Planned = Annotated[str, "an event that is to happen"]
-"""Like "crash of 0", where 0 is the first replica's broker."""
+"""One of those of a `Situation`, or the exit of a broker that shuts down."""
 
 
-class Situation(NamedTuple):
-    """A partition, and what is to happen to it, by the places of its replicas: 0 is the preferred one."""
+class BrokenRule(Exception):
+    """The system that stands for a cluster breaks a rule of its own: a fault of this program.
 
-    replicas: int
-    leader: BrokerId | None
-    isr: tuple[BrokerId, ...]
-    live: frozenset[BrokerId]
-    events: tuple[str, ...]
-    min_isr: int
-    unclean: bool
+    Nothing is known of the cluster then.
+    """
 
 
 class PlannedCluster(ControlledCluster):
@@ -101,6 +89,32 @@ class EventsInAnyOrder(Partitions[P]):
         exits = tuple(f"exit of {broker}" for broker in self.broker_ids)
         return {**super().sizes(), Planned: tuple(dict.fromkeys((*self.situation.events, *exits)))}
 
+    @property
+    def given(self) -> Mapping[Any, Size]:
+        """With the ISRs that may come of what happens: of many brokers there are too many in all orders."""
+        return {**super().given, LeaderAndIsr.isr: self.isrs}
+
+    @property
+    def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
+        """Members leave whose brokers die or shut down; at the end those come whose brokers return, or shut down."""
+        leave = {*self.broker_ids} - self.situation.live | self.to_which("crash", "shutdown")
+        join = self.to_which("return", "shutdown")
+        found = {(), self.situation.isr, *((broker,) for broker in self.broker_ids if self.unclean)}
+        due = list(found)
+        while due:
+            isr = due.pop()
+            less = (tuple(each for each in isr if each != broker) for broker in leave)
+            more = ((*isr, broker) for broker in join if broker not in isr)
+            fresh = {*less, *more} - found
+            found |= fresh
+            due += fresh
+        return sorted(found)
+
+    def to_which(self, *kinds: str) -> frozenset[BrokerId]:
+        """The brokers to which something of these kinds is to happen."""
+        events = (event.split() for event in self.situation.events)
+        return frozenset(int(words[2]) for words in events if words[0] in kinds)
+
     @initial
     def a_cluster_set_up(self, s: P) -> None:
         """The partition is as it was described; its controller begins by looking at it."""
@@ -119,10 +133,12 @@ class EventsInAnyOrder(Partitions[P]):
         s.pending = frozenset(situation.events)
 
     def happens(self, s: P, event: str) -> None:
-        """It was to happen, and is not to happen again. The first thing happens to a cluster at rest."""
-        require(event in s.pending)
+        """It was to happen, and once less from now on. The first thing happens to a cluster at rest."""
+        again = (each for each in self.situation.events if each.startswith(f"{event} ("))
+        due = next((each for each in (event, *again) if each in s.pending), None)
+        require(due is not None)
         require(s.pending != frozenset(self.situation.events) or (s.active and s.idle))
-        s.pending -= {event}
+        s.pending -= {due}
 
     # What happens.
 
@@ -162,7 +178,8 @@ class EventsInAnyOrder(Partitions[P]):
     def need_no_election(self, s: P) -> None:
         """An administrator asks for the preferred leader, which leads, or there is none to choose from."""
         state = s.state(TopicPartition(TOPIC, 0))
-        require(s.active and s.idle and (state is None or state.leader == 0))
+        preferred = self.assignments[TopicPartition(TOPIC, 0)].replicas[0]
+        require(s.active and s.idle and (state is None or state.leader == preferred))
         self.happens(s, "election")
 
     @action(when=lambda self: self.moves > 0, actor="another controller", receiver="ZooKeeper")
@@ -176,7 +193,7 @@ class EventsInAnyOrder(Partitions[P]):
         """No replica falls behind that was not planned to."""
         raise AssertionError
 
-    @action(when=lambda self: self.returns > 0, actor="leader", receiver="ZooKeeper")
+    @action(when=lambda self: self.isr_changes > 0, actor="leader", receiver="ZooKeeper")
     def expand_isr(self, s: P, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr, 2.6]"""
         require(not self.lags(s, broker))
@@ -224,9 +241,9 @@ class EventsInAnyOrder(Partitions[P]):
 
     @invariant(where=at_rest)
     def keeps_min_isr(self, s: P) -> bool:
-        """When all has happened, as many replicas are in sync as have to be."""
+        """When all has happened, as many replicas are in sync as have to be; a dead one will not be for long."""
         state = s.state(TopicPartition(TOPIC, 0))
-        return state is None or len(state.isr) >= self.situation.min_isr
+        return state is None or sum(broker in s.registered for broker in state.isr) >= self.situation.min_isr
 
     @sometimes(where=at_rest)
     def comes_to_rest(self, s: P) -> bool:
@@ -241,7 +258,7 @@ class EventsInAnyOrder(Partitions[P]):
             return False
         epoch = node.data.leader_and_isr.leader_epoch
         changes = node.version - epoch
-        return bool(epoch >= self.max_leader_epoch or changes > self.returns)
+        return bool(epoch >= self.max_leader_epoch or changes >= self.isr_changes > 0)
 
 
 WORST: Final[Mapping[str, PartitionHealth]] = {
@@ -252,6 +269,14 @@ WORST: Final[Mapping[str, PartitionHealth]] = {
 """The property whose counterexample is the way to it, the worst first."""
 
 
+RULES: Final = (
+    *("leader_in_isr", "isr_within_assigned", "leader_epoch_monotone", "one_leader_per_epoch"),
+    *("presumed_leader_legit", "clean_election", "legal_psm", "legal_rsm", "new_has_no_state"),
+    *("cache_not_ahead", "cache_fresh", "online_has_live_leader", "offline_only_if_stuck", "rsm_domain"),
+    *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
+)
+"""The invariants of `partitions` that hold in every release. Not among them are those that a bug of a release breaks,
+like `fenced_writes` before 2.2 and `dead_not_in_isr`: what comes of these bugs is an outcome, and told as one."""
 WITNESSES: Final = ("comes_to_rest", "at_a_bound")
 
 
@@ -292,7 +317,7 @@ class AnyOrder:
         """As one object."""
         return {
             "release": self.release,
-            "assumed": list(self.cluster.assumed),
+            "assumed": list(self.cluster.assumed_of(self.release)),
             "events": list(map(str, self.events)),
             "classes": [
                 {
@@ -309,7 +334,7 @@ class AnyOrder:
 
     def _lines(self) -> Iterator[str]:
         yield f"in any order, Kafka {self.release}: {'; '.join(map(str, self.events))}"
-        yield from (f"assumed: {each}" for each in self.cluster.assumed)
+        yield from (f"assumed: {each}" for each in self.cluster.assumed_of(self.release))
         for each in self.cases:
             yield ""
             number, few = len(each.partitions), ", ".join(map(str, each.partitions[:3]))
@@ -378,86 +403,61 @@ def _leads(changes: Mapping[str, tuple[Any, Any]], brokers: Sequence[BrokerId]) 
     return f": {'; '.join(told)}" if told else ""
 
 
-def situations(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[Situation, tuple[TopicPartition, ...]]:
-    """The partitions that are alike, by their situations.
+def _require_few(situation: Situation, partition: TopicPartition) -> None:
+    """Refuse what the constants of the system do not admit.
 
     Raises:
-        UsageError: an event cannot be explored, or a partition has too many replicas.
+        UsageError: there are too many replicas, or events.
     """
-    by_default = any(isinstance(event, AllowUnclean) and event.topic is None for event in events)
-    of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
-    planned = tuple(_planned(cluster, events))
-    found: dict[Situation, list[TopicPartition]] = {}
-    for partition, status in sorted(cluster.partitions.items()):
-        replicas = status.assignment.replicas
-        if status.assignment.is_being_reassigned:
-            raise UsageError(f"{partition} is being reassigned; --any-order does not explore reassignments")
-        if len(replicas) > MOST_REPLICAS:
-            raise UsageError(f"{partition} has {len(replicas)} replicas; --any-order explores up to {MOST_REPLICAS}")
-        place = {broker: number for number, broker in enumerate(replicas)}
-        permitted = cluster.unclean.get(partition.topic, by_default) or partition.topic in of_topics
-        situation = Situation(
-            len(replicas),
-            None if status.leader is None else place[status.leader],
-            tuple(place[broker] for broker in status.isr),
-            frozenset(place[broker] for broker in replicas if broker in cluster.live),
-            tuple(
-                event if broker is None else f"{event} of {place[broker]}"
-                for event, broker in planned
-                if broker is None or broker in place
-            ),
-            cluster.min_isr[partition.topic],
-            permitted,
-        )
-        found.setdefault(situation, []).append(partition)
-    return {situation: tuple(partitions) for situation, partitions in found.items()}
+    kinds, constants = situation.kinds, EventsInAnyOrder.constants()
+    for number, what, constant, less in (
+        (situation.replicas, "replicas", "brokers", 0),
+        (kinds["crash"] + kinds["shutdown"], "deaths of its brokers", "max_deaths", 0),
+        (kinds["return"] + kinds["shutdown"], "returns and shutdowns of its brokers", "isr_changes", 1),
+        (kinds["failover"], "controller failovers", "moves", 0),
+    ):
+        most = (constants[constant].at_most or 0) - less
+        if number > most:
+            raise UsageError(f"{partition} has {number} {what}; --any-order explores up to {most}")
 
 
-def _planned(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> Iterator[tuple[str, BrokerId | None]]:
-    """What happens to which broker, or to all."""
-    seen: set[tuple[str, BrokerId | None]] = set()
-    for event in events:
-        match event:
-            case Crash(brokers) | Shutdown(brokers) | Return(brokers):
-                if strangers := set(brokers) - cluster.brokers:
-                    there = listed(cluster.brokers)
-                    raise UsageError(f"{event}: there is no broker {listed(strangers)}; there are {there}")
-                one_by_one: list[tuple[str, BrokerId | None]] = [
-                    (type(event).__name__.lower(), broker) for broker in brokers
-                ]
-                if cluster.controller in brokers and not isinstance(event, Return):
-                    one_by_one.append(("failover", None))
-            case ElectPreferred():
-                one_by_one = [("election", None)]
-            case AnotherController():
-                one_by_one = [("failover", None)]
-            case Reassign():
-                raise UsageError(f"{event}: --any-order does not explore reassignments")
-            case AllowUnclean():
-                one_by_one = []
-        for each in one_by_one:
-            if each in seen and each != ("failover", None):
-                raise UsageError(f"{event}: in any order a thing can happen to a broker once")
-            if each not in seen:
-                yield each
-            seen.add(each)
+class PlanBounds(NamedTuple):
+    """What keeps the system of a situation finite, and is raised where it cuts something off."""
+
+    max_leader_epoch: int
+    """The highest leader epoch."""
+    isr_changes: int
+    """How often the leader takes a broker into the ISR: one that returns, or one that shuts down, and follows yet."""
+
+    @classmethod
+    def of(cls, situation: Situation) -> PlanBounds:
+        """Those to begin with."""
+        highest = EventsInAnyOrder.constants()["max_leader_epoch"].at_most or 0
+        changes = situation.kinds["return"] + situation.kinds["shutdown"]
+        return cls(min(2 + len(situation.events), highest), changes and changes + 1)
+
+    def raised(self) -> PlanBounds | None:
+        """Higher ones; None: there are none."""
+        constants = EventsInAnyOrder.constants()
+        higher = PlanBounds(self.max_leader_epoch + 2, self.isr_changes and self.isr_changes + 1)
+        admitted = (number <= (constants[name].at_most or 0) for name, number in higher._asdict().items())
+        return higher if all(admitted) else None
 
 
-def system_of(situation: Situation, release: str, max_leader_epoch: int) -> EventsInAnyOrder:
-    """The specification of a situation, bounded by this leader epoch."""
-    kinds = [event.split()[0] for event in situation.events]
+def system_of(situation: Situation, release: str, bounds: PlanBounds | None = None) -> EventsInAnyOrder:
+    """The specification of a situation, within these bounds; else within those to begin with."""
+    kinds = situation.kinds
     cls: Any = type("EventsInAnyOrder", (EventsInAnyOrder,), {"situation": situation})
     subject: EventsInAnyOrder = cls(
         brokers=situation.replicas,
         partitions=1,
         creation=False,
-        shutdowns="shutdown" in kinds,
-        preferred_elections="election" in kinds and situation.replicas > 1,
-        max_deaths=kinds.count("crash") + kinds.count("shutdown"),
-        isr_changes=kinds.count("return") and kinds.count("return") + 1,
-        moves=kinds.count("failover"),
-        max_leader_epoch=max_leader_epoch,
+        shutdowns=kinds["shutdown"] > 0,
+        preferred_elections=kinds["election"] > 0 and situation.replicas > 1,
+        max_deaths=kinds["crash"] + kinds["shutdown"],
+        moves=kinds["failover"],
         unclean=situation.unclean,
+        **(PlanBounds.of(situation) if bounds is None else bounds)._asdict(),
         **valuation(cls.releases, release),
     )
     return subject
@@ -474,23 +474,23 @@ def in_any_order(
 
     Args:
         cluster: how it is.
-        events: what happens, each once.
+        events: what happens.
         release: of its controller.
         max_states: of each situation; else all of them.
         explore: `spec.checking.check`, or what stands for it.
 
     Raises:
-        UsageError: an event cannot be explored.
+        UsageError: an event cannot be explored, or there are too many, or a partition has too many replicas.
+        BrokenRule: this program is at fault.
     """
     line = line_of(release)
+    alike = situations(cluster, events, line)
+    for situation, partitions in alike.items():
+        _require_few(situation, partitions[0])
+    asked = {"properties": [*WORST, *RULES, *WITNESSES], "keep_going": True, "max_states": max_states}
     cases = [
-        _explored(
-            situation,
-            partitions,
-            line,
-            lambda subject: explore(subject, properties=[*WORST, *WITNESSES], keep_going=True, max_states=max_states),
-        )
-        for situation, partitions in situations(cluster, events).items()
+        _explored(situation, partitions, line, lambda subject: explore(subject, **asked))
+        for situation, partitions in alike.items()
     ]
     cases.sort(key=lambda each: (each.health, each.partitions))
     return AnyOrder(cluster, line, events, tuple(cases))
@@ -502,22 +502,41 @@ def _explored(
     release: str,
     explore: Callable[[EventsInAnyOrder], Result],
 ) -> WorstCase:
-    """The worst of a situation, with bounds that cut nothing off."""
-    highest = 1 + 2 * len(situation.events)
-    result = explore(system_of(situation, release, highest))
-    while _verdict(result, "at_a_bound") == "witnessed":
-        highest += 2
-        result = explore(system_of(situation, release, highest))
-    if result.verdict == "interrupted":
-        raise KeyboardInterrupt
+    """The worst of a situation, with bounds that cut nothing off, if there are such."""
+    bounds: PlanBounds | None = PlanBounds.of(situation)
+    while bounds is not None:
+        try:
+            result = explore(system_of(situation, release, bounds))
+        except (SpecificationError, UsageError) as wrong:
+            large = f"{partitions[0]}, with {situation.replicas} replicas and {len(situation.events)} events"
+            raise UsageError(f"--any-order: {large}, cannot be explored: {wrong}") from wrong
+        if result.verdict == "interrupted":
+            raise KeyboardInterrupt
+        _require_sound(result, partitions[0])
+        if _verdict(result, "at_a_bound") != "witnessed":
+            break
+        bounds = bounds.raised()
     if _verdict(result, "comes_to_rest") == "unwitnessed":
         raise UsageError(f"--any-order: these events cannot all happen to {partitions[0]}, in whatever order")
     broken = {trace.broken: trace for trace in result.counterexamples}
     name = next((name for name in WORST if name in broken), None)
     health = PartitionHealth.Online if name is None else WORST[name]
     trace = None if name is None else broken[name]
-    explored = all(each.verdict in ("holds", "violated") for each in result.properties if each.name in WORST)
+    explored = bounds is not None and all(
+        each.verdict in ("holds", "violated") for each in result.properties if each.name in WORST
+    )
     return WorstCase(situation, partitions, health, trace, result.distinct_states, explored)
+
+
+def _require_sound(result: Result, partition: TopicPartition) -> None:
+    """What is not one of the outcomes breaks in no cluster.
+
+    Raises:
+        BrokenRule: it does.
+    """
+    for trace in result.counterexamples:
+        if trace.broken not in WORST:
+            raise BrokenRule(f"{trace.broken}, in the system that stands for {partition}:\n{trace}")
 
 
 def _verdict(result: Result, name: str) -> str:

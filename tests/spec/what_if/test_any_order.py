@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 
-from election.ids import BrokerId
-from spec.checking import check
-from spec.language import Total, action, require, variable
-from spec.language.errors import UsageError
-from spec.parts.controlled_cluster import Role
+from election.ids import BrokerId, LeaderEpoch
+from spec.checking import Result, check
+from spec.instances import instances
+from spec.language import Size, Total, action, initial, require, variable
+from spec.language.errors import SpecificationError, UsageError
+from spec.parts.controlled_cluster import TOPIC, Role
 from spec.what_if.any_order import (
+    RULES,
+    WORST,
     AnyOrder,
+    BrokenRule,
     EventsInAnyOrder,
+    PlanBounds,
     PlannedCluster,
-    Situation,
     in_any_order,
-    situations,
     system_of,
 )
 from spec.what_if.cluster import KnownCluster, PartitionStatus
@@ -33,9 +36,14 @@ from spec.what_if.events import (
     Shutdown,
 )
 from spec.what_if.prediction import PartitionHealth, what_if
+from spec.what_if.situations import Situation, situations
 from statemachines.control_requests import ControlRequest
+from statemachines.leader_and_isr import LeaderAndIsr
+from statemachines.releases import RELEASES
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zk_data import TopicPartitionState, topic_partition_path, topic_partition_state_path
+from statemachines.znode import Node
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -132,8 +140,21 @@ class Apart(EventsInAnyOrder):
         return {T0: ReplicaAssignment(self.order)}
 
 
-def apart(situation: Situation, order: tuple[int, ...]) -> Any:
-    """What is found if brokers are called by other ids, so that the assignment has them in this order."""
+def in_full(subject: EventsInAnyOrder) -> dict[str, str]:
+    """What is found of each outcome; and that there is an end, and no bound cuts off what comes before it."""
+    result = check(subject, properties=[*WORST, "comes_to_rest", "at_a_bound"], keep_going=True)
+    verdicts = {each.name: each.verdict for each in result.properties}
+    assert (verdicts.pop("comes_to_rest"), verdicts.pop("at_a_bound")) == ("witnessed", "unwitnessed")
+    assert verdicts.pop("type_ok") == "holds"
+    return verdicts
+
+
+WIDE = PlanBounds(11, 5)
+"""They cut nothing off that happens here."""
+
+
+def apart(situation: Situation, release: str, order: tuple[int, ...]) -> list[dict[str, str]]:
+    """What is found, and what if brokers are called by other ids, so that the assignment has them in this order."""
     renamed = situation._replace(
         leader=None if situation.leader is None else order[situation.leader],
         isr=tuple(order[each] for each in situation.isr),
@@ -143,31 +164,96 @@ def apart(situation: Situation, order: tuple[int, ...]) -> Any:
             for kind, _, broker in (event.partition(" of ") for event in situation.events)
         ),
     )
-    one = system_of(situation, "3.9", max_leader_epoch=9)
+    one = system_of(situation, release, WIDE)
     cls: Any = type("Apart", (Apart,), {"situation": renamed, "order": order})
-    constants = {name: getattr(one, name) for name in ("brokers", "max_deaths", "isr_changes", "moves", "shutdowns")}
-    subject = cls(partitions=1, creation=False, preferred_elections=False, max_leader_epoch=9, **constants)
-    return [check(each, properties=list(WAYS), keep_going=True, engine="reference") for each in (one, subject)]
+    return [in_full(each) for each in (one, cls(**one.valuation))]
 
 
-WAYS = ("keeps_a_leader", "keeps_min_isr")
-
-
-@pytest.mark.parametrize("order", [(1, 0), pytest.param((2, 0, 1), marks=pytest.mark.long)])
-def test_what_brokers_are_called_decides_nothing_but_what_is_done_first(order: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("order", "events", "release", "unclean"),
+    [
+        ((1, 0), ("crash of 0", "return of 0", "crash of 1", "failover"), "3.9", False),
+        ((1, 0), ("shutdown of 0", "return of 0", "crash of 1"), "2.2", True),
+        ((1, 0), ("crash of 0", "return of 0", "election", "failover"), "3.9", False),
+        *(
+            pytest.param((2, 0, 1), *row, marks=pytest.mark.long)
+            for row in (
+                (("crash of 0", "return of 0", "crash of 1", "failover"), "3.9", False),
+                (("shutdown of 0", "return of 0", "crash of 1", "crash of 2"), "3.9", True),
+                (("crash of 0", "return of 0", "election", "crash of 1"), "2.2", False),
+            )
+        ),
+    ],
+)
+def test_what_brokers_are_called_decides_nothing_but_what_is_done_first(
+    order: tuple[int, ...], events: tuple[str, ...], release: str, unclean: bool
+) -> None:
     """Replicas of several dead brokers go offline in the order of ids: a way may be a step longer, its end is not."""
-    replicas = len(order)
-    events = ("crash of 0", "return of 0", "crash of 1", "failover")
-    everyone = frozenset(range(replicas))
-    one, other = apart(Situation(replicas, 0, tuple(range(replicas)), everyone, events, 2, False), order)
-    assert {each.broken for each in one.counterexamples} == {each.broken for each in other.counterexamples}
+    everyone = tuple(range(len(order)))
+    situation = Situation(len(order), 0, everyone, frozenset(everyone), events, 2, unclean)
+    one, other = apart(situation, release, order)
+    assert one == other
+
+
+class Whole(EventsInAnyOrder):
+    """A whole cluster: all of its brokers, and of its partitions at least two; asked about is the first."""
+
+    kept: tuple[tuple[int, ...], ...]
+    """The replicas of each partition, all in sync, the first of them leads."""
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """As it was described."""
+        return {TopicPartition(TOPIC, at): ReplicaAssignment(replicas) for at, replicas in enumerate(self.kept)}
+
+    @initial
+    def a_cluster_set_up(self, s: PlannedCluster) -> None:
+        """With what stands there of the others."""
+        super().a_cluster_set_up(s)
+        for partition, assignment in list(self.assignments.items())[1:]:
+            state = LeaderAndIsr(assignment.replicas[0], 0, assignment.replicas)
+            s.zk.nodes[topic_partition_path(partition)] = Node()
+            s.zk.nodes[topic_partition_state_path(partition)] = Node(data=TopicPartitionState.encode(state, 0))
+
+    def lags(self, s: PlannedCluster, broker: BrokerId) -> bool:
+        """A broker that keeps no replica catches up with none."""
+        return broker not in self.kept[0] or super().lags(s, broker)
+
+
+@pytest.mark.parametrize(
+    ("others", "events"),
+    [
+        pytest.param((), ("crash of 0", "return of 0", "crash of 1", "crash of 2"), id="a broker"),
+        pytest.param((), ("shutdown of 0", "shutdown of 2", "return of 2"), id="a broker that shuts down"),
+        pytest.param(
+            ((1, 2),), ("crash of 0", "return of 0", "crash of 2"), id="a partition", marks=pytest.mark.long
+        ),
+        pytest.param(
+            ((2, 0),), ("crash of 0", "crash of 2", "return of 2"), id="another partition", marks=pytest.mark.long
+        ),
+    ],
+)
+@pytest.mark.parametrize("release", ["3.9", pytest.param("2.2", marks=pytest.mark.long)])
+def test_what_else_there_is_in_a_cluster_decides_nothing(
+    others: tuple[tuple[int, ...], ...], events: tuple[str, ...], release: str
+) -> None:
+    """A partition on brokers 0 and 1 is explored alone; and with broker 2 beside it, and what happens to that one."""
+    own = tuple(event for event in events if not event.endswith("2"))
+    alone = Situation(2, 0, (0, 1), frozenset({0, 1}), own, 2, False)
+    beside = alone._replace(live=frozenset({0, 1, 2}), events=events)
+    within = system_of(beside._replace(replicas=3), release, WIDE)
+    cls: Any = type("Whole", (Whole,), {"situation": beside, "kept": ((0, 1), *others)})
+    assert in_full(system_of(alone, release, WIDE)) == in_full(
+        cls(**{**within.valuation, "partitions": 1 + len(others)})
+    )
 
 
 @pytest.mark.parametrize(
     ("events", "says"),
     [
         ((Reassign({T0: (1,)}),), "does not explore reassignments"),
-        ((Crash(1), Crash(1)), "a thing can happen to a broker once"),
+        ((AnotherController(),) * 4, "t-0 has 4 controller failovers; --any-order explores up to 3"),
+        ((Crash(1), Return(1)) * 10, "t-0 has 10 deaths of its brokers; --any-order explores up to 9"),
         ((Crash(8),), "there is no broker 8"),
     ],
 )
@@ -177,8 +263,25 @@ def test_what_is_not_explored_is_refused(events: tuple[ClusterEvent, ...], says:
 
 
 def test_too_many_replicas() -> None:
-    with pytest.raises(UsageError, match="t-0 has 5 replicas; --any-order explores up to 4"):
-        in_any_order(cluster(status(1, 2, 3, 4, 9)), Crash(1))
+    most = EventsInAnyOrder.constants()["brokers"].at_most
+    assert most is not None
+    begun = KnownCluster({T0: status(*range(most + 1))}, frozenset(range(most + 1)), 0, {"t": 1}, {})
+    with pytest.raises(UsageError, match=f"t-0 has {most + 1} replicas; --any-order explores up to {most}"):
+        in_any_order(begun, Crash(1))
+
+
+def test_a_broker_dies_returns_and_dies_again() -> None:
+    """Each time may come before the controller has taken the broker in again, or after."""
+    again = (Crash(1), Return(1), Crash(1))
+    assert worst(in_any_order(cluster(status(1, 2)), *again)) is PartitionHealth.Online
+    found = in_any_order(cluster(status(1, 2)), *again, Return(1), Crash(2))
+    assert worst(found) is PartitionHealth.Offline
+    [case] = found.cases
+    assert case.trace is not None
+    happened = [each.step.action for each in case.trace.steps]
+    assert (happened.count("die"), happened.count("come_back")) == (3, 2)
+    with pytest.raises(UsageError, match="these events cannot all happen"):
+        in_any_order(cluster(status(1, 2)), Crash(1), Crash(1))
 
 
 def test_a_bound_is_told() -> None:
@@ -222,10 +325,104 @@ def test_the_first_thing_happens_to_a_cluster_at_rest() -> None:
 
 def test_a_bound_that_cuts_something_off_is_seen() -> None:
     situation = Situation(2, 0, (0, 1), frozenset({0, 1}), ("crash of 0", "crash of 1"), 1, False)
-    cut = check(system_of(situation, "3.9", max_leader_epoch=1), properties=["at_a_bound"], engine="reference")
+    cut = check(system_of(situation, "3.9", PlanBounds(1, 0)), properties=["at_a_bound"], engine="reference")
     assert cut.verdict == "holds"
-    wide = check(system_of(situation, "3.9", max_leader_epoch=9), properties=["at_a_bound"], engine="reference")
+    wide = check(system_of(situation, "3.9", PlanBounds(9, 0)), properties=["at_a_bound"], engine="reference")
     assert wide.verdict == "vacuous"
+
+
+def test_bounds_are_raised_until_none_cuts_something_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PlanBounds, "of", classmethod(lambda cls, situation: cls(1, 1)))
+    tried: list[tuple[int, int]] = []
+
+    def explore(subject: Any, **options: Any) -> Result:
+        tried.append((subject.max_leader_epoch, subject.isr_changes))
+        return check(subject, **options)
+
+    found = in_any_order(cluster(status(1, 2)), Crash(1), Return(1), Crash(2), explore=explore)
+    assert worst(found) is PartitionHealth.Offline
+    assert tried == [(1 + 2 * times, 1 + times) for times in range(len(tried))]
+    assert len(tried) > 1
+
+
+def test_a_broker_that_shuts_down_and_follows_yet_is_taken_into_the_isr_again() -> None:
+    """It was told by a LeaderAndIsr that another leads: no StopReplica goes to the replica that led."""
+    found = in_any_order(cluster(status(1, 2)), Shutdown(1), Return(1), release="2.2")
+    assert worst(found) is PartitionHealth.Online
+    assert found.exit_code == 0
+
+
+def test_what_is_too_much_is_refused_in_a_line() -> None:
+    def explore(subject: EventsInAnyOrder, **options: Any) -> Result:
+        raise SpecificationError("so many values, and at most 100,000 are listed")
+
+    says = "t-0, with 3 replicas and 2 events, cannot be explored: so many values, and at most 100,000 are listed"
+    with pytest.raises(UsageError, match=says):
+        in_any_order(cluster(status(1, 2, 3)), Crash(1), Crash(2), explore=explore)
+
+
+def test_five_replicas_are_no_more_than_three_where_the_same_dies() -> None:
+    three, five = (
+        in_any_order(cluster(status(*brokers), min_isr=len(brokers) - 1), Crash(1, 2)).cases[0]
+        for brokers in ((1, 2, 3), (1, 2, 3, 4, 9))
+    )
+    assert (three.health, three.explored, three.states) == (five.health, five.explored, five.states)
+    assert five.health is PartitionHealth.UnderMinIsr
+
+
+class Narrow(EventsInAnyOrder):
+    """A bound is too small for what happens."""
+
+    @property
+    def given(self) -> Mapping[Any, Size]:
+        """There is one leader epoch only."""
+        return {**super().given, LeaderEpoch: (0,)}
+
+
+class Presumptuous(EventsInAnyOrder):
+    """A broker that starts takes itself for the leader."""
+
+    def forget_roles(self, s: PlannedCluster, broker: BrokerId) -> None:
+        """And of an epoch that is yet to come."""
+        s.roles[PartitionAndReplica(T0, broker)] = Role(broker, 3)
+
+
+@pytest.mark.parametrize(("faulty", "broken"), [(Narrow, "type_ok"), (Presumptuous, "presumed_leader_legit")])
+def test_a_rule_that_breaks_is_a_fault_of_the_program_and_no_outcome(
+    faulty: type[EventsInAnyOrder], broken: str
+) -> None:
+    """Else steps that leave a domain would be passed over, and the partition told to be online in every order."""
+
+    def explore(subject: EventsInAnyOrder, **options: Any) -> Result:
+        cls: Any = type("Faulty", (faulty,), {"situation": subject.situation})
+        return check(cls(**subject.valuation), engine="reference", **options)
+
+    with pytest.raises(BrokenRule, match=f"{broken}, in the system that stands for t-0"):
+        in_any_order(cluster(status(1, 2)), Crash(1), Return(1), explore=explore)
+
+
+def test_each_invariant_is_an_outcome_or_a_rule_or_breaks_in_some_release() -> None:
+    situation = Situation(2, 0, (0, 1), frozenset({0, 1}), ("crash of 0",), 1, False)
+    invariants = {each.name for each in system_of(situation, "3.9").properties if each.kind != "sometimes"}
+    broken = {
+        name
+        for instance in instances()
+        if instance.system == "partitions" and instance.release is not None
+        for name in instance.broken
+    }
+    assert invariants == {*WORST, *RULES} | broken
+    assert not broken & {*RULES}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", RELEASES)
+def test_rules_hold_in_every_release(release: str) -> None:
+    """Else an outcome would be taken for a fault."""
+    events = (Crash(1), Return(1), Crash(2), AnotherController(), ElectPreferred())
+    for begun in (cluster(status(1, 2)), cluster(status(1, 2, isr=(1,)))):
+        assert all(case.explored for case in in_any_order(begun, *events, release=release).cases)
+        permitted = (*events, AllowUnclean())
+        assert all(case.explored for case in in_any_order(begun, *permitted, release=release).cases)
 
 
 class SlowCluster(PlannedCluster):
@@ -261,22 +458,33 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
 
 
 @pytest.mark.parametrize(
-    "events",
+    ("begun", "events", "release"),
     [
-        (Crash(1), Return(1), Crash(2)),
-        (Crash(1), Return(1), Crash(2), AnotherController()),
-        (Shutdown(1), Crash(2)),
-        (Crash(1), Return(1), ElectPreferred()),
+        (status(1, 2), (Crash(1), Return(1), Crash(2)), "3.9"),
+        (status(1, 2), (Crash(1), Return(1), Crash(2), AnotherController()), "3.9"),
+        (status(1, 2), (Shutdown(1), Crash(2)), "3.9"),
+        (status(1, 2), (Crash(1), Return(1), ElectPreferred()), "3.9"),
+        (status(1, 2, isr=(1,)), (AllowUnclean(), Crash(1), Return(1), Crash(2)), "2.2"),
+        *(
+            pytest.param(*row, marks=pytest.mark.long)
+            for row in (
+                (status(1, 2, 3), (Crash(1), Return(1), Crash(2), AnotherController()), "2.2"),
+                (status(1, 2, 3, isr=(1, 2)), (AllowUnclean(), Crash(1), Crash(2), Return(2)), "3.9"),
+                (status(1, 2, 3, isr=(1, 2)), (AllowUnclean(), Shutdown(1), Crash(2), Return(1)), "2.2"),
+            )
+        ),
     ],
     ids=str,
 )
-def test_a_slow_queue_brings_nothing_else(events: tuple[ClusterEvent, ...]) -> None:
+def test_a_slow_queue_brings_nothing_else(
+    begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str
+) -> None:
     """What breaks is the same; a way to it may be longer, as brokers are told on it."""
-    [situation] = situations(cluster(status(1, 2)), events)
-    system = system_of(situation, "3.9", max_leader_epoch=9)
+    [situation] = situations(cluster(begun, min_isr=2), events, release)
+    system = system_of(situation, release, PlanBounds(9, 3))
     cls: Any = type("WithSlowQueues", (WithSlowQueues,), {"situation": situation})
     at_once, later = (
-        check(each, properties=list(WAYS), keep_going=True) for each in (system, cls(**system.valuation))
+        check(each, properties=list(WORST), keep_going=True) for each in (system, cls(**system.valuation))
     )
     assert later.distinct_states > at_once.distinct_states
     verdicts = [[(each.name, each.verdict) for each in result.properties] for result in (at_once, later)]

@@ -1,13 +1,14 @@
 """The command: events in their order, exit codes, lines."""
 
-import json
+import io
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
-from click.testing import CliRunner, Result
 
-from spec.cli import kafkaspec
-from spec.language.errors import UsageError
+from tests.rows import rows
+from tests.spec.test_cli import Answer, Ask, ask, run  # noqa: F401 - `ask` is a fixture
 
 DESCRIBED = (
     "Topic: t\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
@@ -23,64 +24,121 @@ def topics(tmp_path: Path) -> str:
     return str(path)
 
 
-def run(*arguments: str, given: str | None = None) -> Result:
-    return CliRunner().invoke(kafkaspec, ["what-if", *arguments], input=given)
+Asked: TypeAlias = Callable[[str], Answer]
 
 
-def found(result: Result) -> dict[str, object]:
-    return dict(json.loads(result.stdout))
+@pytest.fixture
+def asked(ask: Ask, topics: str) -> Asked:  # noqa: F811
+    """Ask the command's entry point about the cluster with these options."""
+    return lambda options: ask("what-if", topics, *options.split())
 
 
-def test_events_happen_in_the_order_in_which_they_are_given(topics: str) -> None:
-    first = run(topics, "--crash", "1", "--return", "1", "--crash", "3", "--prefer", "--json")
-    assert [each["event"] for each in json.loads(first.stdout)["events"]] == [
-        "crash of 1",
-        "return of 1",
-        "crash of 3",
-        "election of preferred leaders",
-    ]
-    assert first.exit_code == 0
-    other = run(topics, "--crash=3", "--crash=1", "--json")
-    assert [each["event"] for each in json.loads(other.stdout)["events"]] == ["crash of 3", "crash of 1"]
-    assert other.exit_code == 12
+@pytest.fixture
+def plan(tmp_path: Path) -> str:
+    path = tmp_path / "plan.json"
+    path.write_text('{"version":1,"partitions":[{"topic":"t","partition":1,"replicas":[2,1]}]}')
+    return str(path)
 
 
-def test_an_assumption_is_told(topics: str) -> None:
-    assert "assumed: alive: 1, 2, 3" in run(topics).stdout
-    assert "assumed: alive" not in run(topics, "--live", "1,2,3").stdout
+def happened(answer: Answer) -> list[str]:
+    return [each["event"] for each in answer.json()["events"]]
 
 
-def test_standard_input_will_do() -> None:
-    assert run("-", "--crash", "1,3", given=DESCRIBED).exit_code == 12
+def test_events_happen_in_the_order_in_which_they_are_given(asked: Asked) -> None:
+    first = asked("--crash 1 --return 1 --crash 3 --prefer --json")
+    assert happened(first) == ["crash of 1", "return of 1", "crash of 3", "election of preferred leaders"]
+    assert first.code == 0
+    other = asked("--crash=3 --crash=1 --json")
+    assert happened(other) == ["crash of 3", "crash of 1"]
+    assert other.code == 12
 
 
-def test_a_plan_is_read(topics: str, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.json"
-    plan.write_text('{"version":1,"partitions":[{"topic":"t","partition":1,"replicas":[2,1]}]}')
-    assert "3,1 -> 2,1" in run(topics, "--reassign", str(plan)).stdout
+def test_an_assumption_is_told(asked: Asked) -> None:
+    assert "assumed: alive: 1, 2, 3" in asked("").out
+    assert "assumed: alive" not in asked("--live 1,2,3").out
 
 
-def test_an_older_controller(topics: str) -> None:
-    assert found(run(topics, "--release", "2.8.1", "--json"))["release"] == "2.8"
+def test_standard_input_will_do(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(DESCRIBED.encode())))
+    assert ask("what-if", "-", "--crash", "1,3").code == 12
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
+def test_a_plan_is_read(asked: Asked, plan: str) -> None:
+    assert "3,1 -> 2,1" in asked(f"--reassign {plan}").out
+
+
+def test_an_older_controller(asked: Asked) -> None:
+    assert asked("--release 2.8.1 --json").json()["release"] == "2.8"
+
+
+@rows(
+    "options, code, first",
     [
-        (["--crash", "one"], "--crash takes brokers, like 1,3, not 'one'"),
-        (["--crash", "1,,3"], "--crash takes brokers"),
-        (["--crash", "9"], "there is no broker 9; there are 1, 2, 3"),
-        (["--isr", "t-0"], "--isr takes TOPIC-PARTITION=BROKERS"),
-        (["--isr", "t-0=1", "--isr", "t-0=2"], "are two values"),
-        (["--min-isr", "0"], "--min-isr takes a number from 1 on"),
-        (["--min-isr", "u=2"], "--min-isr u: there is no such topic"),
-        (["--release", "4.0"], "no release is called 4.0"),
-        (["--reassign", "/nowhere/plan.json"], "cannot be read"),
-        (["--topic", "u"], "there is no topic u"),
+        ("--crash 1", 0, "1 topic, 2 partitions, brokers 1, 2, 3 alive, controller 1, Kafka 3.9"),
+        ("--crash 1,3 -v --steps", 12, "1 topic, 2 partitions, brokers 1, 2, 3 alive"),
+        ("--topic t --release 2.8", 0, "1 topic, 2 partitions, brokers 1, 2, 3 alive, controller 1, Kafka 2.8"),
+        ("--crash 2 --any-order", 0, "in any order, Kafka 3.9: crash of 2"),
+        ("--topic t --crash 3 --isr t-1=3 --any-order", 12, "in any order, Kafka 3.9: crash of 3"),
+        ("--crash 2 --failover --any-order --max-states 9", 20, "in any order, Kafka 3.9: crash of 2; controller"),
+        ("--crash one", 2, "Error: --crash takes brokers, like 1,3, not 'one'"),
+        ("--crash 1,,3", 2, "Error: --crash takes brokers"),
+        ("--crash 9", 2, "Error: crash of 9: there is no broker 9; there are 1, 2, 3"),
+        ("--return 1", 2, "Error: return of 1: 1 is alive then"),
+        ("--return 1 --any-order", 2, "Error: --any-order: these events cannot all happen to t-0"),
+        ("--reassign {plan} --any-order", 2, "Error: reassignment of 1 partition: --any-order does not explore"),
+        ("--isr t-0", 2, "Error: --isr takes TOPIC-PARTITION=BROKERS"),
+        ("--isr t-0=1 --isr t-0=2", 2, "Error: --isr t-0: (1,) and (2,) are two values"),
+        ("--min-isr 0", 2, "Error: --min-isr takes a number from 1 on"),
+        ("--min-isr u=2", 2, "Error: --min-isr u: there is no such topic"),
+        ("--release 4.0", 2, "Error: no release is called 4.0"),
+        ("--reassign /nowhere/plan.json", 2, "Error: /nowhere/plan.json cannot be read"),
+        ("--topic u", 2, "Error: there is no topic u"),
+        ("--max-states 9", 2, "Error: --max-states without --any-order"),
+        ("--steps --any-order", 2, "Error: --steps and --any-order"),
+        ("-v --any-order", 2, "Error: --verbose and --any-order"),
+        ("--burn 1", 2, "Error: No such option"),
     ],
 )
-def test_mistakes_are_told_in_a_line(topics: str, options: list[str], says: str) -> None:
-    result = run(topics, *options)
-    assert isinstance(result.exception, UsageError)
-    assert says in str(result.exception)
-    assert "\n" not in str(result.exception)
+def test_the_command_has_an_exit_code_and_a_first_line(
+    asked: Asked, plan: str, options: str, code: int, first: str
+) -> None:
+    """What comes of it stands on stdout; a mistake is one line on stderr, and nothing else anywhere."""
+    answer = asked(options.format(plan=plan))
+    told, other = (answer.err, answer.out) if code == 2 else (answer.out, answer.err)
+    assert (answer.code, other) == (code, "")
+    assert told.startswith(first)
+    assert code != 2 or told.count("\n") == 1
+
+
+@rows(
+    "options, code, first",
+    [
+        ("--crash 1,3", 12, "1 topic, 2 partitions"),
+        ("--crash 2 --any-order --max-states 9", 20, "in any order, Kafka 3.9: crash of 2"),
+        ("--crash 9", 2, "Error: crash of 9: there is no broker 9"),
+    ],
+)
+def test_as_a_process_it_is_the_same(topics: str, options: str, code: int, first: str) -> None:
+    answer = run(*f"what-if {topics} {options}".split())
+    assert answer.code == code
+    assert (answer.err if code == 2 else answer.out).startswith(first)
+
+
+def test_steps_and_what_stays_as_it_is_are_told_when_asked_for(asked: Asked) -> None:
+    few, every, steps = (asked(f"--crash 2 {option}").out for option in ("", "-v", "--steps"))
+    assert "t-0        1       1,2,3 -> 1,3  online" in few.splitlines()
+    assert "t-1" not in few
+    assert "t-1        3       3,1           online" in every.splitlines()
+    assert "   ZooKeeper: /brokers/topics/t/partitions/0/state: leader 1, epoch 1, ISR 1,3" in steps
+    assert "   to broker 1: LeaderAndIsr of t-0" in steps
+    assert "ZooKeeper" not in few
+    as_json = asked("--crash 2 --steps --json").json()
+    assert len(as_json["events"][0]["steps"]) > 3
+
+
+def test_whether_unclean_elections_are_permitted_is_as_the_release_has_it(asked: Asked) -> None:
+    crash = "--isr t-1=3 --live 1,2,3 --crash 3 --release 0.10"
+    unsafe, safe = asked(crash), asked(f"{crash} --no-unclean")
+    assert "assumed: unclean elections are permitted where a topic does not say, by default in 0.10.2" in unsafe.out
+    assert (unsafe.code, "records may be lost" in unsafe.out) == (0, True)
+    assert (safe.code, "assumed: unclean" in safe.out) == (12, False)
