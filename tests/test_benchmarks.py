@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import doctest
 from collections import Counter
+from itertools import combinations
+from pathlib import Path
 
 import pytest
 
-from benchmarks import broker_failure, controller_events, kip320, lines, rounds, spin
+from benchmarks import broker_failure, controller_events, kip320, lines, rounds, spin, what_if
 from spec.instances import PinnedInstance, instances
+from spec.what_if.cluster import KnownCluster, complete
+from spec.what_if.events import Crash
+from spec.what_if.prediction import PartitionHealth
+from spec.what_if.prediction import what_if as predicted
+from spec.what_if.situations import situations
+from spec.what_if.topic_description import read_description
+from statemachines.topic_partition import TopicPartition
 
 BOUNDS = ("brokers", "log_size", "max_records", "max_leader_epoch")
 PINNED = {each.name: each for each in instances()}
@@ -275,3 +284,39 @@ def test_the_day_of_kafkas_controller_is_the_same() -> None:
     topics = [command for command in commands if command["do"] == "create_topic"]
     assert [len(command["partitions"]) for command in topics] == [100, 100, 40]
     assert topics[2]["partitions"]["39"] == list(broker_failure.spread(239, 6))
+
+
+def large_cluster(partitions: int, brokers: int) -> tuple[KnownCluster, dict[TopicPartition, tuple[int, ...]]]:
+    """A cluster as the benchmark describes it, and who keeps what in it, by arithmetic."""
+    keeps = {
+        TopicPartition(f"t{at // 100}", at % 100): broker_failure.spread(at, brokers) for at in range(partitions)
+    }
+    return complete(read_description(what_if.described(partitions, brokers), "topics.txt")), keeps
+
+
+@pytest.mark.parametrize(("partitions", "brokers"), [(120, 5), pytest.param(2_000, 12, marks=pytest.mark.long)])
+def test_of_a_large_cluster_any_two_brokers_may_crash(partitions: int, brokers: int) -> None:
+    """The first that is left leads, and those are in sync that are left; alike are those that lose the same."""
+    cluster, keeps = large_cluster(partitions, brokers)
+    for pair in combinations(range(brokers), 2):
+        left = {each: tuple(broker for broker in kept if broker not in pair) for each, kept in keeps.items()}
+        found = predicted(cluster, Crash(*pair))
+        assert {each.partition: (each.after.leader, each.after.isr) for each in found.changes} == {
+            each: (kept[0], kept) for each, kept in left.items()
+        }
+        few = {each.partition for each in found.changes if each.health is PartitionHealth.UnderMinIsr}
+        assert few == {each for each, kept in left.items() if len(kept) == 1}
+        alike = situations(cluster, [Crash(*pair)])
+        assert sorted(each for partitions in alike.values() for each in partitions) == sorted(keeps)
+        lost = Counter(tuple(broker in pair for broker in kept) for kept in keeps.values())
+        assert sorted(map(len, alike.values())) == sorted(lost.values())
+
+
+def test_a_large_cluster_is_asked_about_by_the_command(tmp_path: Path) -> None:
+    """Of a day with all kinds of events nothing is left but the topic that has moved."""
+    cluster, moves = tmp_path / "topics.txt", tmp_path / "plan.json"
+    cluster.write_text(what_if.described(240, 6))
+    moves.write_text(what_if.plan(6))
+    timed = what_if.ask(cluster, what_if.DAY.format(plan=moves))
+    assert (timed.exit_code, timed.partitions, timed.classes) == (0, 240, 0)
+    assert timed.seconds > 0

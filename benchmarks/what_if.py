@@ -1,0 +1,121 @@
+"""How long `kafkaspec what-if` takes over a large cluster: every pair of brokers, every order, every kind of event.
+
+`python -m benchmarks.what_if` describes 2,000 partitions with three replicas each on 12 brokers, as
+`kafka-topics.sh --describe` would, and asks the command, each time in a process of its own, what comes of the crash
+of any two brokers; what comes of that at worst, in any order, with a failover of the controller; and the same where
+the controller's broker is one of the two. Then a cluster of 10,000 partitions undergoes all kinds of events. Told are
+the seconds from the start of the command to its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from benchmarks.broker_failure import PARTITIONS_OF_A_TOPIC, REPLICAS, spread
+
+DAY: Final = "--crash 1 --return 1 --shutdown 2 --unclean --return 2 --reassign {plan} --prefer --failover"
+"""One of each kind."""
+CONTROLLER: Final = 0
+"""The broker that is taken for the controller, as it is the first."""
+
+
+class Timed(NamedTuple):
+    """A question, and how long its answer took."""
+
+    options: str
+    seconds: float
+    exit_code: int
+    partitions: int
+    classes: int
+    """Of partitions that are alike; 0: no order but one was asked about."""
+    states: int
+    """Of the class with the most."""
+
+
+def described(partitions: int, brokers: int) -> str:
+    """A cluster as `kafka-topics.sh --describe` prints it, in which all is well."""
+    return "".join(_lines(partitions, brokers))
+
+
+def _lines(partitions: int, brokers: int) -> Iterator[str]:
+    for first in range(0, partitions, PARTITIONS_OF_A_TOPIC):
+        topic = f"t{first // PARTITIONS_OF_A_TOPIC}"
+        numbers = range(first, min(first + PARTITIONS_OF_A_TOPIC, partitions))
+        counts = f"PartitionCount: {len(numbers)}\tReplicationFactor: {REPLICAS}"
+        yield f"Topic: {topic}\t{counts}\tConfigs: min.insync.replicas=2\n"
+        for index, number in enumerate(numbers):
+            kept = spread(number, brokers)
+            replicas = ",".join(map(str, kept))
+            yield f"\tTopic: {topic}\tPartition: {index}\tLeader: {kept[0]}\tReplicas: {replicas}\tIsr: {replicas}\n"
+
+
+def plan(brokers: int) -> str:
+    """The first topic moves, by one broker, as `kafka-reassign-partitions.sh` has it."""
+    rows = [
+        {"topic": "t0", "partition": index, "replicas": [(each + 1) % brokers for each in spread(index, brokers)]}
+        for index in range(PARTITIONS_OF_A_TOPIC)
+    ]
+    return json.dumps({"version": 1, "partitions": rows})
+
+
+def ask(cluster: Path, options: str) -> Timed:
+    """Ask the command, in a process of its own."""
+    command = [sys.executable, "-m", "spec.cli", "what-if", str(cluster), *options.split(), "--json"]
+    began = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - began
+    told = json.loads(done.stdout)
+    classes = told.get("classes", [])
+    of_classes = sum(len(each["partitions"]) for each in classes)
+    states = max((each["distinct_states"] for each in classes), default=0)
+    return Timed(options, seconds, done.returncode, of_classes or len(told["partitions"]), len(classes), states)
+
+
+def _tell(what: str, answers: Sequence[Timed]) -> None:
+    seconds = [each.seconds for each in answers]
+    codes = ",".join(map(str, sorted({each.exit_code for each in answers})))
+    least, middle, most = min(seconds), statistics.median(seconds), max(seconds)
+    classes, states = max(each.classes for each in answers), max(each.states for each in answers)
+    print(
+        f"{what:42}{answers[0].partitions:11,}{len(answers):6}{least:8.2f}{middle:8.2f}{most:8.2f}"
+        f"{classes:9,}{states:9,}  {codes}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Print a line for each kind of question."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--partitions", type=int, default=2_000)
+    parser.add_argument("--brokers", type=int, default=12)
+    parser.add_argument("--large", type=int, default=10_000, help="partitions that undergo all kinds of events")
+    parser.add_argument("--pairs", type=int, default=1_000, help="no more pairs of brokers than that crash")
+    chosen = parser.parse_args()
+    pairs = list(combinations(range(chosen.brokers), 2))[: chosen.pairs]
+    print(
+        f"{'':42}{'partitions':>11}{'asked':>6}{'least':>8}{'median':>8}{'most':>8}{'classes':>9}{'states':>9}  exit"
+    )
+    with tempfile.TemporaryDirectory() as place:
+        cluster, large, moves = (Path(place, name) for name in ("topics.txt", "large.txt", "plan.json"))
+        cluster.write_text(described(chosen.partitions, chosen.brokers))
+        large.write_text(described(chosen.large, chosen.brokers))
+        moves.write_text(plan(chosen.brokers))
+        _tell("two crash", [ask(cluster, f"--crash {one},{other}") for one, other in pairs])
+        worst = "--failover --any-order"
+        _tell("in any order, with a failover", [ask(cluster, f"--crash 1,2 {worst}")])
+        _tell("the same, and one is the controller's", [ask(cluster, f"--crash {CONTROLLER},1 {worst}")])
+        _tell("all kinds of events", [ask(large, DAY.format(plan=moves))])
+
+
+if __name__ == "__main__":
+    main()
