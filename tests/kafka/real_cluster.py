@@ -15,7 +15,7 @@ import pytest
 from election.ids import BrokerId
 from spec.kafka.brokers import AdministratorProcess, BrokerProcess, LogLine, Processes
 from spec.kafka.operator import ZooKeeperOperator
-from spec.kafka.proxy import Proxy
+from spec.kafka.proxy import Address, Proxy
 from spec.kafka.wire import RequestFrame
 from spec.language.errors import UsageError
 
@@ -41,6 +41,8 @@ class Cluster:
     administrator: AdministratorProcess
     clients: Processes
     """Of the administrator."""
+    zookeeper: Address
+    """Of the ZooKeeper server."""
     proxy: Proxy
     """Between the controller and ZooKeeper."""
 
@@ -150,7 +152,7 @@ async def cluster_of(
             cluster.clients = await stack.enter_async_context(Processes(RELEASE))
         except UsageError as missing:
             pytest.skip(str(missing))
-        server = (await cluster.processes.zookeeper()).address
+        cluster.zookeeper = server = (await cluster.processes.zookeeper()).address
         cluster.operator = await stack.enter_async_context(ZooKeeperOperator(server))
         cluster.proxy = await stack.enter_async_context(Proxy(server, holds))
         started, log = cluster.processes.broker, cluster.log.append

@@ -1,4 +1,4 @@
-"""What `kafkaspec what-if` says of a cluster, on real brokers that Kafka's own tool has described."""
+"""What `kafkaspec what-if` says of real brokers, as Kafka's own tool describes them, and as their ZooKeeper does."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Final
 import pytest
 
 from election.ids import BrokerId
-from spec.what_if.cluster import PartitionStatus, complete
+from spec.what_if.cluster import KnownCluster, PartitionStatus, complete
 from spec.what_if.events import ClusterEvent, Crash, ElectPreferred, Return, Shutdown
 from spec.what_if.prediction import what_if
+from spec.what_if.reading import read_cluster
 from spec.what_if.topic_description import read_description
 from statemachines.topic_partition import TopicPartition
 from tests.kafka.real_cluster import Cluster, cluster_of, until
@@ -28,11 +29,11 @@ HAPPENS: Final[tuple[ClusterEvent, ...]] = (
 )
 
 Seen = tuple[tuple[BrokerId, ...], BrokerId | None, tuple[BrokerId, ...]]
-"""Replicas, leader, and who is in sync."""
+"""Replicas, leader, and who is in sync, in order."""
 
 
 def seen(status: PartitionStatus) -> Seen:
-    return status.assignment.replicas, status.leader, tuple(sorted(status.isr))
+    return status.assignment.replicas, status.leader, status.isr
 
 
 async def described(cluster: Cluster) -> dict[TopicPartition, Seen]:
@@ -44,6 +45,12 @@ async def described(cluster: Cluster) -> dict[TopicPartition, Seen]:
     }
 
 
+async def as_it_stands(cluster: Cluster) -> KnownCluster:
+    """What its ZooKeeper says."""
+    host, port = cluster.zookeeper
+    return complete(await asyncio.to_thread(read_cluster, f"zookeeper://{host}:{port}"))
+
+
 async def do(cluster: Cluster, event: ClusterEvent) -> None:
     """The same to real brokers."""
     match event:
@@ -53,8 +60,11 @@ async def do(cluster: Cluster, event: ClusterEvent) -> None:
         case Return((broker,)):
             await cluster.starts_again(broker)
         case Shutdown((broker,)):
+            asked = f"Shutting down broker {broker}"  # [doControlledShutdown]
+            assert not await cluster.said(asked)
             await cluster.shut_down(broker)
             await until(partial(cluster.gone, broker))
+            assert await cluster.said(asked), "the broker has not asked its controller"
         case ElectPreferred():
             for topic in TOPICS:
                 assert await cluster.administrator.ask(f"prefer {topic}") in ("done", "ElectionNotNeededException")
@@ -71,13 +81,14 @@ def test_what_was_said_is_what_happens() -> None:
             begun = complete(read_description(text, "topics.txt"))
             assert begun.live == {0, 1, 2}
             assert {partition.topic for partition in begun.partitions} == TOPICS.keys()
+            stood = await as_it_stands(cluster)
+            assert stood.partitions == begun.partitions, "leader epochs are 0 yet"
+            assert (stood.live, stood.controller) == (begun.live, begun.controller) == (frozenset({0, 1, 2}), 0)
+            assert stood.controller_epoch == begun.controller_epoch == await cluster.epoch() == 1
             for number, event in enumerate(HAPPENS, 1):
                 prediction = what_if(begun, *HAPPENS[:number])
+                assert prediction.changes == what_if(stood, *HAPPENS[:number]).changes
                 said = {change.partition: seen(change.after) for change in prediction.changes}
-                epochs = {
-                    change.partition.topic: change.after.leader_epoch - change.before.leader_epoch
-                    for change in prediction.changes
-                }
                 await do(cluster, event)
 
                 async def as_said(said: dict[TopicPartition, Seen] = said) -> bool:
@@ -87,6 +98,9 @@ def test_what_was_said_is_what_happens() -> None:
                     await until(as_said)
                 except AssertionError:
                     assert await described(cluster) == said, f"after {event}"
-                assert {topic: await cluster.leader_epoch(topic) for topic in TOPICS} == epochs, f"after {event}"
+                stands = await as_it_stands(cluster)
+                after = {change.partition: change.after for change in prediction.changes}
+                assert stands.partitions == after, f"after {event}, with leader epochs"
+                assert stands.controller == 0
 
     asyncio.run(happens())
