@@ -4,13 +4,14 @@
 `kafka-topics.sh --describe` would, and asks the command, each time in a process of its own, what comes of the crash
 of any two brokers; what comes of that at worst, in any order, with a failover of the controller; and the same where
 the controller's broker is one of the two. Then a cluster of 10,000 partitions undergoes all kinds of events. Told are
-the seconds from the start of the command to its end.
+the seconds from the start of the command to its end, by the clock and of the processor.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import statistics
 import subprocess
 import sys
@@ -34,6 +35,9 @@ class Timed(NamedTuple):
 
     options: str
     seconds: float
+    """By the clock."""
+    processor: float
+    """Seconds of processor time, which other work on the machine changes less."""
     exit_code: int
     partitions: int
     classes: int
@@ -71,24 +75,30 @@ def plan(brokers: int) -> str:
 def ask(cluster: Path, options: str) -> Timed:
     """Ask the command, in a process of its own."""
     command = [sys.executable, "-m", "spec.cli", "what-if", str(cluster), *options.split(), "--json"]
-    began = time.perf_counter()
+    used, began = _used_by_children(), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    seconds = time.perf_counter() - began
+    seconds, processor = time.perf_counter() - began, _used_by_children() - used
     told = json.loads(done.stdout)
     classes = told.get("classes", [])
-    of_classes = sum(len(each["partitions"]) for each in classes)
+    partitions = sum(len(each["partitions"]) for each in classes) or len(told["partitions"])
     states = max((each["distinct_states"] for each in classes), default=0)
-    return Timed(options, seconds, done.returncode, of_classes or len(told["partitions"]), len(classes), states)
+    return Timed(options, seconds, processor, done.returncode, partitions, len(classes), states)
+
+
+def _used_by_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _tell(what: str, answers: Sequence[Timed]) -> None:
     seconds = [each.seconds for each in answers]
+    processor = statistics.median(each.processor for each in answers)
     codes = ",".join(map(str, sorted({each.exit_code for each in answers})))
     least, middle, most = min(seconds), statistics.median(seconds), max(seconds)
     classes, states = max(each.classes for each in answers), max(each.states for each in answers)
     print(
-        f"{what:42}{answers[0].partitions:11,}{len(answers):6}{least:8.2f}{middle:8.2f}{most:8.2f}"
-        f"{classes:9,}{states:9,}  {codes}",
+        f"{what:38}{answers[0].partitions:11,}{len(answers):6}{least:8.2f}{middle:8.2f}{most:8.2f}"
+        f"{processor:11.2f}{classes:9,}{states:9,}  {codes}",
         flush=True,
     )
 

@@ -434,7 +434,8 @@ class PlanBounds(NamedTuple):
         """Those to begin with."""
         highest = EventsInAnyOrder.constants()["max_leader_epoch"].at_most or 0
         changes = situation.kinds["return"] + situation.kinds["shutdown"]
-        return cls(min(2 + len(situation.events), highest), changes and changes + 1)
+        epochs = max(2 + len(situation.events), 1 + 2 * situation.kinds["failover"])  # versions of its epoch, too
+        return cls(min(epochs, highest), changes and changes + 1)
 
     def raised(self) -> PlanBounds | None:
         """Higher ones; None: there are none."""

@@ -148,8 +148,8 @@ class Prediction:
     def _summary(self) -> str:
         counts = {health: sum(each.health is health for each in self.changes) for health in PartitionHealth}
         same = sum(each.is_none for each in self.changes)
-        told = ", ".join(f"{count} {health}" for health, count in counts.items() if count)
-        return f"{_counted(len(self.changes), 'partition')}: {told or 'none'}; {same} as before"
+        told = ", ".join(f"{count:,} {health}" for health, count in counts.items() if count)
+        return f"{_counted(len(self.changes), 'partition')}: {told or 'none'}; {same:,} as before"
 
 
 def what_if(

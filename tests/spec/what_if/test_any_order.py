@@ -352,6 +352,15 @@ def test_a_broker_that_shuts_down_and_follows_yet_is_taken_into_the_isr_again() 
     assert found.exit_code == 0
 
 
+@pytest.mark.parametrize("failovers", [2, 3])
+def test_controllers_that_follow_each_other(failovers: int) -> None:
+    """Another broker's death is a failover here, too, and brings nothing but that."""
+    found = in_any_order(cluster(status(1, 2), controller=9), *[AnotherController()] * failovers)
+    assert worst(found) is PartitionHealth.Online
+    dies = in_any_order(cluster(status(1, 2), controller=9), Crash(9), *[AnotherController()] * (failovers - 1))
+    assert found.cases[0].situation == dies.cases[0].situation
+
+
 def test_what_is_too_much_is_refused_in_a_line() -> None:
     def explore(subject: EventsInAnyOrder, **options: Any) -> Result:
         raise SpecificationError("so many values, and at most 100,000 are listed")
