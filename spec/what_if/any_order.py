@@ -365,6 +365,7 @@ SENTENCES: Final = {
     "hear_of_isr_changes": "the controller hears of the ISR",
     "answer_partitions": "the controller writes who leads",
     "answer_replicas": "the controller writes who is in sync",
+    "answer_alteration": "the controller writes that",
 }
 """What each action means; the others are the controller's own business."""
 HAPPENINGS: Final = frozenset(

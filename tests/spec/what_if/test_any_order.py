@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -214,6 +215,11 @@ class Whole(EventsInAnyOrder):
             state = LeaderAndIsr(assignment.replicas[0], 0, assignment.replicas)
             s.zk.nodes[topic_partition_path(partition)] = Node()
             s.zk.nodes[topic_partition_state_path(partition)] = Node(data=TopicPartitionState.encode(state, 0))
+
+    @property
+    def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
+        """Those of any of its partitions."""
+        return [isr for length in range(self.brokers + 1) for isr in permutations(self.broker_ids, length)]
 
     def lags(self, s: PlannedCluster, broker: BrokerId) -> bool:
         """A broker that keeps no replica catches up with none."""
