@@ -175,7 +175,9 @@ def apart(situation: Situation, release: str, order: tuple[int, ...]) -> list[di
     [
         ((1, 0), ("crash of 0", "return of 0", "crash of 1", "failover"), "3.9", False),
         ((1, 0), ("shutdown of 0", "return of 0", "crash of 1"), "2.2", True),
-        ((1, 0), ("crash of 0", "return of 0", "election", "failover"), "3.9", False),
+        pytest.param(
+            (1, 0), ("crash of 0", "return of 0", "election", "failover"), "3.9", False, marks=pytest.mark.long
+        ),
         *(
             pytest.param((2, 0, 1), *row, marks=pytest.mark.long)
             for row in (
@@ -229,7 +231,9 @@ class Whole(EventsInAnyOrder):
 @pytest.mark.parametrize(
     ("others", "events"),
     [
-        pytest.param((), ("crash of 0", "return of 0", "crash of 1", "crash of 2"), id="a broker"),
+        pytest.param(
+            (), ("crash of 0", "return of 0", "crash of 1", "crash of 2"), id="a broker", marks=pytest.mark.long
+        ),
         pytest.param((), ("shutdown of 0", "shutdown of 2", "return of 2"), id="a broker that shuts down"),
         pytest.param(
             ((1, 2),), ("crash of 0", "return of 0", "crash of 2"), id="a partition", marks=pytest.mark.long
