@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -108,6 +109,18 @@ def test_the_preferred_leader_is_elected_some_time() -> None:
 def test_the_controllers_broker_dies_which_is_a_failover_for_all() -> None:
     found = situations(cluster(status(1, 2), status(3, 4), controller=1), [Crash(1)])
     assert {situation.events for situation in found} == {("crash of 0", "failover"), ("failover",)}
+
+
+@pytest.mark.parametrize(("release", "by_default"), [("0.10.2", True), ("0.11", False), ("3.9", False)])
+def test_unclean_elections_are_permitted_as_by_default_in_a_release(release: str, by_default: bool) -> None:
+    begun = cluster(status(1, 2))
+    assert [each.unclean for each in situations(begun, [Crash(1)], release)] == [by_default]
+    assert [each.unclean for each in situations(begun, [AllowUnclean(), Crash(1)], release)] == [True]
+    for said in (True, False):
+        told = replace(begun, default_unclean=said)
+        assert [each.unclean for each in situations(told, [Crash(1)], release)] == [said]
+        topic = replace(begun, unclean={"t": said})
+        assert [each.unclean for each in situations(topic, [AllowUnclean(), Crash(1)], release)] == [said]
 
 
 def test_partitions_that_are_alike() -> None:
