@@ -8,7 +8,7 @@ those brokers only that are registered:
     LeaderAndIsr    to the replicas
     UpdateMetadata  to the brokers that were named; what LeaderAndIsr says goes to every broker that is registered
     StopReplica     to the replicas; until 2.5 those to be deleted have a request of their own, which goes first;
-                    until 2.2 each replica has one, behind an empty one
+                    until 2.2 each replica has one, behind an empty one, in the order in which they were added
 
 A change that is cut short, because the controller has moved, leaves behind what it had added. Then no other change
 can begin: each fails with BatchNotEmpty until the batch is cleared, which a controller that resigns does not do
@@ -257,7 +257,7 @@ class ControllerBrokerRequestBatch:
         self.state.update_metadata.clear()
 
     def _send_stop_replica_requests(self, controller_epoch: ControllerEpoch) -> None:
-        for broker, broker_epoch, states in self._registered(self.state.stop_replica):
+        for broker, broker_epoch, states in self._registered(self.state.stop_replica, self.design.group_stop):
             for delete_partitions, part in self._parted(states):
                 self.send(
                     broker,
@@ -282,12 +282,12 @@ class ControllerBrokerRequestBatch:
                 yield delete, part
 
     def _registered(
-        self, requests: Mapping[PartitionAndReplica, S]
+        self, requests: Mapping[PartitionAndReplica, S], by_partition: bool = True
     ) -> Iterator[tuple[BrokerId, BrokerEpoch, list[S]]]:
-        """What is to be told to each broker that is registered, in the order of partitions."""
+        """What is to be told to each broker that is registered, in the order of partitions, or as it was added."""
         epochs = self.context.state.live_broker_epochs
         of_broker: dict[BrokerId, list[S]] = {}
-        for replica in sorted(requests):
+        for replica in sorted(requests) if by_partition else requests:
             of_broker.setdefault(replica.replica, []).append(requests[replica])
         for broker in sorted(of_broker):
             if broker in epochs:

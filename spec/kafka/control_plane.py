@@ -44,7 +44,7 @@ from spec.kafka.sources import SOURCES, sources_for
 from spec.kafka.world import ControlCommand, Disagreement, OtherRequests, World, different, in_order
 from spec.language.errors import UsageError
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import ControlRequest, StopReplicaRequest
+from statemachines.control_requests import ControlRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
 from statemachines.controller_context import ControllerContext
@@ -194,7 +194,7 @@ class ControlPlane(World):
     def _told(self, command: ControlCommand, handled: Handled, seen: Mapping[str, Any]) -> list[Disagreement]:
         """What is to be seen of one command only: requests, results, failures."""
         told = [
-            *different("requests to brokers", by_partition(self.sent), by_partition(decoded_requests(seen["sent"]))),
+            *different("requests to brokers", self.sent, decoded_requests(seen["sent"])),
             *different("controller moved", handled.controller_moved, seen.get("moved", False)),
         ]
         if command["do"] == "change_partitions" and self.tells_results and not handled.controller_moved:
@@ -269,6 +269,11 @@ class ControlPlane(World):
         self.context.set_all_topics({*self.context.state.all_topics, assigned.topic})
         assignment = ReplicaAssignment(tuple(replicas), tuple(adding), tuple(removing))
         self.context.update_partition_full_replica_assignment(assigned, assignment)
+
+    def assign_all(self, assigned: Iterable[ControlCommand]) -> None:
+        """Several partitions are assigned, each as by an `assign` of its own."""
+        for each in assigned:
+            self.perform(each)
 
     def brokers_up(self, brokers: Iterable[tuple[BrokerId, int]]) -> None:
         """Brokers are registered, each under an epoch."""
@@ -366,15 +371,3 @@ class ControlPlane(World):
     def trigger(self, topic: TopicName | None) -> tuple[Any, Any]:
         """Whatever has no leader is to get one, of a topic or of all."""
         return self.partitions, self.partitions.trigger_online_partition_state_change(topic)
-
-
-def by_partition(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[BrokerId, list[ControlRequest]]:
-    """Requests in order; but StopReplica for single replicas, of which there are several until 2.2, by partition."""
-    return {broker: sorted(requests, key=_place) for broker, requests in sent.items()}
-
-
-def _place(request: ControlRequest) -> tuple[Any, ...]:
-    """Those of one place stay in their order."""
-    if isinstance(request, StopReplicaRequest) and len(request.partitionStates) < 2:
-        return 1, request.partitionStates
-    return 0, ()

@@ -6,7 +6,8 @@ On the other side of it are `java/control/.../Observation.java`, `Requests.java`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import insort
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -48,6 +49,7 @@ __all__ = [
     "decoded_requests",
     "decoded_results",
     "parsed",
+    "stops_by_partition",
 ]
 
 
@@ -96,6 +98,33 @@ def decoded_request(fields: Sequence[Any]) -> ControlRequest:
 def decoded_requests(sent: Mapping[str, Sequence[Any]]) -> dict[BrokerId, list[ControlRequest]]:
     """The requests to each broker, in their order."""
     return {int(broker): [decoded_request(request) for request in requests] for broker, requests in sent.items()}
+
+
+def stops_by_partition(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[BrokerId, list[ControlRequest]]:
+    """The requests to each broker in their order, but for replicas that stop one by one.
+
+    Until 2.2 each replica of a batch has a StopReplica of its own, behind an empty one. They are in the order in
+    which the replicas were handed to the state machine, which in a whole controller is that of a hash set; here those
+    of one batch are in the order of partitions. Since 2.3 no StopReplica is empty: what is sent stays as it is.
+    [ControllerBrokerRequestBatch in ControllerChannelManager.scala: sendRequestsToBrokers, 1.1, 2.2 and 2.3;
+    sendStopReplicaRequests, 2.4 to 3.9]
+    """
+    return {broker: _stops_by_partition(requests) for broker, requests in sent.items()}
+
+
+def _stops_by_partition(requests: Iterable[ControlRequest]) -> list[ControlRequest]:
+    ordered: list[ControlRequest] = []
+    first: int | None = None
+    for request in requests:
+        if not isinstance(request, StopReplicaRequest):
+            first = None
+        elif not request.partitionStates:
+            first = len(ordered) + 1
+        elif first is not None:
+            insort(ordered, request, lo=first, key=lambda stop: stop.partitionStates)
+            continue
+        ordered.append(request)
+    return ordered
 
 
 def decoded_left(left: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.kafka.control_plane import CONTROLLER as BROKER
-from spec.kafka.control_plane import by_partition
-from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests, of_context, parsed
+from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests, of_context, parsed, stops_by_partition
 from spec.kafka.world import SESSION, ControlCommand, Disagreement, OtherRequests, World, different, in_order, path_of
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.control_design import control_design_of
@@ -253,7 +253,7 @@ class EventPlane(World):
                 for name, value in self._seen().items()
                 for disagreement in different(name, value, self.kafkas[name])
             ),
-            *different("requests to brokers", by_partition(self.sent), by_partition(sent)),
+            *different("requests to brokers", stops_by_partition(self.sent), stops_by_partition(sent)),
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
 
@@ -566,7 +566,7 @@ class EventPlane(World):
         order = [places[path].pop(0) for path in asked]
         responses = self.answers([requests[at] for at in order], self._command, self._number)
         self._number += 1
-        return tuple(responses[order.index(at)] for at in range(len(requests)))
+        return tuple(response for _, response in sorted(zip(order, responses, strict=True), key=itemgetter(0)))
 
     # Who is controller.
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from election.ids import BrokerId
-from spec.kafka.control_plane import CONTROLLER, KafkaControlPlane, by_partition
-from spec.kafka.control_values import WHOLE, decoded_requests
+from spec.kafka.control_plane import CONTROLLER, KafkaControlPlane
+from spec.kafka.control_values import WHOLE, decoded_requests, stops_by_partition
 from spec.kafka.mapping import Observation, PathTask, Response
 from spec.kafka.world import ControlCommand
 from statemachines.control_requests import ControlRequest, UpdateMetadataRequest
@@ -99,4 +99,4 @@ def comparable_requests(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> Ma
         broker: [each._replace(brokerEpoch=0) for each in requests if not isinstance(each, UpdateMetadataRequest)]
         for broker, requests in sent.items()
     }
-    return by_partition({broker: requests for broker, requests in told.items() if requests})
+    return stops_by_partition({broker: requests for broker, requests in told.items() if requests})

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from election.ids import BrokerId
-from statemachines.control_requests import LeaderAndIsrRequest, UpdateMetadataRequest
+from statemachines.control_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.kafka_zk_client import ZkBatch, ZkRequest, ZkResponse
@@ -128,6 +128,17 @@ def tells_replicas_before_metadata(kinds: Kinds) -> None:
     ]
 
 
+def stops_replicas_last(kinds: Kinds) -> None:
+    """A broker is told to stop a replica behind whatever else the batch has for it."""
+    cluster = kinds.cluster()
+    cluster.lead(T0, 1, (1, 2))
+    cluster.replicas_become(OfflineReplica, (T0, 2))
+    assert [type(request) for broker, request in cluster.sent if broker == 2] == [
+        UpdateMetadataRequest,
+        StopReplicaRequest,
+    ]
+
+
 def tells_who_is_leaving(kinds: Kinds) -> None:
     """A broker that is shutting down is told who leads in its place."""
     cluster = kinds.cluster()
@@ -220,6 +231,7 @@ BATTERY: list[Callable[[Kinds], None]] = [
     stays_new,
     stays_deleted,
     tells_replicas_before_metadata,
+    stops_replicas_last,
     tells_who_is_leaving,
     says_which_broker_is_meant,
     is_fenced,
@@ -284,6 +296,14 @@ class SendsMetadataFirst(ControllerBrokerRequestBatch):
 
     def send_requests_to_brokers(self, controller_epoch: int) -> None:
         self._send_update_metadata_requests(controller_epoch)
+        super().send_requests_to_brokers(controller_epoch)
+
+
+class SendsStopsFirst(ControllerBrokerRequestBatch):
+    """StopReplica goes before LeaderAndIsr and UpdateMetadata."""
+
+    def send_requests_to_brokers(self, controller_epoch: int) -> None:
+        self._send_stop_replica_requests(controller_epoch)
         super().send_requests_to_brokers(controller_epoch)
 
 
@@ -452,6 +472,7 @@ MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(partitions=ElectsInTheSameEpoch), elects_without_the_dead),
     (Kinds(replicas=RemovesInTheSameEpoch), takes_the_dead_follower_out),
     (Kinds(batch=SendsMetadataFirst), tells_replicas_before_metadata),
+    (Kinds(batch=SendsStopsFirst), stops_replicas_last),
     (Kinds(partitions=ElectsWhoIsLeaving), elects_no_one_who_leaves),
     (Kinds(partitions=KeepsTheDeadInTheIsr), elects_without_the_dead),
     (Kinds(replicas=KeepsTheDeadFollower), takes_the_dead_follower_out),

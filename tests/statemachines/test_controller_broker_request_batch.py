@@ -160,14 +160,14 @@ def test_until_1_1_metadata_were_of_all_that_is_to_be_deleted() -> None:
 
 
 def test_until_2_2_each_replica_that_stops_has_a_request_of_its_own() -> None:
-    """Behind an empty one."""
+    """Behind an empty one, in the order in which they were added, to be deleted or not."""
     cluster = Cluster(design=control_design_of("2.2"))
-    cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=False)
-    cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=True)
+    cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=False)
+    cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=True)
     cluster.batch.send_requests_to_brokers(EPOCH)
     requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
     assert [request.deletePartitions for request in requests] == [False, False, True]
-    assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[], [(0, -1)], [(1, -1)]]
+    assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[], [(1, -1)], [(0, -1)]]
 
 
 def test_partitions_stand_in_order(cluster: Cluster) -> None:

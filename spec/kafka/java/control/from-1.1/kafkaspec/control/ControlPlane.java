@@ -69,6 +69,7 @@ final class ControlPlane implements AutoCloseable {
                 ensemble.createTopic(Scala.partition(Json.field(command, "partition").asText()).topic());
                 machines.perform(what, command, seen);
             }
+            case "assign_all" -> Json.field(command, "assigned").forEach(each -> perform("assign", each, seen));
             case "remove_topic" -> {
                 machines.perform(what, command, seen);
                 ensemble.deleteTopic(Json.field(command, "topic").asText());

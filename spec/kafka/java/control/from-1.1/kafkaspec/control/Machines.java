@@ -164,6 +164,8 @@ final class Machines {
                     batch.addLeaderAndIsrRequestForBrokers(
                         brokers, partition, known, context.partitionReplicaAssignment().apply(partition),
                         row.get(3).asBoolean()));
+                case "stop_replica" ->
+                    batch.addStopReplicaRequestForBrokers(brokers, partition, row.get(3).asBoolean(), null);
                 case "metadata" -> batch.addUpdateMetadataRequestForBrokers(brokers, Scala.set(partition));
                 default -> throw new Json.Malformed("no request " + row);
             }
