@@ -126,7 +126,7 @@ def day_of_kafka(partitions: int, brokers: int) -> tuple[list[ControlCommand], d
     }
     places = {name: len(commands) + number for number, name in enumerate(events)}
     commands += ({**command, "handle": EVERY_EVENT} for command in events.values())
-    return [{**command, "quiet": True} for command in commands], places
+    return commands, places
 
 
 def seconds_of_kafka(release: str, partitions: int, brokers: int) -> dict[str, float]:
@@ -136,6 +136,7 @@ def seconds_of_kafka(release: str, partitions: int, brokers: int) -> dict[str, f
         UsageError: the release is not run, or there is no Java.
     """
     commands, places = day_of_kafka(partitions, brokers)
+    commands = [{**command, "quiet": True} for command in commands]
     seen: Sequence[Any] = ()
     with KafkaControlPlane(release) as kafka:
         for _ in range(WARM + 1):

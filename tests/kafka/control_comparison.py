@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Final
 
 from spec.kafka.control_plane import ControlCommand, ControlPlane, Disagreement, Kinds
@@ -13,6 +13,7 @@ from statemachines.partition import PARTITION, PartitionState
 from statemachines.releases import line_of
 from statemachines.replica import REPLICA, ReplicaState
 from statemachines.state_change import StateChangeFailure
+from statemachines.table import Row as TableRow
 from statemachines.table import Table, TableState
 from statemachines.topic_partition import PartitionAndReplica
 from statemachines.znode import Code
@@ -33,6 +34,10 @@ HAPPENS: Final = {
     *(code.name for code in (Code.NODEEXISTS, Code.NONODE, Code.SESSIONEXPIRED)),
 }
 """What happens in enough sequences: that it is met shows that they go everywhere."""
+
+
+EVERY_PAIR: Final[set[Row]] = {pair for states in (PartitionState, ReplicaState) for pair in product(states, states)}
+"""A row of one of the tables, or one that is refused."""
 
 
 def rows(*tables: Table[Any]) -> set[Row]:
@@ -66,9 +71,9 @@ class Tally:
     """What sequences came to on which both sides agree."""
 
     def __init__(self) -> None:
-        self.taken: set[Row] = set()
-        """Transitions that were asked for and made."""
-        self.refused: set[Row] = set()
+        self.taken: Counter[Row] = Counter()
+        """Transitions that were asked for and made, and how often."""
+        self.refused: Counter[Row] = Counter()
         """Those that were asked for and refused, with the state unchanged."""
         self.happened: Counter[str] = Counter()
 
@@ -82,9 +87,42 @@ class Tally:
             source, now = (each.get(subject, _first(target)) for each in (before, after))
             if causes.get(subject) is StateChangeFailure.InvalidTransition:
                 assert now is source
-                self.refused.add((source, target))
+                self.refused[source, target] += 1
             elif now is target and not causes.keys() & {subject, None} and not seen.get("moved"):
-                self.taken.add((source, target))
+                self.taken[source, target] += 1
+
+
+def missing(tallies: Mapping[str, Tally]) -> list[str]:
+    """What no sequence of a release came to: rows that were not taken, other pairs that were not refused."""
+    return [
+        f"{release}: {source} -> {target} is not {what}"
+        for release, tally in tallies.items()
+        for what, wanted, found in (
+            ("taken", rows(PARTITION, REPLICA.at(release)), tally.taken),
+            ("refused", EVERY_PAIR - rows(PARTITION, REPLICA.at(release)), tally.refused),
+        )
+        for source, target in sorted(wanted - found.keys(), key=str)
+    ]
+
+
+def report(tallies: Mapping[str, Tally]) -> str:
+    """How often each row of both tables was taken, release by release, and what is missing."""
+    lines = [("", "", "", *tallies)]
+    for table in (PARTITION, REPLICA):
+        lines += ((table.name, str(row.source), str(row.target), *_cells(table, row, tallies)) for row in table.rows)
+    refused = (f"{len(tally.refused)} pairs" for tally in tallies.values())
+    lines.append(("refused, with the state unchanged", "", "", *refused))
+    columns = "".join(
+        f"{name:11}{source:27}{target:26}" + "".join(f"{cell:>10}" for cell in cells) + "\n"
+        for name, source, target, *cells in lines
+    )
+    return columns + "\n".join(missing(tallies) or ["not taken, or not refused: none"])
+
+
+def _cells(table: Table[Any], row: TableRow[Any], tallies: Mapping[str, Tally]) -> Iterator[str]:
+    for release, tally in tallies.items():
+        is_in_force = table.at(release).allows(row.source, row.target)
+        yield f"{tally.taken[row.source, row.target]:,}" if is_in_force else "no row"
 
 
 def states(ours: ControlPlane) -> dict[Any, TableState]:

@@ -44,9 +44,10 @@ class Drawing:
     Args:
         pick: how numbers are drawn; what is drawn small is simple.
         release: until 2.3 there were fewer strategies, and brokers were not added or removed; until 2.5 a batch kept
-            each StopReplica that was put into it, where ours keeps the last. Until 2.3 a topic that is gone still had
-            partitions, if their states were known. Until 1.1 nothing is known of a deletion that has begun, all
-            topics are triggered at once, and a topic that is gone while states of it are known makes a change fail.
+            each StopReplica that was put into it, where ours keeps the last, so none is put there twice. Until 2.3 a
+            topic that is gone still had partitions, if their states were known. Until 1.1 nothing is known of a
+            deletion that has begun, all topics are triggered at once, and a topic that is gone while states of it are
+            known makes a change fail.
     """
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
@@ -62,12 +63,12 @@ class Drawing:
         self._broker_epoch = 100
 
     def sequence(self, length: int) -> list[ControlCommand]:
-        """So many commands; before them, mostly, a cluster comes up."""
+        """So many commands, behind those by which, mostly, a cluster comes up."""
         commands = list(self._cluster()) if self._pick(8) < 7 else []
-        while len(commands) < length:
+        for _ in range(length):
             goes_on = self._to_come and self._pick(3)
             commands.append(self._to_come.pop(0) if goes_on else self._command())
-        return commands[:length]
+        return commands
 
     # Choices.
 
@@ -87,8 +88,8 @@ class Drawing:
 
     def _cluster(self) -> Iterator[ControlCommand]:
         yield self._up(list(self._brokers) if self._pick(4) else self._some(self._brokers))
-        for partition in self._often(self._partitions):
-            yield self._assign(partition)
+        assigned = [self._assign(partition) for partition in self._often(self._partitions)]
+        yield {"do": "assign_all", "assigned": assigned}
         replicas = [[partition, broker] for partition in self._known for broker in self._brokers]
         yield self._partitions_to(self._known, NewPartition.name)
         yield self._replicas_to(self._often(replicas), NewReplica.name)
@@ -209,10 +210,15 @@ class Drawing:
 
     def _send_requests(self) -> ControlCommand:
         added = []
+        stopped: set[tuple[str, int]] = set()
         for _ in range(1 + self._pick(4) if self._known else 0):
-            kind = self._one(("leader_and_isr", "metadata", "stop_replica")[: 2 if self._keeps_each else 3])
+            kind = self._one(("leader_and_isr", "metadata", "stop_replica"))
             flags = [] if kind == "metadata" else [self._one((False, True))]
-            added.append([kind, self._one(self._known), self._some((-1, *self._brokers)), *flags])
+            partition, brokers = self._one(self._known), self._some((-1, *self._brokers))
+            if kind == "stop_replica" and self._keeps_each:
+                brokers = [broker for broker in brokers if (partition, broker) not in stopped]
+                stopped |= {(partition, broker) for broker in brokers}
+            added.append([kind, partition, brokers, *flags])
         return {"do": "send_requests", "added": added}
 
     def _start(self) -> ControlCommand:

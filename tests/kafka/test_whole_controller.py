@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
+from benchmarks import controller_events
 from spec.kafka.control_plane import KafkaControlPlane
 from spec.kafka.control_values import decoded_event
 from spec.kafka.event_plane import EVENTS, RELEASES, EventPlane
@@ -45,6 +46,8 @@ NOT_MET: Mapping[str, set[str]] = {
     "3.9.1": {"PartitionReassignmentIsrChange"},
 }
 """The events that a release does not have."""
+LARGE = {"partitions": 10_000, "brokers": 20}
+"""A large cluster."""
 Seen = Mapping[str, Any]
 """What is to be seen of Kafka after a command."""
 
@@ -253,6 +256,33 @@ def test_a_partition_of_a_topic_that_is_gone_is_taken_for_one_that_moves(control
     assert not ours.context.partition_full_replica_assignment(TopicPartition("e", 0)).is_being_reassigned
 
 
+# Many partitions.
+
+
+@pytest.mark.long
+def test_ten_thousand_partitions(control_plane: KafkaControlPlane) -> None:
+    """On twenty brokers, of which one dies: the same is written and sent, as much as the benchmark says."""
+    commands, places = controller_events.day_of_kafka(**LARGE)
+    sequence, seen = asked(control_plane, *commands)
+    ours = compare(sequence, seen)
+    assert len(ours.context.state.partition_leadership_info) == LARGE["partitions"]
+    sent = {name: sum(map(len, seen[place]["sent"].values())) for name, place in places.items()}
+    assert sent == {event.name: event.sent for event in controller_events.Cluster(**LARGE).day()}
+
+
+@pytest.mark.long
+def test_the_benchmark_beside_kafka(
+    control_plane: KafkaControlPlane, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each event has Kafka's seconds in its last column."""
+    size = ["--partitions", "240", "--brokers", "6"]
+    monkeypatch.setattr("sys.argv", ["controller_events", *size, "--kafka", control_plane.release])
+    controller_events.main()
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split()[-1] == "Kafka's"
+    assert [float(line.split()[-1]) > 0 for line in lines] == [True] * 6
+
+
 # Mistakes.
 
 
@@ -290,6 +320,26 @@ def test_what_is_altered_is_different(control_plane: KafkaControlPlane) -> None:
                 compare(sequence, altered)
             noticed.add(name)
     assert noticed >= {"handled", "queue", "asked", "sent", "answers", "znodes", "partition_states", "replica_states"}
+
+
+@pytest.mark.parametrize(("release", "broker", "topic"), [("2.2.2", 2, "c"), (RELEASE, 1, "e")])
+def test_the_place_of_a_stop_is_compared(
+    control_planes: ControlPlanes, release: str, broker: int, topic: str
+) -> None:
+    """A StopReplica that goes before all that the event had sent until then is noticed."""
+    sequence = [
+        and_all({"do": "wait"}),
+        and_all({"do": "register", "brokers": [broker]}),
+        and_all({"do": "create_topic", "topic": topic, "partitions": {"15": [broker]}}),
+        and_all({"do": "ask_deletion", "topic": topic}),
+    ]
+    [(_, seen)] = control_planes(release).of("Events", [sequence])
+    compare(sequence, seen, release)
+    *before, last = seen[-1]["sent"][str(broker)]
+    assert last[0] == "StopReplicaRequest"
+    altered = {**seen[-1], "sent": {**seen[-1]["sent"], str(broker): [last, *before]}}
+    with pytest.raises(AssertionError, match="requests to brokers"):
+        compare(sequence, [*seen[:-1], altered], release)
 
 
 @pytest.mark.long

@@ -1,0 +1,50 @@
+"""How often each row of both tables is taken beside Kafka, release by release, and what never is.
+
+`python -m tests.kafka.rows_taken` has the state machines of each release that is run, and ours beside them, go
+through every pair of states and through generated sequences: 500, or as many as `--sequences` says, from `--seed`. It
+prints a line for each row, with how often it was taken, by both; how many other pairs were refused with the state
+unchanged; and which row was not taken, which pair not refused. Exit code 1: there is one. Where both disagree it ends
+with what was done until then, and what is not the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import chain
+
+from spec.kafka.control_plane import RELEASES, KafkaControlPlane
+from tests.kafka.control_comparison import Tally, compare, missing, report
+from tests.kafka.test_state_machines import drawn, pairs
+
+
+def tally_of(release: str, seed: int, sequences: int) -> Tally:
+    """What both sides come to on every pair of states, and on so many generated sequences.
+
+    Raises:
+        AssertionError: they do not agree.
+        UsageError: there is no Java, no compiler, or a jar cannot be had.
+    """
+    tally = Tally()
+    with KafkaControlPlane(release) as kafka:
+        for sequence, seen in kafka.of("StateMachines", chain(pairs(release), drawn(seed, sequences, release))):
+            compare(sequence, seen, release, tally=tally)
+    return tally
+
+
+def main() -> int:
+    """Print the report."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--release", action="append", choices=RELEASES, help="may be repeated; else all")
+    asked.add_argument("--sequences", type=int, default=500, metavar="N", help="how many, of each release")
+    asked.add_argument("--seed", type=int, default=0, metavar="N", help="of the sequences")
+    given = asked.parse_args()
+    tallies = {
+        release: tally_of(release, given.seed, given.sequences) for release in given.release or reversed(RELEASES)
+    }
+    print(report(tallies))
+    return 1 if missing(tallies) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
