@@ -111,7 +111,7 @@ def report(tallies: Mapping[str, Tally]) -> str:
     for table in (PARTITION, REPLICA):
         lines += ((table.name, str(row.source), str(row.target), *_cells(table, row, tallies)) for row in table.rows)
     refused = (f"{len(tally.refused)} pairs" for tally in tallies.values())
-    lines.append(("refused, with the state unchanged", "", "", *refused))
+    lines.append(("", "any other pair", "refused, state unchanged", *refused))
     columns = "".join(
         f"{name:11}{source:27}{target:26}" + "".join(f"{cell:>10}" for cell in cells) + "\n"
         for name, source, target, *cells in lines

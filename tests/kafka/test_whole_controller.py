@@ -88,11 +88,11 @@ def compare(
 
 
 def test_sequences(control_plane: KafkaControlPlane, first_seed: int) -> None:
-    """Eighty of 20 commands; one that fails is made simpler."""
+    """Two hundred of 20 commands; one that fails is made simpler."""
     print(f"seed {first_seed}")
 
     @seeded(first_seed)
-    @settings(max_examples=80, database=None)
+    @settings(max_examples=200, database=None)
     @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(chosen))
     def both_agree(sequence: list[ControlCommand]) -> None:
         compare(*asked(control_plane, *sequence))
