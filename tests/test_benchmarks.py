@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 from collections import Counter
 from itertools import combinations
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import broker_failure, controller_events, kip320, lines, rounds, spin, what_if
+from benchmarks import broker_failure, controller_events, kip320, lines, rounds, spin, tables, what_if
 from spec.instances import PinnedInstance, instances
 from spec.what_if.cluster import KnownCluster, complete
 from spec.what_if.events import Crash
@@ -248,6 +249,20 @@ def test_rounds_are_compared_by_their_medians() -> None:
     """The ratio is that of a round, not of medians."""
     assert doctest.testmod(rounds) == (0, 1)
     assert rounds.compared([(1.0, 2.0), (9.0, 9.0), (3.0, 1.0)]) == (3.0, 2.0, 1.0)
+
+
+def test_tables_are_told_of_the_engine_that_has_them() -> None:
+    """Paths, and the numbers that they make, which are as many for each search; of the reference engine none."""
+    instance, _ = pinned("2-2-2-2")
+    first, again = (tables.explore(instance, "local") for _ in range(2))
+    assert first.tables is not None
+    assert first.is_pinned
+    assert (first.tables, first.states) == (again.tables, instance.distinct_states)
+    assert 0 < first.tables.paths < first.tables.numbers
+    assert len(tables.row(instance, "local", first).split()) == len(instance.name.split()) + 10
+    assert tables.explore(instance, "reference", max_states=100).tables is None
+    other = dataclasses.replace(instance, distinct_states=1)
+    assert not tables.explore(other, "local").is_pinned
 
 
 def test_a_broker_failure_is_whole() -> None:
