@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from spec.checking.settings import read
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, told
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
@@ -236,17 +237,9 @@ def value_of(name: str, constant: Constant, text: str) -> Any:
     Raises:
         UsageError: it is not of the constant's type.
     """
-    value: Any = text
-    if constant.type is bool:
-        value = {"true": True, "false": False}.get(text.lower(), text)
-    elif constant.type is not str:
-        try:
-            value = ast.literal_eval(text)
-            if constant.type is frozenset and isinstance(value, set | list | tuple):
-                value = frozenset(value)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # the last three: [[]], or too deep
-            value = text
+    value = read(constant, text)
     if not constant.admits(value):
-        form = "" if constant.type in {bool, int, str} else ", written as in Python"
+        plain = constant.type in {bool, int, str} or issubclass(constant.type, Enum)
+        form = "" if plain else ", written as in Python"
         raise UsageError(f"{name} = {text}: it must be {constant.allowed}{form}")
     return value

@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from spec.checking.arguments import Given
 from spec.checking.replay import Replay
+from spec.checking.settings import settings_of
 from spec.checking.trace import Trace
 from spec.checking.values import show
 from spec.language.domains import LEFT_OUT
@@ -53,7 +54,7 @@ class RecordedTrace:
     system: str
     """As the command line calls it."""
     settings: Mapping[str, str]
-    """Every constant and switch that `--set` takes, by name, as it takes it."""
+    """Every constant and switch by name, as `--set` takes it (`spec.checking.settings`)."""
     property: str
     """What is broken or witnessed at the end; empty for a run."""
     states: tuple[RecordedState, ...]
@@ -66,6 +67,9 @@ class RecordedTrace:
             specification: the one that has this trace.
             trace: a counterexample, a witness or a run.
             system: as the command line calls it; else the name of the specification.
+
+        Raises:
+            UsageError: it has a constant that cannot be written.
         """
         replay = Replay(specification, trace.initial)
         for each in trace.steps:
@@ -80,6 +84,9 @@ class RecordedTrace:
             replay: the run.
             decided: the property that its last state or step decides, if it ends with that.
             system: as the command line calls it; else the name of the specification.
+
+        Raises:
+            UsageError: it has a constant that cannot be written.
         """
         given, steps = replay.model.specification, [Step("init", {}), *replay.steps]
         states = tuple(
@@ -92,8 +99,7 @@ class RecordedTrace:
         )
         if decided not in {each.name for each in replay.model.properties}:
             decided = ""  # what is not the specification's own, an action or a predicate, stands in no other trace
-        settings = {name: show(value) for name, value in given.valuation.items() if isinstance(value, int | str)}
-        return cls(system or given.name, settings, decided, states)
+        return cls(system or given.name, settings_of(given), decided, states)
 
     @classmethod
     def read(cls, path: Path) -> RecordedTrace:

@@ -76,10 +76,15 @@ def tell_text(text: str) -> None:
     tell(for_stream(text, sys.stdout, click.get_current_context().meta.get("colours", "auto")), styled=True)
 
 
-def can_be_written(trace: Path | None) -> None:
+def can_be_written(trace: Path | None, subject: Specification) -> None:
     """A file for a trace is refused before hours are spent on what is to stand in it."""
-    if trace is not None and not (trace.is_dir() or trace.parent.is_dir()):
+    if trace is None:
+        return
+    if not (trace.is_dir() or trace.parent.is_dir()):
         raise click.UsageError(f"--trace {trace}: there is no directory {trace.parent}")
+    from spec.checking.settings import settings_of
+
+    settings_of(subject)
 
 
 def write_traces(

@@ -108,7 +108,7 @@ def check(
     _can_be_reported(reports, junit)
     one_form(brief, as_json)
     subject, release = asked_for(system, release, settings, switched_on, switched_off)
-    can_be_written(trace)
+    can_be_written(trace, subject)
     with _reporting_failures(reports, junit, subject), keeping(resume or run_dir):
         result = explored(
             subject,

@@ -68,7 +68,7 @@ def simulate(
     if run is not None and seed is None:
         raise click.UsageError("--run: say of which --seed")
     subject, full_release = asked_for(system, release, settings, switched_on, switched_off)
-    can_be_written(trace)
+    can_be_written(trace, subject)
     found = watched(
         walk,
         subject,

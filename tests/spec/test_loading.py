@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,13 @@ def test_a_syntax_error_is_told_where_it_is(tmp_path: Path) -> None:
 # Constants.
 
 
+class Day(Enum):
+    """Of a week that is short."""
+
+    MONDAY = 1
+    FRIDAY = 5
+
+
 class Typed(Specification):
     """One constant of each type."""
 
@@ -119,6 +127,11 @@ class Typed(Specification):
     pair: tuple[int, ...] = constant((1, 2), "A tuple.")
     some: frozenset[int] = constant(frozenset({1}), "A set.")
     form: int = switch(1, "One of several.", among=(1, 2))
+    raw: bytes = constant(b"", "Bytes.")
+    nothing: None = constant(None, "Nothing.")
+    day: Day = constant(Day.MONDAY, "A member of an enumeration.")
+    days: Day = switch(Day.MONDAY, "One of some members.", among=(Day.MONDAY, Day.FRIDAY))
+    mixed: Any = switch("off", "Forms of several types.", among=("off", True, 1, None))
 
     @action
     def go(self, s: State) -> None:
@@ -139,6 +152,17 @@ class Typed(Specification):
         ("some", "{1, 2}", frozenset({1, 2})),
         ("some", "[]", frozenset()),
         ("form", "2", 2),
+        ("pair", "((1, None), {2, 3})", ((1, None), frozenset({2, 3}))),
+        ("pair", "(frozenset(), frozenset({1}))", (frozenset(), frozenset({1}))),
+        ("some", "{{1}, {2}}", frozenset({frozenset({1}), frozenset({2})})),
+        ("raw", r"b'\x00a'", b"\x00a"),
+        ("nothing", "None", None),
+        ("day", "FRIDAY", Day.FRIDAY),
+        ("days", "FRIDAY", Day.FRIDAY),
+        ("mixed", "true", True),
+        ("mixed", "1", 1),
+        ("mixed", "None", None),
+        ("mixed", "off", "off"),
     ],
 )
 def test_a_value_is_written_as_its_type_is(name: str, text: str, value: object) -> None:
@@ -158,6 +182,8 @@ def test_a_value_is_written_as_its_type_is(name: str, text: str, value: object) 
         ("pair", "__import__('os')", "pair = .*: it must be a tuple, written as in Python"),
         ("some", "1", "some = 1: it must be a frozenset, written as in Python"),
         ("form", "3", "form = 3: it must be one of 1, 2"),
+        ("day", "SUNDAY", "day = SUNDAY: it must be one of MONDAY, FRIDAY"),
+        ("pair", "(set(1, 2),)", r"pair = .*: it must be a tuple, written as in Python"),
     ],
 )
 def test_a_value_of_another_type_is_refused(name: str, text: str, message: str) -> None:
