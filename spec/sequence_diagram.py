@@ -14,10 +14,10 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
-from spec.checking.lanes import SYSTEM, from_left_to_right
+from spec.checking.lanes import SYSTEM, from_left_to_right, owner
 from spec.checking.trace import Trace, TraceStep
 from spec.checking.values import show
-from statemachines.drawing import FONTS, INITIAL, LETTER, LINE, TIP, Point
+from statemachines.drawing import FONTS, INITIAL, LETTER, LINE, TIP
 
 __all__ = ["FORMATS", "Message", "lanes_of", "mermaid", "messages_of", "svg"]
 
@@ -73,7 +73,7 @@ def _mermaid(trace: Trace) -> Iterator[str]:
     first, last = names[lanes_of(trace)[0]], names[lanes_of(trace)[-1]]
     everywhere = first if first == last else f"{first},{last}"
     for lane, name in names.items():
-        yield f"participant {name} as {_plain(lane)}"
+        yield f"participant {name} as {'<br/>'.join(map(_plain, _name(lane)))}"
     if trace.initial_views:
         yield f"Note over {everywhere}: {_lines(trace.initial_views)}"
     for each in messages_of(trace):
@@ -104,8 +104,8 @@ NARROWEST, WIDEST = 90, 260
 NOTES: Final = 62
 """How many letters a line of a note has."""
 MARGIN: Final = 16
-HEAD: Final = 30
-"""How high the name of a lane is."""
+HEAD: Final = 13
+"""How high the name of a lane is, beside its lines."""
 GAP: Final = 16
 """Between two steps."""
 QUIET, NOTE, BROKEN = "#777777", "#35506b", "#b3261e"
@@ -116,7 +116,9 @@ _DOTTED: Final[Mapping[str, Any]] = {"initial_indent": "\u00b7\u00a0", "subseque
 def svg(trace: Trace) -> str:
     """A picture in one file: numbers at the left, lanes, and what holds from a step on at the right."""
     lanes, messages = lanes_of(trace), messages_of(trace)
-    half = max(NARROWEST, *map(_room_for, lanes)) // 2
+    names = {lane: _name(lane) for lane in lanes}
+    half = max(NARROWEST, *(_room_for(line) for name in names.values() for line in name)) // 2
+    head = HEAD + max(map(len, names.values())) * LINE_HEIGHT
     left = 2 * MARGIN + _width(str(trace.length)) + half
     at = dict(zip(lanes, accumulate(_distances(lanes, messages, half), initial=left), strict=True))
     alone = [each for each in messages if each.actor == each.receiver == lanes[-1]]
@@ -126,7 +128,7 @@ def svg(trace: Trace) -> str:
     title = wrap(_title(trace), (width - 2 * MARGIN) // 7)
     drawn = [_text(MARGIN, MARGIN + n * LINE_HEIGHT, line) for n, line in enumerate(title, start=1)]
     top = 2 * MARGIN + len(title) * LINE_HEIGHT
-    y = top + HEAD + 2 * GAP
+    y = top + head + 2 * GAP
     initially = _notes(trace.initial_views, "", notes_at, y)
     drawn += [_text(MARGIN, y, "1", QUIET), *initially]
     y += max(1, len(initially)) * LINE_HEIGHT + GAP
@@ -134,7 +136,7 @@ def svg(trace: Trace) -> str:
         rows, height = _row(each, at, notes_at, y)
         drawn += rows
         y += height + GAP
-    heads = [_head(lane, Point(x, top), half - MARGIN // 2, y) for lane, x in at.items()]
+    heads = [_head(names[lane], x, top, (half - MARGIN // 2, head), y) for lane, x in at.items()]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" viewBox="0 0 {width} {y}"'
@@ -174,12 +176,21 @@ def _room_for(words: str) -> int:
     return _width(words) + 2 * MARGIN
 
 
-def _head(lane: str, top: Point, half: int, bottom: int) -> str:
-    x, y = top
+def _name(lane: str) -> list[str]:
+    """The name of a lane in lines: of whom it is stands below."""
+    whole = owner(lane)
+    return [lane] if whole == lane else [lane.removesuffix(f" of {whole}"), f"of {whole}"]
+
+
+def _head(name: list[str], x: int, top: int, size: tuple[int, int], bottom: int) -> str:
+    """The name of a lane in its frame, and the line below that."""
+    half, height = size
+    frame = f'width="{2 * half}" height="{height}" rx="7" fill="{INITIAL}" stroke="black"'
+    first = top + height // 2 + 5 - (len(name) - 1) * LINE_HEIGHT // 2
+    words = (_text(x, first + n * LINE_HEIGHT, line, anchor="middle", ground=INITIAL) for n, line in enumerate(name))
     return (
-        f'<line x1="{x}" y1="{y + HEAD}" x2="{x}" y2="{bottom}" stroke="#bbbbbb" stroke-dasharray="4 3"/>'
-        f'<rect x="{x - half}" y="{y}" width="{2 * half}" height="{HEAD}" rx="7" fill="{INITIAL}" stroke="black"/>'
-        + _text(x, y + HEAD // 2 + 5, lane, anchor="middle", ground=INITIAL)
+        f'<line x1="{x}" y1="{top + height}" x2="{x}" y2="{bottom}" stroke="#bbbbbb" stroke-dasharray="4 3"/>'
+        f'<rect x="{x - half}" y="{top}" {frame}/>' + "".join(words)
     )
 
 

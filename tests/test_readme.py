@@ -13,7 +13,7 @@ import pytest
 from tests.tutorial import PAGES, Reader
 
 README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 BEFORE = re.compile(r"^([^\n]+)\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 """A block of Python, and the sentence before it."""
 PYTHON = [text for language, text in BLOCKS if language == "python"]
@@ -47,12 +47,9 @@ def test_what_is_shown_has_types(tmp_path: Path) -> None:
 
 def test_the_trace_is_what_the_command_prints() -> None:
     """Line by line and in order, but for what stands as three dots."""
-    command, shown = next(
-        (BLOCKS[n][1], BLOCKS[n + 1][1])
-        for n, (_, text) in enumerate(BLOCKS)
-        if text.startswith(".venv/bin/kafkaspec")
-    )
-    words = command.split()
+    [session] = [text for language, text in BLOCKS if language == "console"]
+    command, _, shown = session.partition("\n")
+    words = command.removeprefix("$ ").split()
     printed = subprocess.run(
         [sys.executable, "-m", "spec.cli", *words[1:]], capture_output=True, text=True, check=False
     )

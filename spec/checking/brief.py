@@ -2,7 +2,7 @@
 
 Of the orders in which the steps of a trace lead to its last state, it has one in which the actor changes least
 (`reordering`). They are done on the specification once more in that order, so it is a run of it. Numbers are those of
-this order.
+this order. A broker acts with all that is its own: its controller, its threads.
 
 One line stands in place of several steps of one actor
 
@@ -23,6 +23,7 @@ from typing import Final
 
 from spec.checking.arguments import Given
 from spec.checking.dependence import accesses, communicating, needed
+from spec.checking.lanes import owner
 from spec.checking.model import DEADLOCK
 from spec.checking.notebook import Shown
 from spec.checking.reordering import changes_of_actor, fewest_changes_of_actor
@@ -87,7 +88,7 @@ class Brief(Shown):
 
         def row(each: tuple[int, tuple[TraceStep, bool, bool]]) -> tuple[object, ...]:
             number, (step, told, needless) = each
-            return (number,) if told else (step.lanes.actor, needless)
+            return (number,) if told else (owner(step.lanes.actor), needless)
 
         for _, members in groupby(numbered, key=row):
             several = list(members)
@@ -122,7 +123,7 @@ def brief(specification: Given, trace: Trace) -> Brief:
     replay = _reordered(_done(specification, trace, [each.step for each in trace.steps]), trace)
     model, run = replay.model, replay.run
     steps = run.steps
-    actors = [each.lanes.actor for each in steps]
+    actors = _actors(steps)
     used = accesses(model, (replay.reached[0], replay.choices))
     sought = {name.removeprefix("before, ") for name in trace.looked_at}
     wanted = needed(used, sought or {cell.name for cell in model.layout.cells})
@@ -134,9 +135,13 @@ def brief(specification: Given, trace: Trace) -> Brief:
         trace=replace(trace, steps=steps, states=run.states),
         told=tuple(_told(actors, wanted, [*apart[:-1], True])),
         needless=tuple(not each for each in wanted),
-        changes_of_actor=(changes_of_actor(actors), changes_of_actor([each.lanes.actor for each in trace.steps])),
+        changes_of_actor=(changes_of_actor(actors), changes_of_actor(_actors(trace.steps))),
         has_views=bool(model.views),
     )
+
+
+def _actors(steps: Iterable[TraceStep]) -> list[str]:
+    return [owner(each.lanes.actor) for each in steps]
 
 
 def _done(specification: Given, trace: Trace, steps: Iterable[Step]) -> Replay:
@@ -168,7 +173,7 @@ def _told(actors: Sequence[str], wanted: Sequence[bool], apart: Sequence[bool]) 
 
 def _folded(steps: Sequence[TraceStep], needless: bool) -> str:
     """Several steps of one actor on a line: how many, and of which actions."""
-    actor = steps[0].lanes.actor
+    actor = owner(steps[0].lanes.actor)
     names = [(name, len(list(each))) for name, each in groupby(step.step.action for step in steps)]
     actions = ", ".join(name if times == 1 else f"{name} ({times} times)" for name, times in names)
     count = f"{len(steps)} step{'' if len(steps) == 1 else 's'}"

@@ -16,10 +16,11 @@ MOST_ORDERED: Final = 6
 def from_left_to_right(lanes: Iterable[str], arrows: Iterable[tuple[str, str]] = ()) -> tuple[str, ...]:
     """Each lane once: those with a number behind their name in its order, any others before them.
 
-    These stand so that the arrows that are drawn are short: who talks with the brokers stands next to them.
+    These stand so that the arrows that are drawn are short: who talks with the brokers stands next to them. What is
+    of one with a number stands behind it.
 
-    >>> from_left_to_right(["broker 10", "ZooKeeper", "broker 2", "ZooKeeper"])
-    ('ZooKeeper', 'broker 2', 'broker 10')
+    >>> from_left_to_right(["broker 10", "controller of broker 2", "ZooKeeper", "broker 2", "ZooKeeper"])
+    ('ZooKeeper', 'broker 2', 'controller of broker 2', 'broker 10')
     >>> arrows = [("operator", "ZooKeeper"), ("broker 1", "ZooKeeper")]
     >>> from_left_to_right(["ZooKeeper", "operator", "broker 1"], arrows)
     ('operator', 'ZooKeeper', 'broker 1')
@@ -38,6 +39,17 @@ def from_left_to_right(lanes: Iterable[str], arrows: Iterable[tuple[str, str]] =
     return (*min(orders, key=length), *numbered)
 
 
+def owner(lane: str) -> str:
+    """Of whom it is a lane: of one with a number what acts for it, such as a thread, or itself.
+
+    >>> owner("controller of broker 2"), owner("broker 2"), owner("connection of the controller")
+    ('broker 2', 'broker 2', 'connection of the controller')
+    """
+    _, of, name = lane.rpartition(" of ")
+    return name if of and _turn(name)[0] else lane
+
+
 def _turn(lane: str) -> tuple[str, int, str]:
-    name, _, number = lane.rpartition(" ")
-    return (name, int(number), "") if number.isdecimal() else ("", 0, "" if name else lane)
+    part, of, whole = lane.rpartition(" of ")
+    name, _, number = whole.rpartition(" ")
+    return (name, int(number), part) if number.isdecimal() else ("", 0, "" if name or of else lane)

@@ -61,22 +61,27 @@ def _trace(trace: Trace) -> str:
     marks = [""] * len(trace.steps) + [trace.ending]
     initially = _row(1, "", "initially", trace.initial_views, marks[0], [*variables_told(trace.initial)])
     steps = (
-        _row(number, each.lanes.actor, each.line, each.views, marks[number - 1], _changes(each))
+        _row(number, _lanes(each), each.told, each.views, marks[number - 1], _changes(each))
         for number, each in enumerate(trace.steps, start=2)
     )
     why = (f"<div>{escape(line.strip())}</div>" for line in trace.why() if line)
     return "\n".join([f"<div>{named}</div>" if trace.broken else "", "<table>", initially, *steps, "</table>", *why])
 
 
-def _row(number: int, actor: str, step: str, views: Iterable[str], mark: str, details: list[str]) -> str:
+def _row(number: int, lanes: str, step: str, views: Iterable[str], mark: str, details: list[str]) -> str:
     told = [escape(each) for each in views]
     told += [f'<span class="bad">{escape(mark)}</span>'] if mark else []
     if details:
         count = f"{len(details)} value{'' if len(details) == 1 else 's'}"
         inner = "<br>".join(f"<code>{escape(each)}</code>" for each in details)
         told.append(f'<details class="quiet"><summary>{count}</summary>{inner}</details>')
-    cells = [str(number), escape(actor), f"<code>{escape(step)}</code>", "<br>".join(told)]
+    cells = [str(number), escape(lanes), f"<code>{escape(step)}</code>", "<br>".join(told)]
     return f"<tr>{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
+
+
+def _lanes(step: TraceStep) -> str:
+    """Who does it, and to whom."""
+    return " \N{RIGHTWARDS ARROW} ".join(filter(None, step.lanes[:2]))
 
 
 def _changes(step: TraceStep) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from spec.checking.lanes import owner
 from spec.checking.model import Model
 from spec.checking.paths import Choice, Path
 from spec.language.errors import Disabled
@@ -122,4 +123,4 @@ class _Orders:
 
 
 def _actor(model: Model, choice: Choice) -> str:
-    return model.actions[choice[0]].lanes(choice[1]).actor
+    return owner(model.actions[choice[0]].lanes(choice[1]).actor)

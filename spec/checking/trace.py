@@ -36,7 +36,7 @@ class TraceStep:
     """What the views say of its successor, and did not say of the state before; nothing where the successor lies
     outside the domains."""
     lanes: Lanes = field(default_factory=Lanes)
-    """Who takes it, in a sequence diagram."""
+    """Who takes it, and to whom it is done."""
 
     @property
     def call(self) -> str:
@@ -45,9 +45,18 @@ class TraceStep:
         return f"{self.step.action}({parameters})"
 
     @property
-    def line(self) -> str:
+    def told(self) -> str:
         """That, and what the action said."""
-        return f"{self.call}   {'; '.join(self.said)}" if self.said else self.call
+        return self._with_said(self.call)
+
+    @property
+    def line(self) -> str:
+        """The same with who does it and to whom, where neither the action's name nor a parameter says it."""
+        actor, receiver = self.lanes.unsaid
+        return self._with_said(f"{f'{actor}: ' * bool(actor)}{self.call}{f' -> {receiver}' * bool(receiver)}")
+
+    def _with_said(self, words: str) -> str:
+        return f"{words}   {'; '.join(self.said)}" if self.said else words
 
     def to_json(self) -> dict[str, Any]:
         """A step of the JSON contract; `views` is there if they say something."""

@@ -19,10 +19,12 @@ an `INSTANCE ... WITH` of TLA+. A specification is the part that is the whole sy
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from itertools import product
+from string import Formatter
 from types import SimpleNamespace
 from typing import Any, ClassVar, Final, Generic, NamedTuple, NoReturn, Self, get_args, get_origin, overload
 
@@ -70,7 +72,7 @@ class Instance:
 
 
 class Lanes(NamedTuple):
-    """Who takes a step, in a sequence diagram."""
+    """Who takes a step, and to whom it is done: lanes of a sequence diagram."""
 
     actor: str = ""
     """The lane that does it; empty: the system itself."""
@@ -78,6 +80,8 @@ class Lanes(NamedTuple):
     """The lane that it is done to; empty: no other."""
     parameters: tuple[str, ...] = ()
     """The parameters that these lanes stand for."""
+    unsaid: tuple[str, str] = ("", "")
+    """Of the two, what neither the name of the action nor a parameter says; where they do, empty."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,12 @@ class Action:
     rule: str
     """The name of the method that describes it, which may describe several."""
     actor: str = ""
-    """The lane of a sequence diagram that does it: a parameter, or in words; empty: the system itself."""
+    """The lane of a sequence diagram that does it: a parameter, or in words, with parameters in braces; empty: the
+    system itself."""
     receiver: str = ""
     """The lane that it is done to; empty: nobody else's."""
+    is_of_its_part: bool = False
+    """Whether it is done by the part that it is of, whose name stands before its own."""
 
     def step(self, number: int) -> Step:
         """The step that its instance of this number takes."""
@@ -101,12 +108,43 @@ class Action:
 
     def lanes(self, number: int) -> Lanes:
         """Who takes the step of its instance of this number."""
+        actor, receiver = (self._lane(lane, number) for lane in (self.actor, self.receiver))
+        return Lanes(actor, receiver, *self._said_by_lanes)
+
+    @cached_property
+    def _said_by_lanes(self) -> tuple[tuple[str, ...], tuple[str, str]]:
+        """The parameters that its lanes stand for; and of the lanes, what nothing else says."""
+        named = dict.fromkeys(name for lane in (self.actor, self.receiver) for name in self.parameters_in(lane))
+        return tuple(named), ("" if self.is_of_its_part else self._unsaid(self.actor), self._unsaid(self.receiver))
+
+    def _lane(self, lane: str, number: int) -> str:
         values = self.instances[number].parameters
-        actor, receiver = (
-            lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane
-            for lane in (self.actor, self.receiver)
-        )
-        return Lanes(actor, receiver, tuple(lane for lane in (self.actor, self.receiver) if lane in values))
+        return lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values)
+
+    def parameters_in(self, lane: str) -> list[str]:
+        """The parameters that a lane stands for.
+
+        Raises:
+            SpecificationError: something else stands in its braces.
+        """
+        if lane in self.domains:
+            return [lane]
+        try:
+            named = [name for _, name, _, _ in Formatter().parse(lane) if name is not None]
+        except ValueError as wrong:
+            raise SpecificationError(f"action {self.name}: lane {lane!r}: {wrong}") from None
+        for name in named:
+            if name not in self.domains:
+                known = ", ".join(self.domains) or "none"
+                raise SpecificationError(
+                    f"action {self.name}: lane {lane!r}: no parameter is {name!r}; there are {known}"
+                )
+        return named
+
+    def _unsaid(self, lane: str) -> str:
+        """A lane in words that neither a parameter says nor the name of the action."""
+        said = {*lane.lower().split()} <= {*re.split(r"[._]", self.name.lower())}
+        return "" if said or self.parameters_in(lane) else lane
 
 
 @dataclass(frozen=True)
@@ -463,13 +501,22 @@ class Part(Generic[S], metaclass=Body):
         for name, one in self.parts.items():
             lane = one.lane or name
             found += [
-                replace(each, **_named(name, each), rule=f"{name}.{each.rule}", actor=each.actor or lane)
+                replace(
+                    each,
+                    **_named(name, each),
+                    rule=f"{name}.{each.rule}",
+                    actor=each.actor or lane,
+                    is_of_its_part=each.is_of_its_part or not each.actor,
+                )
                 for each in one.actions
             ]
         names = [each.name for each in found]
         for name in names:
             if names.count(name) > 1:
                 raise SpecificationError(f"action {name}: another action has that name")
+        for each in found:
+            for lane in (each.actor, each.receiver):
+                each.parameters_in(lane)
         return tuple(found)
 
     def _family(
@@ -483,9 +530,8 @@ class Part(Generic[S], metaclass=Body):
         for value in members.values(self):
             like = members.like(value)
             its = tuple(Instance(each.parameters, partial(each.run, **{parameter: value})) for each in instances)
-            yield Action(
-                like.__name__, sentence_of(like), domains, its, rule, _actor_of(mark, domains), mark.receiver
-            )
+            actor = members.actor(self, value) if members.actor else _actor_of(mark, domains)
+            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, mark.receiver)
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from operator import index
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
@@ -143,16 +144,23 @@ class Each:
 
     values: Callable[[Any], Iterable[Any]]
     like: Callable[[Any], Callable[..., Any]]
+    actor: Callable[[Any, Any], str] | None = None
 
 
-def each(values: Callable[[Any], Iterable[Any]], like: Callable[[Any], Callable[..., Any]]) -> Any:
+def each(
+    values: Callable[[Any], Iterable[Any]],
+    like: Callable[[Any], Callable[..., Any]],
+    actor: Callable[[Any, Any], str] | None = None,
+) -> Any:
     """What a parameter ranges over that makes several actions of one rule: `@action(do=each(DOES, like=STEPS.get))`.
 
     Args:
         values: of the specification, those for each of which there is an action.
         like: of a value, the function whose name and sentence its action has.
+        actor: of the specification and a value, who does it, as `actor=` of an action says it; without it all are
+            done by the one whom the rule names.
     """
-    return Each(values, like)
+    return Each(values, like, actor)
 
 
 class _Word:
@@ -384,8 +392,9 @@ action = _ActionWord(
     in the same state; all choice is in the parameters, each of which takes every value of its type, or of a range,
     `@action(broker=BROKERS)`, or of what there is in the state, `@action(m=lambda self, s: s.messages)`. With `when=`
     a function of the specification says whether it exists under these constants at all. `actor=` and `receiver=` are
-    for sequence diagrams: who does it, and to whom, each a parameter (`actor="follower"`) or a lane in words
-    (`receiver="ZooKeeper"`); else it is done by the first parameter whose values are interchangeable, or by its part.
+    for traces: who does it, and to whom, each a parameter (`actor="follower"`) or in words (`receiver="ZooKeeper"`,
+    `actor="controller of broker {broker}"`); else it is done by the first parameter whose values are interchangeable,
+    or by its part.
     Where the system may end, and that is no deadlock, is said by an action that has a guard and no effect (TLA+'s
     `Terminating`).""",
 )
@@ -447,8 +456,9 @@ class Constant(Declaration):
     @property
     def allowed(self) -> str:
         """Which values it takes, in words."""
-        if self.among is not None:
-            return "one of " + ", ".join(map(str, self.among))
+        members = list(self.type) if issubclass(self.type, Enum) else None
+        if forms := self.among or members:
+            return "one of " + ", ".join(each.name if isinstance(each, Enum) else str(each) for each in forms)
         if self.type is bool:
             return "true or false"
         return {int: "an integer", str: "a string"}.get(self.type, f"a {self.type.__name__}")

@@ -34,7 +34,13 @@ from spec.language import (
 from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
 from spec.releases import RELEASES
-from spec.systems.controller_election import Cluster, ControllerElection, is_contested
+from spec.systems.controller_election import (
+    THE_CONTROLLER,
+    ZK_EVENT_THREAD,
+    Cluster,
+    ControllerElection,
+    is_contested,
+)
 from statemachines.agenda import IDLE, STOPPED, Do
 from statemachines.controller import (
     BROKER_IDS,
@@ -205,7 +211,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             return super().hears(s, broker)
         return s.controllers[broker]
 
-    @action(when=lambda self: self.design.threads is Threads.queue)
+    @action(when=lambda self: self.design.threads is Threads.queue, actor=ZK_EVENT_THREAD)
     def listen(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """ZkEventThread reads for a listener, and puts an event into the controller's queue."""
         me = s.controllers[broker]
@@ -286,7 +292,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @action(
         do=each(
-            lambda self: [do for do in self.steps if do not in {*LOSABLE, Do.ReadStates}], like=STEPS.__getitem__
+            lambda self: [do for do in self.steps if do not in {*LOSABLE, Do.ReadStates}],
+            like=STEPS.__getitem__,
+            actor=lambda self, do: self.asks(do),
         ),
         receiver="ZooKeeper",
     )
@@ -295,7 +303,11 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         self.ask(s, broker, do)
 
     @action(
-        do=each(lambda self: [do for do in self.steps if do in LOSABLE], like=STEPS.__getitem__),
+        do=each(
+            lambda self: [do for do in self.steps if do in LOSABLE],
+            like=STEPS.__getitem__,
+            actor=lambda self, do: self.asks(do),
+        ),
         reply=lambda self: ("answered", "lost") if self.lost_replies else ("answered",),
         receiver="ZooKeeper",
     )
@@ -303,7 +315,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """The broker makes a request whose answer may be lost after it had its effect."""
         (self.ask if reply == "answered" else self.ask_in_vain)(s, broker, do)
 
-    @action(receiver="ZooKeeper")
+    @action(actor=THE_CONTROLLER, receiver="ZooKeeper")
     def read_states(self, s: ClusterAtWork, broker: BrokerId, leader: Literal["alive", "dead"]) -> None:
         """The controller reads every state into its cache, and sees whether a leader has to be elected."""
         self.ask(s, broker, Do.ReadStates)
@@ -312,13 +324,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
             require(me.about_to(Do.ReadPartitionState) and me.live)
             s.controllers[broker] = self.controller(s, broker).let_be(me)
 
-    @action(when=lambda self: self.failures, receiver="ZooKeeper")
+    @action(when=lambda self: self.failures, actor=THE_CONTROLLER, receiver="ZooKeeper")
     def fail(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A request of a failover fails for a reason of its own, this one or one that is fused with it."""
         require(self.can_fail(s, broker) and not s.controllers[broker].about_to(Do.UpdateLeaderAndIsr))
         self.acts_on(s, broker, self.controller(s, broker).fail(s.controllers[broker]))
 
-    @action(when=lambda self: self.failed_elections, receiver="ZooKeeper")
+    @action(when=lambda self: self.failed_elections, actor=THE_CONTROLLER, receiver="ZooKeeper")
     def fail_to_elect(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """A request of a failover's election of leaders fails for a reason of its own."""
         require(self.can_fail(s, broker) and s.controllers[broker].doing[0] in LEADER_AND_ISR)

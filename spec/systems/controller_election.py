@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from typing_extensions import TypeVar
 
@@ -59,10 +59,25 @@ from statemachines.controller import (
     registration,
     values_of,
 )
-from statemachines.controller_event import ControllerEvent
-from statemachines.kafka_controller import STEPS, Answer, Failover, KafkaController, of_thread, requests_of
+from statemachines.controller_event import ControllerEvent, Threads
+from statemachines.kafka_controller import (
+    REGISTERS,
+    STEPS,
+    Answer,
+    Failover,
+    KafkaController,
+    of_thread,
+    requests_of,
+)
 from statemachines.znode import Node, SessionId, ZkVersion
 from statemachines.zookeeper import EventType
+
+THE_CONTROLLER: Final = "controller of broker {broker}"
+"""The lane of a broker's KafkaController, beside that of its process."""
+ZK_EVENT_THREAD: Final = "ZkEventThread of broker {broker}"
+"""The lane of the thread that reads for listeners, where it does not do the controller's work itself."""
+OF_THE_PROCESS: Final = REGISTERS | {Do.Connect, Do.DeleteRegistration}
+"""What a broker asks for that is there without a controller."""
 
 
 class Cluster(State):
@@ -231,7 +246,7 @@ class ControllerElection(Specification[C]):
         """What it knows when it turns to an event: all that its watches have told by then."""
         return self.controller(s, broker).deliver(s.controllers[broker])
 
-    @action
+    @action(actor=THE_CONTROLLER)
     def handle_event(self, s: C, broker: BrokerId) -> None:
         """An idle broker handles the oldest event that its watches have told, or are about to tell.
 
@@ -256,6 +271,12 @@ class ControllerElection(Specification[C]):
         """The requests that brokers make: those on their agendas."""
         return requests_of(self.design, self.told)
 
+    def asks(self, do: Do) -> str:
+        """The lane of what makes a request: a broker's process, its controller, or in 0.11 and 1.0 ZkEventThread."""
+        if do in REGISTERS and self.design.threads is Threads.queue:
+            return ZK_EVENT_THREAD
+        return "broker" if do in OF_THE_PROCESS else THE_CONTROLLER
+
     def within_bounds(self, s: C, broker: BrokerId, do: Do) -> bool:
         """Whether a request is not one too many for the bounds of this model."""
         increments = do in (Do.RegisterController, Do.IncrementEpoch)
@@ -279,7 +300,10 @@ class ControllerElection(Specification[C]):
             s.failovers += (answer.failover,)
         return answer
 
-    @action(do=each(lambda self: self.steps, like=STEPS.__getitem__), receiver="ZooKeeper")
+    @action(
+        do=each(lambda self: self.steps, like=STEPS.__getitem__, actor=lambda self, do: self.asks(do)),
+        receiver="ZooKeeper",
+    )
     def request(self, s: C, broker: BrokerId, do: Do) -> None:
         """The broker makes a request, which is answered."""
         self.ask(s, broker, do)
