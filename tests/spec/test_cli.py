@@ -24,6 +24,7 @@ from spec.anomalies import read
 from spec.diagrams import FORMATS, NAMES, drawn
 from spec.progress import Progress
 from spec.systems import SYSTEMS
+from tests import commands
 from tests.spec.test_anomalies import ATLAS, BY_FORM
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
@@ -1601,12 +1602,9 @@ def test_every_option_has_its_help() -> None:
             assert not isinstance(option, click.Option) or option.help, f"{name} {option.name}"
 
 
-def test_check_help(ask: Ask) -> None:
-    """It says what SYSTEM can be."""
-    answer = ask("check", "--help")
-    assert (answer.code, answer.err) == (0, "")
-    assert "path/to/file.py:Class" in answer.out
-    assert "package.module:Class" in answer.out
+def test_help_is_what_the_page_of_the_command_says() -> None:
+    """Word by word; `python -m tests.commands` writes the page."""
+    assert commands.PAGE.read_text(encoding="utf-8") == commands.page()
 
 
 def test_without_a_command_help_is_an_error(ask: Ask) -> None:
