@@ -17,7 +17,7 @@ from tests.tutorial import PAGES, Reader, lines_of, without_times
 PROGRAMS = Path(sys.executable).parent
 
 
-LONG = {"tutorial-2"}
+LONG = {"tutorial-2", "explorer"}
 """Pages whose commands take more than a few seconds together."""
 
 

@@ -20,10 +20,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 TUTORIAL = DOCS / "tutorial.md"
-PAGES = (
-    TUTORIAL,
-    *(DOCS / f"{page}.md" for page in ("tutorial-2", "parts", "pictures", "traces", "reports", "gallery", "what-if")),
-)
+NAMES = ("tutorial-2", "parts", "pictures", "traces", "explorer", "reports", "gallery", "what-if")
+PAGES = (TUTORIAL, *(DOCS / f"{name}.md" for name in NAMES))
+"""What a block there begins with `not run: ` and why stays as it is; `tests/test_documents.py` looks at it."""
 
 _BLOCK = re.compile(r"(?:^(?P<before>[^\n]+)\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<printed>(?:(?!\$ ).*\n)*)", re.MULTILINE)
