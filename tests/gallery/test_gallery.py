@@ -45,6 +45,11 @@ def test_a_system_is_short_and_complete(name: str) -> None:
     assert system(name).leaves_out
 
 
+def test_a_specification_is_tested_in_ten_lines() -> None:
+    """They are run by `docs/gallery.md`."""
+    assert lines_of_code((EXAMPLES / "tested_queue.py").read_text(encoding="utf-8")) <= 10
+
+
 def test_every_specification_among_the_examples_is_shown() -> None:
     """None is there that no page and no test knows."""
     found = [path.stem for path in sorted(Path(EXAMPLES).glob("*.py")) if "(Specification[" in path.read_text()]

@@ -1,0 +1,18 @@
+"""A specification of one's own under pytest: what holds goes on holding, and what once was broken is known to be."""
+
+import pytest
+
+from examples.bounded_queue import BoundedQueue
+from spec.checking import check
+
+
+@pytest.mark.parametrize("notify", ["all", "other"])
+@pytest.mark.parametrize("producers", [1, 2, 3])
+def test_no_thread_waits_for_ever(producers: int, notify: str) -> None:
+    """However many put."""
+    assert check(BoundedQueue(producers=producers, notify=notify)).verdict == "holds"
+
+
+def test_one_notification_is_not_enough() -> None:
+    """The lost wakeup, in the fewest steps that lead to it."""
+    assert [trace.length for trace in check(BoundedQueue(notify="one")).traces] == [9]
