@@ -21,16 +21,17 @@ from pdoc import doc, doc_ast, render
 
 PACKAGES: Final = ("election", "spec.language", "spec.checking", "spec.testing", "spec.reports")
 """What is imported from as a whole."""
-MODULE_BY_MODULE: Final = "statemachines"
+MODULE_BY_MODULE: Final = ("statemachines", "spec.what_if")
 """What is imported from module by module."""
 
 
 def names() -> Iterator[str]:
     """The names of all modules that have a page."""
     yield from PACKAGES
-    yield MODULE_BY_MODULE
-    for each in pkgutil.iter_modules(importlib.import_module(MODULE_BY_MODULE).__path__):
-        yield f"{MODULE_BY_MODULE}.{each.name}"
+    for package in MODULE_BY_MODULE:
+        yield package
+        for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            yield f"{package}.{each.name}"
 
 
 def documented(name: str) -> doc.Module:
