@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import json
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,13 +49,12 @@ from spec.language import (
 from spec.language.errors import UsageError
 from spec.loading import system_named, under
 from spec.systems import SYSTEMS
+from tests.spec.browsing import in_a_browser, opened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 DOCS = Path(__file__).parents[2] / "docs"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-in_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
 
 
 class Lift(State):
@@ -202,30 +200,6 @@ class Drawn(Lifts):
         return Tree({"/": "", "/cellar": s.floor, **({"/cellar/attic": "open"} if s.floor else {})})
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A real one, without a window."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@contextmanager
-def opened(browser: Any, url: str) -> Iterator[Page]:
-    """A page in a window of a desk, which writes no error to the console."""
-    errors: list[str] = []
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(url)
-    yield page
-    page.close()
-    assert errors == []
-
-
 @pytest.fixture
 def page(browser: Any, tmp_path: Path) -> Iterator[Page]:
     """The page of a trace."""
@@ -346,12 +320,47 @@ def test_a_state_is_drawn(browser: Any, tmp_path: Path) -> None:
         assert not page.is_visible(".variable"), "where there are pictures, variables are folded"
         page.emulate_media(color_scheme="dark")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 25, 28)"
-        for width in (1280, 390):
-            page.set_viewport_size({"width": width, "height": 800})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert [each for width in WIDTHS for each in unusable(page, width)] == []
         for _ in range(2):
             page.click("#choices button:has-text('down')")
         assert [each.strip() for each in page.locator(".tree del").all_inner_texts()] == ["attic", "open"]
+
+
+WIDTHS = (1280, 390)
+"""Of a desk and of a hand."""
+OUT_OF_REACH = """() => {
+    const seen = each => each.checkVisibility() && !each.disabled;
+    const controls = [...document.querySelectorAll("button, input, select, summary")].filter(seen);
+    return controls.filter(each => {
+        each.scrollIntoView({block: "center", inline: "center"});
+        const box = each.getBoundingClientRect(), x = box.left + box.width / 2, y = box.top + box.height / 2;
+        const there = document.elementFromPoint(x, y);
+        return box.left < 0 || box.right > innerWidth + 1 || !(there && each.contains(there));
+    }).map(each => each.id || each.innerText);
+}"""
+"""What can be clicked, but does not lie in the window wherever one scrolls to, or lies below something else."""
+
+
+def unusable(page: Page, width: int) -> list[str]:
+    """What is wrong with a page in a window of this width: it is wider than that, or a control cannot be reached."""
+    page.set_viewport_size({"width": width, "height": 800})
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    hidden: list[str] = page.evaluate(OUT_OF_REACH)
+    return [f"the page is {wide} wide"] * (wide > width) + hidden
+
+
+@pytest.mark.long
+@in_a_browser
+@pytest.mark.parametrize("system", ["replication", "partitions", "controller"])
+def test_the_page_of_a_system_is_usable_on_a_desk_and_in_a_hand(browser: Any, system: str) -> None:
+    """Wherever one goes: in eight states, each reached by the last step that can be done in the one before."""
+    with serving(whole_system(under(system_named(system)))) as server, opened(browser, server.url) as page:
+        for number in range(1, 9):
+            page.locator("#where", has_text=f"state {number} of {number}").wait_for()
+            page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+            for width in WIDTHS:
+                assert (number, width, unusable(page, width)) == (number, width, [])
+            page.locator("#choices button:enabled").last.click()
 
 
 @in_a_browser
