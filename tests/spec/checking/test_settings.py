@@ -11,6 +11,7 @@ import pytest
 
 from spec.checking import Replay
 from spec.checking.itf import RecordedTrace
+from spec.checking.literals import literal
 from spec.checking.settings import read, settings_of, written
 from spec.language import Specification, State, Step, UsageError, action, constant, switch, variable
 from spec.loading import specification
@@ -87,7 +88,7 @@ def test_a_constant_comes_back_as_it_was(tmp_path: Path, name: str) -> None:
         RecordedTrace.along(replay).write(tmp_path / "kept.itf.json")
         recorded = RecordedTrace.read(tmp_path / "kept.itf.json")
         again = specification(Kept, settings=[f"{name}={text}" for name, text in recorded.settings.items()])
-        assert repr(again.valuation[name]) == repr(value), value
+        assert literal(again.valuation[name]) == literal(value)
         assert again.valuation == kept.valuation
 
 
