@@ -1,8 +1,9 @@
 """The brief form of a trace: the steps that a person has to follow, in the order in which they are followed best.
 
-Of the orders in which the steps of a trace lead to its last state, it has one in which the actor changes least
-(`reordering`). They are done on the specification once more in that order, so it is a run of it. Numbers are those of
-this order. A broker acts with all that is its own: its controller, its threads.
+Of the shortest paths to the last state of a trace, it has one in which the actor changes least: by its own steps in
+another order (`reordering`), or by others if the actor changes less often there (`shortest_paths`). They are done on
+the specification once more, so it is a run of it. Numbers are those of this run. A broker acts with all that is its
+own: its controller, its threads.
 
 One line stands in place of several steps of one actor
 
@@ -16,6 +17,7 @@ What a step changed stands there where no view says it. The last step is always 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -28,6 +30,7 @@ from spec.checking.model import DEADLOCK
 from spec.checking.notebook import Shown
 from spec.checking.reordering import changes_of_actor, fewest_changes_of_actor
 from spec.checking.replay import Replay
+from spec.checking.shortest_paths import fewest_changes_of_shortest
 from spec.checking.trace import Trace, TraceStep, change, remarks, variables_told
 from spec.language.words import Step
 
@@ -52,6 +55,8 @@ class Brief(Shown):
     changes_of_actor: tuple[int, int]
     """How often the actor changes here, and in the trace as it was found."""
     has_views: bool
+    same_steps: bool = True
+    """Whether it is told in steps of the trace as it was found, and not in others that lead to the same state."""
 
     def __repr__(self) -> str:
         return f"<Brief form of {self.trace!r}>"
@@ -65,7 +70,8 @@ class Brief(Shown):
         """That it is another order, if it is."""
         here, found = self.changes_of_actor
         if here != found:
-            yield f"  Told in another order than in JSON and files: with {_changes(here)} of actor, not {found}."
+            way = "another order than" if self.same_steps else "other steps to the same state, and as few, than those"
+            yield f"  Told in {way} in JSON and files: with {_changes(here)} of actor, not {found}."
             yield ""
 
     def _steps(self) -> Iterator[str]:
@@ -137,6 +143,7 @@ def brief(specification: Given, trace: Trace) -> Brief:
         needless=tuple(not each for each in wanted),
         changes_of_actor=(changes_of_actor(actors), changes_of_actor(_actors(trace.steps))),
         has_views=bool(model.views),
+        same_steps=Counter(str(each.step) for each in steps) == Counter(str(each.step) for each in trace.steps),
     )
 
 
@@ -152,15 +159,25 @@ def _done(specification: Given, trace: Trace, steps: Iterable[Step]) -> Replay:
 
 
 def _reordered(replay: Replay, trace: Trace) -> Replay:
-    """The run with its steps in another order; as it was, where what it shows would be decided before its end."""
+    """The run with its steps in another order, or with others, if the actor changes less often then.
+
+    It stays as it was where what it shows would be decided before its end.
+    """
     model, path = replay.model, (replay.reached[0], replay.choices)
     of_states = {each.name for each in model.properties if not each.over_steps} | {""}
     last_stays = bool(replay.outside) or trace.broken not in of_states
-    _, choices = fewest_changes_of_actor(model, path, last_stays=last_stays)
-    other = _done(model.specification, trace, [model.actions[action].step(instance) for action, instance in choices])
-    assert other.reached[-1] == replay.reached[-1], "another order leads to the same state"
-    decided = [each.broken.get(trace.broken) or each.witnessed.get(trace.broken) for each in (replay, other)]
-    return other if decided[0] == decided[1] else replay
+    best = replay
+    for found in (
+        fewest_changes_of_actor(model, path, last_stays=last_stays),
+        fewest_changes_of_shortest(model, path, last_stays=last_stays),
+    ):
+        steps = [model.actions[action].step(instance) for action, instance in (found or path)[1]]
+        other = _done(model.specification, trace, steps)
+        assert other.reached[-1] == replay.reached[-1], "it leads to the same state"
+        decided = [each.broken.get(trace.broken) or each.witnessed.get(trace.broken) for each in (replay, other)]
+        fewer = changes_of_actor(_actors(other.run.steps)) < changes_of_actor(_actors(best.run.steps))
+        best = other if fewer and decided[0] == decided[1] else best
+    return best
 
 
 def _told(actors: Sequence[str], wanted: Sequence[bool], apart: Sequence[bool]) -> Iterator[bool]:

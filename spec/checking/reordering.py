@@ -21,7 +21,7 @@ from spec.language.errors import Disabled
 from spec.language.state import Misplaced, Values
 from spec.language.words import without_bounds
 
-__all__ = ["changes_of_actor", "fewest_changes_of_actor"]
+__all__ = ["actor_of", "changes_of_actor", "fewest_changes_of_actor"]
 
 WIDEST: Final = 300
 """With it a path of 30 steps takes a few seconds at most."""
@@ -64,8 +64,8 @@ class _Orders:
 
     def __init__(self, model: Model, first: Values, choices: Sequence[Choice], last: Choice | None):
         self.model, self.first, self.choices = model, first, choices
-        self.actors = [_actor(model, each) for each in choices]
-        self.then = None if last is None else _actor(model, last)
+        self.actors = [actor_of(model, each) for each in choices]
+        self.then = None if last is None else actor_of(model, last)
         self.window = model.window()
         self._known: dict[tuple[Values, Choice], Values | None] = {}
 
@@ -122,5 +122,6 @@ class _Orders:
             return None
 
 
-def _actor(model: Model, choice: Choice) -> str:
+def actor_of(model: Model, choice: Choice) -> str:
+    """Who takes a step, with all that is its own."""
     return owner(model.actions[choice[0]].lanes(choice[1]).actor)
