@@ -16,8 +16,8 @@ from spec.language.state import Values
 
 __all__ = ["fewest_changes_of_shortest"]
 
-MOST: Final = 20_000
-"""States that are explored for it: a few seconds."""
+MOST: Final = 6_000
+"""States that are explored for it: about a second."""
 
 Way = tuple[int, tuple[Choice, ...]]
 """A beginning: how often its actor changes, and its steps."""
