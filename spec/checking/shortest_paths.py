@@ -39,8 +39,11 @@ def fewest_changes_of_shortest(model: Model, path: Path, *, last_stays: bool) ->
     """
     first, choices = path
     ahead, then = (choices[:-1], choices[-1:]) if last_stays else (choices, choices[:0])
-    last = _end(model, first, ahead)
-    levels = None if last is None else _levels(model, first, last, len(ahead))
+    try:
+        last = _end(model, first, ahead)
+        levels = None if last is None else _levels(model, first, last, len(ahead))
+    except EvaluationFailed:  # in a state to which no search has come, or beside a walk that did not try it
+        return None
     if levels is None or last is None:
         return None
     ways = _ways(levels, last)
@@ -71,11 +74,7 @@ def _levels(model: Model, first: Values, last: Values, length: int) -> list[Arri
     for _ in range(length):
         level: dict[Values, list[tuple[Values, Choice]]] = {}
         for state in levels[-1]:
-            try:
-                steps = model.expand(state).steps
-            except EvaluationFailed:  # which the search for the path did not come to
-                return None
-            for step in steps:
+            for step in model.expand(state).steps:
                 if step.after is not None and step.after not in known:
                     level.setdefault(step.after, []).append((state, (step.action, step.instance)))
             if len(known) + len(level) > MOST:

@@ -8,6 +8,7 @@ import pytest
 
 from spec.checking import shortest_paths
 from spec.checking.brief import brief
+from spec.checking.model import Model
 from spec.checking.reordering import changes_of_actor
 from spec.checking.replay import NotEnabled, Replay
 from spec.checking.shortest_paths import fewest_changes_of_shortest
@@ -123,6 +124,23 @@ def test_too_many_states_are_not_explored(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(shortest_paths, "MOST", 3)
     assert another([*lay("ann", "bob"), LOOK, *lay("ann")]) is None
     assert another(lay("ann", "bob")) is not None
+
+
+def test_what_raises_beside_the_path_is_no_fault_of_it() -> None:
+    """A walk does not try all that can be done; then there is no other path."""
+
+    class Hasty(Masons):
+        @action(actor="apprentice")
+        def lean(self, s: Wall) -> None:
+            """It raises in the second state."""
+            require(s.height == 1)
+            raise RuntimeError
+
+    replay = Replay(Masons())
+    for each in lay("ann", "bob"):
+        replay.do(each)
+    model, path = Model(Hasty()), (replay.reached[0], replay.choices)
+    assert fewest_changes_of_shortest(model, path, last_stays=False) is None
 
 
 def test_the_brief_form_takes_it_where_its_own_steps_would_change_actors_more_often() -> None:
