@@ -61,8 +61,9 @@ long-reliability: PART = tests/reliability
 long-spark:  ## of that, Spark: every toy by jobs, a cluster that loses a machine
 long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/test_spark*.py))
 
-long-systems:  ## of that, whole systems to the end, the gallery, and the tutorial from an installed wheel
-long-systems: PART = tests/spec/systems tests/spec/what_if tests/gallery tests/test_benchmarks.py tests/test_packaging.py
+long-systems:  ## of that, whole systems to the end and beyond, the gallery, and the tutorial from an installed wheel
+long-systems: PART = tests/spec/systems tests/statemachines/test_event_sequences.py tests/spec/what_if tests/gallery \
+	tests/test_benchmarks.py tests/test_packaging.py
 
 long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to, and long sequences of commands
 long-kafka: PART = tests/kafka

@@ -1,9 +1,8 @@
 """Whatever happens to a cluster, in whatever order: what holds of its controller after each event, and in the end.
 
-A sequence is a list of commands, each of which means something in any state. Brokers die and come again, leaders
-change ISRs, administrators create, grow, move and delete, disks fail, brokers shut down, controllers follow each
-other. Leaders may write between any two batches of an event. In the end everything is mended, and nothing may be left
-undone.
+A sequence is a list of commands, each of which means something in any state; leaders may write between any two
+batches of an event. In the end everything is mended, and nothing may be left undone. So it is with four brokers,
+where everything meets everything else, and with ten that keep fifty partitions.
 
 Left out is what is known to go wrong, in Kafka too: a topic that is deleted while it moves, a leader that writes
 while its partition's move ends, and a move that takes the place of another where only replicas that go are in sync
@@ -12,458 +11,252 @@ while its partition's move ends, and a move that takes the place of another wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
-from statemachines.control_responses import LeaderAndIsrResponse
+from statemachines.control_design import control_design_of
 from statemachines.controller import registration
-from statemachines.errors import Errors
-from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.leader_and_isr import NO_LEADER
 from statemachines.partition import OfflinePartition, OnlinePartition
-from statemachines.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.state_change import Handled, Processed
-from statemachines.topic_partition import TopicPartition
-from statemachines.zk_data import (
-    LOG_DIR_EVENT_NOTIFICATION,
-    PREFERRED_REPLICA_ELECTION,
-    REASSIGN_PARTITIONS,
-    TopicAssignment,
-    isr_change_notification_path,
-    topic_partition_state_path,
-    topic_path,
-)
-from tests.statemachines.processing import EventCluster
+from statemachines.partition_state_machine import PartitionStateMachine
+from statemachines.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
+from statemachines.replica_state_machine import ReplicaStateMachine, ReplicaStep
+from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.zk_data import topic_partition_state_path, topic_path
+from statemachines.zk_state_machine import StateChange
+from statemachines.znode import Code
+from tests.statemachines.test_control_mutants import ElectsInTheSameEpoch, RemovesInTheSameEpoch
+from tests.statemachines.turbulence import COMMANDS, LARGE, SMALL, Command, Extent, Turbulence
 
-BROKERS = (1, 2, 3, 4)
-TOPICS = ("t", "u")
+Rule = Callable[[Turbulence], None]
+
+# What holds after each event, whatever leaders have written meanwhile.
 
 
-class Turbulence(EventCluster):
-    """A cluster that remembers which states its partitions were in, and which replicas brokers have yet to delete."""
-
-    def __init__(self, design: ControlDesign | None = None) -> None:
-        super().__init__(BROKERS, design)
-        self.history: dict[TopicPartition, list[LeaderAndIsr]] = {}
-        self.to_delete: dict[int, list[tuple[TopicPartition, ...]]] = {}
-        self.meddling: list[tuple[int, int]] = []
-        self.create_topic("t", (1, 2, 3), (2, 3))
-        self.create_topic("u", (3, 4))
-        self.take_over()
-
-    # What it remembers.
-
-    def drive(self, machine: Any, change: Any, *how: Any, **named: Any) -> Any:
-        """Batch by batch; leaders may write before any, and all that is written is remembered."""
-        number = 0
-        while not isinstance(change, Handled | Processed):
-            for at, which in self.meddling:
-                if at == number:
-                    self.shrink(which)
-            requests: tuple[ZkRequest, ...] = machine.requests(change)
-            responses: list[ZkResponse] = []
-            for request in requests:
-                responses.extend(retry_requests_until_connected(self.zookeeper, None, [request]))
-                self.remember()
-            change = machine.answered(change, responses)
-            number += 1
-            assert number < 500, "an event that does not come to an end"
-        return change
-
-    def remember(self) -> None:
-        """The states of all partitions."""
-        for partition in self.written_partitions():
-            states = self.history.setdefault(partition, [])
-            state = self.state(partition)
-            if not states or states[-1] != state:
-                states.append(state)
-
-    def send(self, broker: int, request: ControlRequest) -> None:
-        """What a broker is to delete waits for its answer; replicas are told only what has been written."""
-        super().send(broker, request)
-        self.remember()
-        if isinstance(request, StopReplicaRequest):
-            deleted = tuple(
-                TopicPartition(each.topicName, each.partitionIndex)
-                for each in request.partitionStates
-                if each.deletePartition or request.deletePartitions
-            )
-            self.to_delete.setdefault(broker, []).append(deleted)
-        if isinstance(request, LeaderAndIsrRequest):
-            for each in request.partitionStates:
-                told = (each.leader, each.leaderEpoch, each.isr)
-                written = self.history.get(TopicPartition(each.topicName, each.partitionIndex), [])
-                assert told in {state[:3] for state in written}, f"broker {broker} is told {told}, not written"
-
-    def written_partitions(self) -> list[TopicPartition]:
-        """The partitions that have a state in ZooKeeper."""
-        found = []
-        for path in self.zookeeper.state.nodes:
-            parts = path.split("/")
-            if len(parts) == 7 and parts[-1] == "state":
-                found.append(TopicPartition(parts[3], int(parts[5])))
-        return sorted(found)
-
-    def topics(self) -> list[str]:
-        """The topics that there are."""
-        return [topic for topic in TOPICS if self.exists(topic_path(topic))]
-
-    # Commands. Each takes a number that it makes something of.
-
-    def kill(self, which: int) -> None:
-        """A broker dies."""
-        broker = BROKERS[which % 4]
-        if broker in self.sessions:
-            self.die(broker)
-            self.to_delete.pop(broker, None)
-            self.process("process_broker_change")
-
-    def revive(self, which: int) -> None:
-        """A broker starts."""
-        broker = BROKERS[which % 4]
-        if broker not in self.sessions:
-            self.register(broker)
-            self.process("process_broker_change")
-
-    def bounce(self, which: int) -> None:
-        """A broker starts again, unseen."""
-        broker = BROKERS[which % 4]
-        if broker in self.sessions:
-            self.die(broker)
-            self.register(broker)
-            self.to_delete.pop(broker, None)
-            self.process("process_broker_change")
-
-    def swap(self, which: int) -> None:
-        """One dies, and another starts, before the controller looks."""
-        gone, come = BROKERS[which % 4], BROKERS[which // 4 % 4]
-        if gone in self.sessions:
-            self.die(gone)
-            self.to_delete.pop(gone, None)
-        if come not in self.sessions:
-            self.register(come)
-        self.process("process_broker_change")
-
-    def create(self, which: int) -> None:
-        """A topic is created, on two or three brokers."""
-        topic = TOPICS[which % 2]
-        if not self.exists(topic_path(topic)) and not self.exists(f"/admin/delete_topics/{topic}"):
-            first = which // 2 % 4
-            self.create_topic(topic, tuple(BROKERS[(first + each) % 4] for each in range(2 + which % 2)))
-            self.process("process_topic_change")
-
-    def grow(self, which: int) -> None:
-        """A topic gets another partition, at most three."""
-        topic = TOPICS[which % 2]
-        if self.exists(topic_path(topic)):
-            there: TopicAssignment = self.data(topic_path(topic))
-            if len(there.partitions) < 3:
-                more = self.assignment((BROKERS[which // 2 % 4], BROKERS[(which // 2 + 1) % 4])).partitions[0][1]
-                new = TopicAssignment((*there.partitions, (len(there.partitions), more)))
-                self.zookeeper.set(None, topic_path(topic), new)
-                self.process("process_partition_modifications", topic)
-
-    def delete(self, which: int) -> None:
-        """A topic is to be deleted, unless one of its partitions moves."""
-        topic = TOPICS[which % 2]
-        moving = {partition.topic for partition in self.context.state.partitions_being_reassigned}
-        if self.exists(topic_path(topic)) and topic not in moving:
-            if not self.exists(f"/admin/delete_topics/{topic}"):
-                self.ask_to_delete(topic)
-            self.process("process_topic_deletion")
-
-    def answer(self, which: int) -> None:
-        """A broker has deleted, or could not."""
-        broker = BROKERS[which % 4]
-        if self.to_delete.get(broker) and broker in self.sessions:
-            error = Errors.KAFKA_STORAGE_ERROR if which // 4 % 3 == 0 else Errors.NONE
-            self.respond(broker, error)
-
-    def respond(self, broker: int, error: Errors) -> None:
-        """The oldest answer of a broker, of topics that are being deleted."""
-        waiting = self.to_delete[broker].pop(0)
-        started = self.context.state.topics_with_deletion_started
-        of_these = tuple(partition for partition in waiting if partition.topic in started)
-        if of_these:
-            self.deleted(broker, *of_these, error=error)
-
-    def shrink(self, which: int) -> None:
-        """While an event is processed, a leader takes the others out of its ISR."""
-        self.leader_of(which, lambda state, live: (state.leader,), processing=True)
-
-    def expand(self, which: int) -> None:
-        """A leader takes all live replicas into its ISR, and says so."""
-        partition = self.leader_of(which, lambda state, live: tuple(dict.fromkeys((*state.isr, *live))))
-        if partition is not None:
-            self.notify(partition)
-
-    def notify(self, partition: TopicPartition) -> None:
-        """The controller hears of an ISR."""
-        self.zookeeper.create(None, isr_change_notification_path(), (partition,), sequential=True)
-        self.process("process_isr_change_notification")
-        if not self.batch.design.alter_partition:
-            self.process("process_partition_reassignment_isr_change", partition)
-
-    def leader_of(
-        self,
-        which: int,
-        isr: Callable[[LeaderAndIsr, list[int]], tuple[int, ...]],
-        processing: bool = False,
-    ) -> TopicPartition | None:
-        """A leader that lives writes another ISR; which partition that is of."""
-        partitions = self.written_partitions()
-        if not partitions:
-            return None
-        partition = partitions[which % len(partitions)]
-        state = self.state(partition)
-        if state.leader not in self.sessions:
-            return None
-        assigned = self.data(topic_path(partition.topic)).decode(partition.topic).get(partition)
-        if processing and assigned is not None and assigned.is_being_reassigned:
-            return None
-        if processing and partition in self.context.state.partitions_being_reassigned:  # until 2.3 only this says so
-            return None
-        replicas = assigned.replicas if assigned else ()
-        live = [each for each in replicas if self.context.is_replica_online(each, partition)]
-        new = isr(state, live)
-        if new != state.isr:
-            self.leader_writes(partition, new)
-            self.remember()
-        return partition
-
-    def move(self, which: int) -> None:
-        """A partition is to move."""
-        partitions = self.context.all_partitions()
-        if partitions:
-            partition = partitions[which % len(partitions)]
-            first = which // 8
-            target = tuple(BROKERS[(first + each) % 4] for each in range(1 + which // 32 % 3))
-            if not self.keeps_somebody(partition, target):
-                return
-            if self.batch.design.kip_455:
-                self.process("process_api_partition_reassignment", ((partition, target),))
-            elif not self.exists(REASSIGN_PARTITIONS):
-                self.zookeeper.create(None, REASSIGN_PARTITIONS, ((partition, target),))
-                self.process("process_zk_partition_reassignment")
-
-    def keeps_somebody(self, partition: TopicPartition, target: tuple[int, ...]) -> bool:
-        """Whether a replica that is in sync stays, if a partition moves there."""
-        if partition not in self.written_partitions():
-            return True
-        then = self.context.partition_full_replica_assignment(partition).reassign_to(target)
-        stay = then.replicas if then.is_being_reassigned else then.target_replicas
-        return any(
-            self.context.is_replica_online(each, partition) for each in self.state(partition).isr if each in stay
-        )
-
-    def cancel(self, which: int) -> None:
-        """A move is cancelled."""
-        moving = sorted(self.context.state.partitions_being_reassigned)
-        if moving and self.batch.design.kip_455:
-            partition = moving[which % len(moving)]
-            origin = self.context.partition_full_replica_assignment(partition).origin_replicas
-            if self.keeps_somebody(partition, origin):
-                self.process("process_api_partition_reassignment", ((partition, None),))
-
-    def leave(self, which: int) -> None:
-        """A broker asks to be let go."""
-        self.process("process_controlled_shutdown", BROKERS[which % 4])
-
-    def prefer(self, which: int) -> None:
-        """Preferred leaders are elected, by whichever way."""
-        if which % 3 == 0:
-            self.process("process_auto_preferred_replica_leader_election")
-        elif which % 3 == 1 and not self.exists(PREFERRED_REPLICA_ELECTION):
-            led = tuple(partition for partition in self.context.partitions_with_leaders())
-            self.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, led)
-            self.process("process_replica_leader_election")
-        else:
-            kind = ElectionType.PREFERRED
-            led = self.context.partitions_with_leaders()
-            self.process("process_replica_leader_election", led, kind, ElectionTrigger.AdminClientTriggered)
-
-    def lose_disk(self, which: int) -> None:
-        """A broker loses the disk of one of its partitions, and answers so when it is asked."""
-        broker = BROKERS[which % 4]
-        partitions = self.context.partitions_on_broker(broker)
-        if broker in self.sessions and partitions:
-            path = f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_"
-            self.zookeeper.create(None, path, broker, sequential=True)
-            self.process("process_log_dir_event_notification")
-            failed = partitions[which // 4 % len(partitions)]
-            response = LeaderAndIsrResponse(Errors.NONE, ((failed, Errors.KAFKA_STORAGE_ERROR),))
-            self.process("process_leader_and_isr_response_received", response, broker)
-
-    def succeed(self, which: int) -> None:
-        """Another controller takes over."""
-        self.elect_another(which)
-
-    def elect_another(self, which: int) -> None:
-        """It knows nothing yet but its epoch."""
-        version = self.zookeeper.set(None, "/controller_epoch", self.context.state.epoch + 1).version
-        self.context.state.epoch += 1
-        self.context.state.epoch_zk_version = version
-        self.controller = self.made()
-        self.take_over()
-
-    # The end.
-
-    def mend(self) -> None:
-        """All brokers live, with new disks; leaders catch all followers up; brokers delete what they are asked to."""
-        self.meddling = []
-        for broker in BROKERS:
-            if broker in self.sessions:
-                self.die(broker)
-            self.register(broker)
-            self.to_delete.pop(broker, None)
-            self.process("process_broker_change")
-        for _ in range(4):
-            for number in range(len(self.written_partitions())):
-                self.expand(number)
-            for broker in BROKERS:
-                while self.to_delete.get(broker):
-                    self.respond(broker, Errors.NONE)
-            for topic in self.topics():
-                self.process("process_partition_modifications", topic)
-            self.process("process_topic_change")
+def leader_in_isr(cluster: Turbulence) -> None:
+    """P1: the leader is in the ISR, if there is one."""
+    for life in cluster.each_life():
+        for state in (each.state for each in life):
+            assert state.leader in (NO_LEADER, *state.isr)
 
 
-COMMANDS: Mapping[str, Callable[[Turbulence, int], None]] = {
-    command.__name__: command
-    for command in (
-        Turbulence.kill,
-        Turbulence.revive,
-        Turbulence.bounce,
-        Turbulence.swap,
-        Turbulence.create,
-        Turbulence.grow,
-        Turbulence.delete,
-        Turbulence.answer,
-        Turbulence.expand,
-        Turbulence.move,
-        Turbulence.cancel,
-        Turbulence.leave,
-        Turbulence.prefer,
-        Turbulence.lose_disk,
-        Turbulence.succeed,
-    )
-}
+def isr_not_empty(cluster: Turbulence) -> None:
+    """P2: no ISR is without members."""
+    for life in cluster.each_life():
+        assert all(each.state.isr for each in life)
 
 
-class Command(NamedTuple):
-    """Something that happens, and the batches of its event before which leaders write as well."""
-
-    name: str
-    which: int
-    meddling: tuple[tuple[int, int], ...] = ()
-
-
-commands = st.builds(
-    Command,
-    st.sampled_from(sorted(COMMANDS)),
-    st.integers(0, 127),
-    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), max_size=1).map(tuple),
-)
+def leader_epoch_monotone(cluster: Turbulence) -> None:
+    """P4: each write of a controller raises the leader epoch by one; a leader that writes keeps it, and leads on."""
+    for life in cluster.each_life():
+        assert (life[0].state.leader_epoch, life[0].by_leader) == (0, False)
+        for (old, _, _), (new, _, by_leader) in pairwise(life):
+            assert new.leader_epoch - old.leader_epoch == (0 if by_leader else 1)
+            assert new.leader == old.leader or not by_leader
 
 
-def check(cluster: Turbulence, meddled: bool) -> None:
-    """What holds after each event, whatever leaders have written meanwhile.
+def one_leader_per_epoch(cluster: Turbulence) -> None:
+    """P5: in a leader epoch one broker leads, or none."""
+    for life in cluster.each_life():
+        leaders: dict[int, int] = {}
+        for state in (each.state for each in life if each.state.leader != NO_LEADER):
+            assert leaders.setdefault(state.leader_epoch, state.leader) == state.leader
+
+
+def clean_election(cluster: Turbulence) -> None:
+    """P11: a new leader was in the ISR, as unclean elections are not permitted."""
+    for life in cluster.each_life():
+        for (old, _, _), (new, _, _) in pairwise(life):
+            assert new.leader in (NO_LEADER, old.leader, *old.isr)
+
+
+def live_set(cluster: Turbulence) -> None:
+    """C10: the controller knows which brokers are registered, and since when."""
+    registered = {broker: cluster.zookeeper.get(None, registration(broker))[1].czxid for broker in cluster.sessions}
+    assert cluster.context.state.live_broker_epochs == registered
+
+
+def cache_not_ahead(cluster: Turbulence) -> None:
+    """C9: the controller knows no leader epoch that is not in ZooKeeper."""
+    for partition, known in cluster.context.state.partition_leadership_info.items():
+        if cluster.exists(topic_partition_state_path(partition)):
+            assert known.leader_and_isr.leader_epoch <= cluster.state(partition).leader_epoch
+
+
+def online_has_live_leader(cluster: Turbulence) -> None:
+    """P9: the leader of a partition that is online runs, or shuts down.
 
     But until 2.6 a leader that shrinks its ISR as a reassignment ends loses the partition (K3).
     """
-    for states in cluster.history.values():
-        for state in states:
-            assert state.isr, f"an ISR without members: {state}"  # P2
-            assert state.leader == NO_LEADER or state.leader in state.isr  # P1
-    for partition, states in cluster.history.items():
-        if partition not in cluster.written_partitions():
-            continue
-        leaders: dict[int, int] = {}
-        for state in states[last_birth(states) :]:
-            if state.leader != NO_LEADER:
-                assert leaders.setdefault(state.leader_epoch, state.leader) == state.leader  # P5
-    registered = {broker: cluster.zookeeper.get(None, registration(broker))[1].czxid for broker in cluster.sessions}
-    assert cluster.context.state.live_broker_epochs == registered  # C10
-    for partition, known in cluster.context.state.partition_leadership_info.items():
-        if cluster.exists(topic_partition_state_path(partition)):
-            assert known.leader_and_isr.leader_epoch <= cluster.state(partition).leader_epoch  # C9
-    led = cluster.batch.design.alter_partition or not meddled
-    for partition in cluster.context.partitions_in_states({OnlinePartition}) if led else ():
+    if cluster.meddled and not cluster.batch.design.alter_partition:
+        return
+    for partition in cluster.context.partitions_in_states({OnlinePartition}):
         if not cluster.context.is_topic_queued_up_for_deletion(partition.topic):
             leader = cluster.known(partition).leader
-            assert cluster.context.is_replica_online(leader, partition, include_shutting_down_brokers=True)  # P9
+            assert cluster.context.is_replica_online(leader, partition, include_shutting_down_brokers=True)
+
+
+def batch_empty(cluster: Turbulence) -> None:
+    """H3: no batch has anything left in it, so that it can be begun."""
     for batch in (cluster.batch, cluster.partitions.batch, cluster.replicas.batch):
-        batch.new_batch()  # H3
+        batch.new_batch()
 
 
-def check_without_meddling(cluster: Turbulence) -> None:
-    """What holds if the controller has heard of all that was written."""
-    for partition, known in cluster.context.state.partition_leadership_info.items():
-        if cluster.context.is_topic_deletion_in_progress(partition.topic):
-            continue
-        if cluster.exists(topic_partition_state_path(partition)):
-            state, remembered = cluster.state(partition), known.leader_and_isr
-            assert (remembered.leader, remembered.isr) == (state.leader, state.isr)  # C8
-            assert remembered.leader_epoch == state.leader_epoch or not cluster.batch.design.remember_epoch  # B30
-            members = cluster.state(partition).isr
-            assert set(members) <= set(cluster.context.partition_replica_assignment(partition))  # P3
-            if len(members) > 1 and not cluster.context.is_topic_queued_up_for_deletion(partition.topic):
-                assert set(members) <= set(cluster.sessions)  # P13
+def replicas_in(cluster: Turbulence, *states: ReplicaState) -> Iterable[PartitionAndReplica]:
+    """The replicas in these states, of topics that are not to be deleted."""
+    for replica, state in cluster.context.state.replica_states.items():
+        if state in states and not cluster.context.is_topic_queued_up_for_deletion(replica.topic_partition.topic):
+            yield replica
+
+
+def online_replica_is_live(cluster: Turbulence) -> None:
+    """P14: the broker of a replica that is online runs, unless it was down when the partition was created."""
+    for replica in replicas_in(cluster, OnlineReplica):
+        assert replica.replica in cluster.sessions or replica in cluster.online_on_dead, replica
+
+
+def offline_replica_is_dead(cluster: Turbulence) -> None:
+    """P14: the broker of a replica that is offline does not run, or shuts down, or has lost its disk."""
+    for partition, broker in replicas_in(cluster, OfflineReplica, ReplicaDeletionIneligible):
+        assert not cluster.context.is_replica_online(broker, partition)
+
+
+def rsm_domain(cluster: Turbulence) -> None:
+    """P15: those replicas have states that are assigned."""
+    assigned = cluster.context.replicas_for_partition(cluster.context.all_partitions())
+    assert {*cluster.context.state.replica_states} == {*assigned}
+
+
+ALWAYS: Sequence[Rule] = (
+    leader_in_isr,
+    isr_not_empty,
+    leader_epoch_monotone,
+    one_leader_per_epoch,
+    clean_election,
+    live_set,
+    cache_not_ahead,
+    online_has_live_leader,
+    batch_empty,
+    online_replica_is_live,
+    offline_replica_is_dead,
+    rsm_domain,
+)
+
+# What holds as long as the controller has heard of all that was written.
+
+
+def known_partitions(cluster: Turbulence) -> Iterable[TopicPartition]:
+    """Those whose states the controller has read, and whose topic is not being deleted."""
+    for partition in cluster.context.state.partition_leadership_info:
+        deleting = cluster.context.is_topic_deletion_in_progress(partition.topic)
+        if not deleting and cluster.exists(topic_partition_state_path(partition)):
+            yield partition
+
+
+def cache_fresh(cluster: Turbulence) -> None:
+    """C8: the controller knows partitions as they are in ZooKeeper; leader epochs, if it remembers them (B30)."""
+    for partition in known_partitions(cluster):
+        state, known = cluster.state(partition), cluster.known(partition)
+        assert (known.leader, known.isr) == (state.leader, state.isr)
+        assert known.leader_epoch == state.leader_epoch or not cluster.batch.design.remember_epoch
+
+
+def isr_within_assigned(cluster: Turbulence) -> None:
+    """P3: the ISR is of brokers that keep the partition."""
+    for partition in known_partitions(cluster):
+        assert {*cluster.state(partition).isr} <= {*cluster.context.partition_replica_assignment(partition)}
+
+
+def dead_not_in_isr(cluster: Turbulence) -> None:
+    """P13: the members of an ISR of several run."""
+    for partition in known_partitions(cluster):
+        isr = {*cluster.state(partition).isr}
+        if len(isr) > 1 and not cluster.context.is_topic_queued_up_for_deletion(partition.topic):
+            assert isr <= cluster.sessions.keys()
+
+
+def offline_only_if_stuck(cluster: Turbulence) -> None:
+    """P10: no broker runs that might lead an offline partition."""
     for partition in cluster.context.partitions_in_states({OfflinePartition}):
         if not cluster.context.is_topic_queued_up_for_deletion(partition.topic):
             members = cluster.state(partition).isr
-            assert not any(cluster.context.is_replica_online(each, partition) for each in members)  # P10
+            assert not any(cluster.context.is_replica_online(each, partition) for each in members)
 
 
-def last_birth(states: list[LeaderAndIsr]) -> int:
-    """Where a partition that was deleted was created again."""
-    births = [at for at, state in enumerate(states) if state.leader_epoch == 0 and at and states[at - 1].leader_epoch]
-    return births[-1] if births else 0
+UNMEDDLED: Sequence[Rule] = (cache_fresh, isr_within_assigned, dead_not_in_isr, offline_only_if_stuck)
+
+# And when everything has been mended.
 
 
-def run(sequence: list[Command], design: ControlDesign | None = None) -> Turbulence:
-    """The commands, with what holds after each; then the end."""
-    cluster = Turbulence(design)
-    meddled = False
-    for command in sequence:
-        cluster.meddling = list(command.meddling)
-        COMMANDS[command.name](cluster, command.which)
-        meddled = meddled or bool(command.meddling)
-        check(cluster, meddled)
-        if not meddled:
-            check_without_meddling(cluster)
-    cluster.mend()
-    check(cluster, meddled)
-    return cluster
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(commands, min_size=1, max_size=20))
-@example([Command("create", 1), Command("move", 8), Command("succeed", 0), Command("bounce", 0)])
-def test_whatever_happens_what_ought_to_hold_does(sequence: list[Command]) -> None:
-    """After each event; and in the end every partition is led, moves have ended, and deleted topics are gone."""
-    check_end(run(sequence))
-
-
-def check_end(cluster: Turbulence) -> None:
-    """What holds when everything has been mended."""
+def nothing_is_left_undone(cluster: Turbulence) -> None:
+    """Every partition is led, all its replicas are in sync, moves have ended, and deleted topics are gone."""
     state = cluster.context.state
     assert state.topics_to_be_deleted == frozenset()
     assert state.partitions_being_reassigned == frozenset()
     for partition in cluster.context.all_partitions():
         assert cluster.context.partition_state(partition) is OnlinePartition, partition
         assert cluster.state(partition).leader in cluster.sessions
-        assert set(cluster.state(partition).isr) == set(cluster.context.partition_replica_assignment(partition))
+        assert {*cluster.state(partition).isr} == {*cluster.context.partition_replica_assignment(partition)}
     assert {f"{topic}" for topic in cluster.topics()} == set(state.all_topics)
     for topic in cluster.topics():
         written = cluster.data(topic_path(topic)).decode(topic)
         assert written == {each: state.partition_assignments[each] for each in written}
+
+
+def run(cluster: Turbulence, sequence: Iterable[Command]) -> None:
+    """The commands, with what holds after each; then the end."""
+    for command in sequence:
+        command.happen(cluster)
+        for rule in ALWAYS if cluster.meddled else (*ALWAYS, *UNMEDDLED):
+            rule(cluster)
+    cluster.mend()
+    for rule in (*ALWAYS, nothing_is_left_undone):
+        rule(cluster)
+
+
+def commands(extent: Extent = SMALL) -> st.SearchStrategy[Command]:
+    """What may happen there."""
+    partitions = sum(map(len, extent.topics.values()))
+    meddling = st.tuples(st.integers(0, 8), st.integers(0, partitions))
+    return st.builds(
+        Command,
+        st.sampled_from(sorted(COMMANDS)),
+        st.integers(0, extent.numbers - 1),
+        st.lists(meddling, max_size=1).map(tuple),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(commands(), min_size=1, max_size=20))
+@example([Command("create", 1), Command("move", 8), Command("succeed", 0), Command("bounce", 0)])
+def test_whatever_happens_what_ought_to_hold_does(sequence: list[Command]) -> None:
+    """After each event; and in the end nothing is left undone."""
+    run(Turbulence(), sequence)
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.lists(commands(LARGE), min_size=8, max_size=16))
+def test_so_it_does_of_ten_brokers_and_fifty_partitions(sequence: list[Command]) -> None:
+    """Of which one event changes more than a small cluster has."""
+    run(Turbulence(extent=LARGE), sequence)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", ["2.3", "2.6", "3.9"])
+def test_so_it_does_however_long_that_goes_on(release: str) -> None:
+    """Sequences of up to eighty events."""
+
+    @settings(max_examples=100, deadline=None)
+    @given(st.lists(commands(LARGE), min_size=20, max_size=80))
+    def test(sequence: list[Command]) -> None:
+        run(Turbulence(control_design_of(release), LARGE), sequence)
+
+    test()
 
 
 @pytest.mark.parametrize("release", ["2.3", "2.6", "3.0"])
@@ -472,9 +265,9 @@ def test_so_it_does_in_older_releases(release: str) -> None:
 
     @example([Command("move", 107), Command("expand", 32, ((5, 2),))])
     @settings(max_examples=30, deadline=None)
-    @given(st.lists(commands, max_size=15))
+    @given(st.lists(commands(), max_size=15))
     def test(sequence: list[Command]) -> None:
-        check_end(run(sequence, control_design_of(release)))
+        run(Turbulence(control_design_of(release)), sequence)
 
     test()
 
@@ -484,12 +277,90 @@ def test_isrs_have_members_in_older_releases_too(release: str) -> None:
     """Other than that they promise less."""
 
     @settings(max_examples=30, deadline=None)
-    @given(st.lists(commands.filter(lambda command: command.name != "bounce"), max_size=12))
+    @given(st.lists(commands().filter(lambda command: command.name != "bounce"), max_size=12))
     def test(sequence: list[Command]) -> None:
         cluster = Turbulence(control_design_of(release))
         for command in sequence:
-            COMMANDS[command.name](cluster, command.which)
-            for states in cluster.history.values():
-                assert all(state.isr for state in states)
+            command.happen(cluster)
+            isr_not_empty(cluster)
 
     test()
+
+
+# What is wrong in one point is found by the rule that is there for it.
+
+
+class PermitsUnclean(PartitionStateMachine):
+    """It elects from outside the ISR, whatever is configured."""
+
+    def unclean_of(self, change: StateChange, responses: Any) -> dict[TopicName, bool | Code]:
+        return dict.fromkeys(super().unclean_of(change, responses), True)
+
+
+class LeavesReplicasOnline(ReplicaStateMachine):
+    """A replica whose broker is gone stays online."""
+
+    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        if target is not OfflineReplica:
+            super()._become(replica, target)
+
+
+class LeavesOffline(ReplicaStateMachine):
+    """A replica whose broker is back stays offline."""
+
+    def _may_become(self, replica: PartitionAndReplica, target: ReplicaState) -> bool:
+        back = target is OnlineReplica and self.context.replica_state(replica) is OfflineReplica
+        return not back and super()._may_become(replica, target)
+
+
+class ForgetsTheOffline(ReplicaStateMachine):
+    """Of a replica that is offline nothing is known."""
+
+    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        super()._become(replica, target)
+        if target is OfflineReplica:
+            self.context.remove_replica_state(replica)
+
+
+class TakesTwelveOffline(ReplicaStateMachine):
+    """It takes no more than twelve replicas offline at once, which is all that a small cluster asks for."""
+
+    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> ReplicaStep:
+        replicas = tuple(replicas)
+        return super().handle_state_changes(replicas[:12] if target is OfflineReplica else replicas, target)
+
+
+KILL, REVIVE = Command("kill"), Command("revive")
+MUTANTS: list[tuple[type[Any], Extent, list[Command], Rule]] = [
+    (ElectsInTheSameEpoch, SMALL, [KILL], leader_epoch_monotone),
+    (RemovesInTheSameEpoch, SMALL, [Command("kill", 1)], leader_epoch_monotone),
+    (PermitsUnclean, SMALL, [Command("kill", 3), Command("kill", 2), Command("revive", 3)], clean_election),
+    (LeavesReplicasOnline, SMALL, [KILL], online_replica_is_live),
+    (LeavesOffline, SMALL, [KILL, REVIVE], offline_replica_is_dead),
+    (ForgetsTheOffline, SMALL, [KILL], rsm_domain),
+    (TakesTwelveOffline, LARGE, [KILL], online_replica_is_live),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "extent", "sequence", "rule"),
+    MUTANTS,
+    ids=[f"{kind.__name__}-{rule.__name__}" for kind, _, _, rule in MUTANTS],
+)
+def test_a_mutant_breaks_the_rule_that_is_there_for_it(
+    kind: type[Any], extent: Extent, sequence: list[Command], rule: Rule
+) -> None:
+    """On the way to it nothing else has to hold. What it is made of keeps the rule."""
+    kinds: dict[str, Any] = {"partitions" if issubclass(kind, PartitionStateMachine) else "replicas": kind}
+    sound, broken = Turbulence(extent=extent), Turbulence(extent=extent, **kinds)
+    for cluster in (sound, broken):
+        for command in sequence:
+            command.happen(cluster)
+    rule(sound)
+    with pytest.raises(AssertionError):
+        rule(broken)
+
+
+def test_what_only_a_large_cluster_sees_a_small_one_does_not() -> None:
+    """Twelve replicas are more than it has on a broker."""
+    run(Turbulence(replicas=TakesTwelveOffline), [KILL, Command("kill", 1), Command("succeed"), REVIVE])
