@@ -1,7 +1,7 @@
 """Deletion of topics: what goes wrong without a fix, what 3.9 does that was not said, and no guard for nothing.
 
 A mutant is the system with one thing wrong in its controller, or a fix off. Each must break the property that is
-there for it. What the system has in common with `partitions` has its mutants there.
+there for it. Those of what the system has in common with `partitions` are those of that one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis.stateful import run_state_machine_as_test
 
 from election.ids import BrokerId
 from spec.anomalies import anomaly_named
@@ -18,13 +17,14 @@ from spec.checking import Result, check
 from spec.language import Specification
 from spec.releases import RELEASES
 from spec.systems.topic_deletion import DeletingController, TopicDeletion
-from spec.testing import as_state_machine
 from statemachines.control_responses import PartitionErrors
 from statemachines.controller_calls import Calls, call
 from statemachines.errors import Errors
 from statemachines.partition import NewPartition, OfflinePartition, OnlinePartition
 from statemachines.partition_state_machine import OFFLINE, PartitionStateMachine, PartitionStep
 from statemachines.topic_partition import TopicName
+from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
+from tests.spec.systems.test_partitions import mutant as mutant_of
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "forget_ineligible": True}
 """What is open in 3.9, mended."""
@@ -133,10 +133,36 @@ def test_a_mutant_breaks_the_property_that_is_there_for_it(
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 
 
-def test_every_property_of_its_own_is_broken_by_some_mutant() -> None:
-    """None of them holds whatever the system does."""
-    own = {each.name for each in TopicDeletion().properties if each.kind != "sometimes"} & vars(TopicDeletion).keys()
-    assert own == {name for _, _, name in MUTANTS}
+ONCE: Mapping[str, Any] = {"brokers": 2, "moves": 0, "max_deaths": 1, "refusals": 0, "creations": 0}
+"""Two brokers keep a partition, and one of them dies."""
+TAKES_MORE: Mapping[str, Mapping[str, Any]] = {
+    "clean_election": {"max_deaths": 2},
+    "new_has_no_state": {"creations": 1},
+}
+"""What is not seen before both have died, or the topic is created again."""
+NOT_HERE = {"online_replica_is_live", "new_is_not_led"}
+"""Properties of `partitions` alone."""
+COMMON_MUTANTS = [(kind, name) for kind, _, name in OF_PARTITIONS if kind is not None and name not in NOT_HERE]
+
+
+@pytest.mark.parametrize(
+    ("kind", "property_"), COMMON_MUTANTS, ids=[f"{kind.__name__}-{name}" for kind, name in COMMON_MUTANTS]
+)
+def test_a_mutant_of_partitions_breaks_the_same_here(kind: type[Any], property_: str) -> None:
+    """What both have in common is no less guarded where a topic is deleted."""
+    specification = mutant_of(kind, TopicDeletion, **{**PROPOSED, **ONCE, **TAKES_MORE.get(property_, {})})
+    result = check(specification, properties=[property_], engine="reference")
+    assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
+
+
+def test_every_property_is_broken_by_some_mutant() -> None:
+    """None of them holds whatever the system does. Those of ZooKeeper itself have theirs elsewhere."""
+    sought = {
+        each.name
+        for each in TopicDeletion().properties
+        if each.kind != "sometimes" and not each.name.startswith("zk.") and each.name != "type_ok"
+    }
+    assert {name for _, _, name in MUTANTS} | {name for _, name in COMMON_MUTANTS} == sought
 
 
 # Releases and constants.
@@ -165,18 +191,3 @@ def test_every_release_is_mapped() -> None:
 def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
     """An action or witness whose bound is too low is not asked for."""
     assert check(TopicDeletion(**{**PROPOSED, **ALONE, **constants}), engine="reference").verdict == "holds"
-
-
-@pytest.mark.long
-def test_random_walks_go_farther() -> None:
-    """By the generated machine: more than can be explored here, and nothing breaks that is mended."""
-    farther = {
-        "brokers": 3,
-        "max_deaths": 4,
-        "isr_changes": 2,
-        "moves": 3,
-        "creations": 3,
-        "refusals": 3,
-        "max_leader_epoch": 12,
-    }
-    run_state_machine_as_test(as_state_machine(TopicDeletion(**PROPOSED, **farther)))
