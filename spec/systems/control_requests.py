@@ -731,9 +731,14 @@ class ControlRequests(Specification[C]):
 
     @transition_invariant(of=HANDLED)
     def in_order(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
-        """H1, H2: a thread sends what is first, until it is answered, and nothing else meanwhile."""
+        """H1: a thread sends what is first, and nothing else meanwhile."""
         line, left = (self.line(s, connection, broker) for s in (before, after))
         return left in (line, line[1:])
+
+    @transition_invariant(of="lose_reply")
+    def sent_again(self, before: C, after: C, connection: Connection, broker: BrokerId) -> bool:
+        """H2: at least once: a request whose reply was lost is still the first to be sent."""
+        return self.line(before, connection, broker) == self.line(after, connection, broker)
 
     @invariant
     def request_reflects_zookeeper(self, s: C, partition: TopicPartition, broker: BrokerId) -> bool:

@@ -249,10 +249,10 @@ def test_so_it_does_of_ten_brokers_and_fifty_partitions(sequence: list[Command])
 @pytest.mark.long
 @pytest.mark.parametrize("release", ["2.3", "2.6", "3.9"])
 def test_so_it_does_however_long_that_goes_on(release: str) -> None:
-    """Sequences of up to eighty events."""
+    """Sequences of up to sixty events."""
 
-    @settings(max_examples=100, deadline=None)
-    @given(st.lists(commands(LARGE), min_size=20, max_size=80))
+    @settings(max_examples=30, deadline=None)
+    @given(st.lists(commands(LARGE), min_size=20, max_size=60))
     def test(sequence: list[Command]) -> None:
         run(Turbulence(control_design_of(release), LARGE), sequence)
 

@@ -20,7 +20,7 @@ from spec.sequence_diagram import messages_of
 from spec.systems.control_requests import ControlledBrokers, ControlRequests
 from statemachines.control_requests import ControlRequest
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch
-from statemachines.controller_channel_manager import ControllerChannelManager
+from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
 from statemachines.errors import Errors
 from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.partition_state_machine import PartitionStateMachine
@@ -97,6 +97,15 @@ class TakesTheLast(ControllerChannelManager):
         queues = self.state.message_queues
         queues[broker] = (*queues[broker][-1:], *queues[broker][:-1])
         return super().take(broker)
+
+
+class GoesOnUnanswered(ControllerChannelManager):
+    """A thread sends each request once: where the reply is lost, it goes on to the next."""
+
+    def exchange(self, broker: BrokerId, handle: Any, delivery: Delivery = Delivery.Answered) -> Any:
+        heard = super().exchange(broker, handle, delivery)
+        self.state.request_send_threads[broker] = self._thread(broker)._replace(request=None)
+        return heard
 
 
 class TellsOfTheOther(ControllerBrokerRequestBatch):
@@ -196,6 +205,7 @@ BOUNCE = {"max_deaths": 1}
 MOVE = {"moves": 1}
 MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
     (TakesTheLast, {}, "in_order"),
+    (GoesOnUnanswered, {"lost_replies": True}, "sent_again"),
     (TellsOfTheOther, {}, "request_reflects_zookeeper"),
     (None, {**BOUNCE, "broker_epoch": False}, "meant_for_this_life"),
     (TakesAll, MOVE, "from_no_older_controller"),
