@@ -25,6 +25,7 @@ from spec.language import Specification, Step, say
 from spec.life import counted_systems
 from spec.systems.partitions import Partitions
 from spec.systems.reassignment import Reassignment
+from spec.systems.topic_deletion import TopicDeletion
 from statemachines.controller_diagram import Move, names_of_moves
 from statemachines.partition import PartitionState
 from statemachines.partition_state_machine import PartitionStateMachine
@@ -111,9 +112,15 @@ class _ToldReassignment(Reassignment):
     replica_state_machine = _Replicas
 
 
+class _ToldTopicDeletion(TopicDeletion):
+    partition_state_machine = _Partitions
+    replica_state_machine = _Replicas
+
+
 CONTROLLED: Final[Mapping[str, type[Specification[Any]]]] = {
     "partitions, another controller": _ToldPartitions,
     "reassignment, one request": _ToldReassignment,
+    "topic-deletion, one broker": _ToldTopicDeletion,
 }
 """The pinned instances in which rows of tables are counted, and the same systems that say which they take."""
 
