@@ -140,8 +140,8 @@ TAKES_MORE: Mapping[str, Mapping[str, Any]] = {
     "new_has_no_state": {"creations": 1},
 }
 """What is not seen before both have died, or the topic is created again."""
-NOT_HERE = {"online_replica_is_live", "new_is_not_led"}
-"""Properties of `partitions` alone."""
+NOT_HERE = {"online_replica_is_live", "new_is_not_led", "isr_survives_election", "elected_from_what_is_there"}
+"""Properties of what happens elsewhere: no leader that runs is replaced here, so that none writes meanwhile."""
 COMMON_MUTANTS = [(kind, name) for kind, _, name in OF_PARTITIONS if kind is not None and name not in NOT_HERE]
 
 
@@ -162,7 +162,7 @@ def test_every_property_is_broken_by_some_mutant() -> None:
         for each in TopicDeletion().properties
         if each.kind != "sometimes" and not each.name.startswith("zk.") and each.name != "type_ok"
     }
-    assert {name for _, _, name in MUTANTS} | {name for _, name in COMMON_MUTANTS} == sought
+    assert {name for _, _, name in MUTANTS} | {name for _, name in COMMON_MUTANTS} == sought - NOT_HERE
 
 
 # Releases and constants.
