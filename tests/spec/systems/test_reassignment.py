@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import pytest
-from hypothesis.stateful import run_state_machine_as_test
 
 from election.ids import BrokerId
 from spec.anomalies import anomaly_named
@@ -19,7 +18,6 @@ from spec.checking import Result, check
 from spec.language import Specification, transition_invariant
 from spec.releases import RELEASES
 from spec.systems.reassignment import ReassignedCluster, ReassigningController, Reassignment
-from spec.testing import as_state_machine
 from statemachines.controller_calls import Call, Calls
 from statemachines.leader_and_isr import LeaderRecoveryState
 from statemachines.replica_assignment import ReplicaAssignment
@@ -300,17 +298,3 @@ def test_every_release_is_mapped() -> None:
 def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> None:
     """An action or witness whose bound is too low is not asked for."""
     assert check(Reassignment(**{**PROPOSED, **constants}), engine="reference").verdict == "holds"
-
-
-@pytest.mark.long
-def test_random_walks_go_farther() -> None:
-    """By the generated machine: more than can be explored here, and nothing breaks that is mended."""
-    farther = {
-        "first_replicas": 2,
-        "requests": 4,
-        "max_deaths": 3,
-        "isr_changes": 6,
-        "moves": 2,
-        "max_leader_epoch": 20,
-    }
-    run_state_machine_as_test(as_state_machine(Reassignment(**PROPOSED, **farther)))

@@ -1,0 +1,221 @@
+"""Beyond what is explored: walks through clusters under control that are larger than any pinned instance.
+
+By chance alone (`simulate`), and by the machines that are generated for Hypothesis. Nothing breaks there that is
+mended. What is wrong only where no explored instance comes to is found: at a third partition or broker, where a
+partition moves to three, in the fourth life of a broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import Phase
+from hypothesis.stateful import run_state_machine_as_test
+
+from election.ids import BrokerId
+from spec.checking.simulation import simulate
+from spec.language import Specification, part
+from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
+from spec.systems.control_requests import ControlRequests, asks
+from spec.systems.partitions import Partitions
+from spec.systems.reassignment import ReassigningController, Reassignment
+from spec.systems.topic_deletion import DeletingController, TopicDeletion
+from spec.testing import Violation, as_state_machine
+from statemachines.control_requests import ControlRequest
+from statemachines.control_responses import ControlResponse, PartitionErrors
+from statemachines.controller_calls import Call, Calls
+from statemachines.errors import Errors
+from statemachines.replica import OfflineReplica, ReplicaState
+from statemachines.replica_manager import NO_FAILURES, LogFailure
+from statemachines.replica_state_machine import ReplicaStateMachine, ReplicaStep
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from tests.spec.testing.running import failure_of
+
+# What is wrong, each in a place to which no instance comes that is explored.
+
+
+class PassesOverTheThird(ReplicaStateMachine):
+    """The replicas of a third partition are not taken offline."""
+
+    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> ReplicaStep:
+        some = [each for each in replicas if target is not OfflineReplica or each.topic_partition.partition < 2]
+        return super().handle_state_changes(some, target)
+
+
+class PartitionsPassedOver(Partitions[Any]):
+    """With such a state machine."""
+
+    replica_state_machine = PassesOverTheThird
+
+
+class LooksAtTwo(ReassigningController):
+    """Of three replicas that a partition moves to, two have to be in sync."""
+
+    def _are_in_isr(self, states: Any, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
+        return super()._are_in_isr(states, replicas[:2], following)
+
+
+class ReassignmentToTwo(Reassignment):
+    """With such a controller."""
+
+    controller_of_cluster = LooksAtTwo
+
+
+class TrustsTheThird(DeletingController):
+    """What a third broker could not delete counts as deleted."""
+
+    def process_topic_deletion_stop_replica_response_received(
+        self, broker: BrokerId, request_error: Errors, partition_errors: PartitionErrors
+    ) -> Calls:
+        if broker == 2:
+            partition_errors = tuple((partition, Errors.NONE) for partition, _ in partition_errors)
+        return super().process_topic_deletion_stop_replica_response_received(broker, request_error, partition_errors)
+
+
+class DeletionOnTrust(TopicDeletion):
+    """With such a controller."""
+
+    controller_of_cluster = TrustsTheThird
+
+
+class KnowThreeLives(ReceivingBrokersPart):
+    """A broker takes the fourth of its lives for the first."""
+
+    def handle(
+        self,
+        s: ReceivingBrokers,
+        broker: BrokerId,
+        request: ControlRequest,
+        failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
+    ) -> ControlResponse:
+        life = s.broker_epochs[broker]
+        meant = request.brokerEpoch + 3 * (life == request.brokerEpoch + 3)
+        return super().handle(s, broker, request._replace(brokerEpoch=meant), failures)
+
+
+class RequestsInThreeLives(ControlRequests):
+    """With such brokers."""
+
+    @part
+    def receivers(self) -> ReceivingBrokersPart:
+        """They know three lives."""
+        return KnowThreeLives(self.requests, self.design, asks(self), self.replica_manager)
+
+
+class Beyond(NamedTuple):
+    """An instance that is larger than those that are explored."""
+
+    system: type[Specification[Any]]
+    constants: Mapping[str, Any]
+    faulty: type[Specification[Any]]
+    """The system with something wrong that shows only there."""
+    breaks: str
+    """The property that sees it."""
+
+
+BEYOND: Mapping[str, Beyond] = {
+    "partitions": Beyond(
+        Partitions,
+        {
+            "clear_batch": True,
+            "elect_if_created": True,
+            "read_back_alteration": True,
+            "brokers": 3,
+            "partitions": 3,
+            "creation": False,
+            "max_deaths": 4,
+            "isr_changes": 4,
+            "moves": 3,
+            "max_leader_epoch": 12,
+        },
+        PartitionsPassedOver,
+        "dead_not_in_isr",
+    ),
+    "reassignment": Beyond(
+        Reassignment,
+        {
+            "clear_batch": True,
+            "keep_in_sync": True,
+            "keep_leader": True,
+            "first_replicas": 2,
+            "most_replicas": 3,
+            "requests": 5,
+            "max_deaths": 3,
+            "isr_changes": 6,
+            "moves": 2,
+            "max_leader_epoch": 18,
+        },
+        ReassignmentToTwo,
+        "ends_in_sync",
+    ),
+    "topic-deletion": Beyond(
+        TopicDeletion,
+        {
+            "clear_batch": True,
+            "forget_ineligible": True,
+            "brokers": 3,
+            "max_deaths": 5,
+            "isr_changes": 3,
+            "moves": 3,
+            "creations": 3,
+            "refusals": 4,
+            "max_leader_epoch": 14,
+        },
+        DeletionOnTrust,
+        "no_log_stays",
+    ),
+    "control-requests": Beyond(
+        ControlRequests,
+        {
+            "max_deaths": 3,
+            "moves": 2,
+            "shutdowns": True,
+            "max_leader_epoch": 5,
+        },
+        RequestsInThreeLives,
+        "meant_for_this_life",
+    ),
+}
+RUNS = 300
+"""Of each system; docs/performance.md has more."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BEYOND)
+def test_chance_finds_nothing_in_what_is_mended(name: str) -> None:
+    """Nor does it stop short: every action is taken."""
+    beyond = BEYOND[name]
+    found = simulate(beyond.system(**beyond.constants), runs=RUNS, seed=18)
+    assert found.verdict == "bounded"
+    assert found.never_taken == ()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BEYOND)
+def test_chance_finds_what_is_wrong_only_there(name: str) -> None:
+    """By the property that is there for it."""
+    beyond = BEYOND[name]
+    found = simulate(
+        beyond.faulty(**beyond.constants), runs=10 * RUNS, seed=18, properties=[beyond.breaks], shrinking=False
+    )
+    assert found.verdict == "violated"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BEYOND)
+def test_generated_machines_find_nothing_in_what_is_mended(name: str) -> None:
+    """As many walks as the profile takes."""
+    beyond = BEYOND[name]
+    run_state_machine_as_test(as_state_machine(beyond.system(**beyond.constants)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BEYOND)
+def test_generated_machines_find_what_is_wrong_only_there(name: str) -> None:
+    """By one property or another; of what they find nothing is shrunk."""
+    beyond = BEYOND[name]
+    machine = as_state_machine(beyond.faulty(**beyond.constants))
+    failure = failure_of(machine, max_examples=400, stateful_step_count=100, phases=[Phase.generate])
+    assert isinstance(failure.error, Violation)
