@@ -26,8 +26,8 @@ A broker that is shutting down (`kafka_server`) obeys as any other, but starts n
 it ceases to fetch, and does not begin to.
 
 What a replica's log does in all this is left out: truncation, high watermarks, waiting clients. So are the log
-directories themselves, of which it counts only that one has
-failed; and topic ids. Partitions are handled in the order of the request, where Kafka goes through hash maps.
+directories themselves, of which it counts only that one has failed; and topic ids. Partitions are handled in the
+order of the request, where Kafka goes through hash maps.
 
 What older releases did otherwise, and this does not follow: until 2.5 a configuration was read for each replica that
 the process had not known before, log or not; until 0.11 a log directory that failed stopped the broker.
