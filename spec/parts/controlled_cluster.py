@@ -15,7 +15,6 @@ from spec.language import (
     Look,
     Size,
     Specification,
-    State,
     Step,
     Tag,
     Tags,
@@ -43,8 +42,9 @@ from spec.language import (
 from spec.parts.controller_calls import EventThread, EventThreadPart, Frame, WaitingChange, in_order
 from spec.parts.controller_context import Context, ContextPart
 from spec.parts.controller_reads import ReadsAtOnce
+from spec.parts.partition_states import PartitionStates
 from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
-from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
+from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from statemachines.alter_partition import (
     AlteredPartitions,
     AlteringPartitions,
@@ -100,7 +100,7 @@ from statemachines.zk_data import (
     topic_partitions_path,
 )
 from statemachines.zk_state_machine import PartitionUpdate
-from statemachines.znode import Code, Node, SessionId, ZkPath, ZkVersion
+from statemachines.znode import Code, SessionId, ZkPath, ZkVersion
 
 T = TypeVar("T", bound=TableState)
 
@@ -129,10 +129,9 @@ class Role(NamedTuple):
     leader_epoch: LeaderEpoch
 
 
-class ControlledCluster(State):
+class ControlledCluster(PartitionStates):
     """A controller, the ZooKeeper that it writes to, and the brokers that it tells."""
 
-    zk: Ensemble
     context: Context
     partition_requests: Batch
     replica_requests: Batch
@@ -151,24 +150,9 @@ class ControlledCluster(State):
     )
 
     @property
-    def epoch(self) -> ControllerEpoch:
-        """The controller epoch that is in ZooKeeper."""
-        epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
-        return epoch
-
-    @property
     def idle(self) -> bool:
         """It has no event under way."""
         return self.thread.waiting is None and self.thread.over is None
-
-    def written(self, partition: TopicPartition) -> Node | None:
-        """The node of a partition's state, if there is one."""
-        return self.zk.nodes.get(topic_partition_state_path(partition))
-
-    def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """A partition's leader and ISR that are in ZooKeeper."""
-        node = self.written(partition)
-        return None if node is None else node.data.leader_and_isr
 
 
 class ControllerOfCluster(ReadsAtOnce):
@@ -737,9 +721,9 @@ class ClusterUnderControl(Specification[C]):
         old, new = before.written(partition), after.written(partition)
         if old is None or new is None:
             return new is None or new.data.leader_and_isr.leader_epoch == 0
-        raised = new.data.leader_and_isr.leader_epoch - old.data.leader_and_isr.leader_epoch
+        raised: int = new.data.leader_and_isr.leader_epoch - old.data.leader_and_isr.leader_epoch
         keeps = step.action in LEADERS or before.thread.altering is not None
-        return bool(raised == (0 if keeps else new.version - old.version))
+        return raised == (0 if keeps else new.version - old.version)
 
     @transition_invariant
     def one_leader_per_epoch(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
@@ -873,10 +857,11 @@ class ClusterUnderControl(Specification[C]):
     @invariant(where=quiet)
     def cache_fresh(self, s: C, partition: TopicPartition) -> bool:
         """C8: when all is quiet, the controller knows the partition's state as it is in ZooKeeper."""
-        known, node = s.context.partition_leadership_info.get(partition), s.written(partition)
-        if known is None or node is None:
+        known = s.context.partition_leadership_info.get(partition)
+        written = s.leader_isr_and_controller_epoch(partition)
+        if known is None or written is None:
             return known is None
-        return bool(known.leader_and_isr == node.data.decode(node.version).leader_and_isr)
+        return known.leader_and_isr == written.leader_and_isr
 
     @invariant(where=quiet)
     def online_has_live_leader(self, s: C, partition: TopicPartition) -> bool:

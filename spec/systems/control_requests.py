@@ -14,7 +14,6 @@ from spec.language import (
     Queue,
     Size,
     Specification,
-    State,
     Tag,
     Total,
     action,
@@ -43,9 +42,10 @@ from spec.parts.channels import Channels, ChannelsPart
 from spec.parts.controlled_cluster import CONTROLLER, TOPIC, TOPIC_PATH, Deaths
 from spec.parts.controller_context import Context, ContextPart
 from spec.parts.controller_reads import ReadsAtOnce
+from spec.parts.partition_states import PartitionStates
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
 from spec.parts.waiting_requests import WaitingRequests
-from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
+from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from spec.releases import RELEASES
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import (
@@ -63,7 +63,7 @@ from statemachines.controller_calls import Call, Calls, Processing
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import ZkBatch, retry_requests_until_connected
-from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr
 from statemachines.partition import OnlinePartition
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_assignment import ReplicaAssignment
@@ -103,10 +103,9 @@ class Connection(Enum):
         return self.name
 
 
-class ControlledBrokers(State):
+class ControlledBrokers(PartitionStates):
     """A controller and the one before, their channels, and the brokers that get their requests."""
 
-    zk: Ensemble
     context: Context
     channels: Channels
     former: Channels
@@ -137,26 +136,6 @@ class ControlledBrokers(State):
         """Which brokers keep each partition, as ZooKeeper has it."""
         data: TopicAssignment = self.zk.nodes[TOPIC_PATH].data
         return data.decode(TOPIC)
-
-    @property
-    def epoch(self) -> ControllerEpoch:
-        """The controller epoch that is in ZooKeeper."""
-        epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
-        return epoch
-
-    def written(self, partition: TopicPartition) -> Node | None:
-        """The node of a partition's state, if there is one."""
-        return self.zk.nodes.get(topic_partition_state_path(partition))
-
-    def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """A partition's leader and ISR that are in ZooKeeper."""
-        node = self.written(partition)
-        return None if node is None else node.data.leader_and_isr
-
-    def leader_isr_and_controller_epoch(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
-        """What a controller knows of a partition that reads its state now."""
-        node = self.written(partition)
-        return None if node is None else node.data.decode(node.version)
 
 
 class ControllerOfBrokers(ReadsAtOnce):

@@ -1,0 +1,40 @@
+"""What stands in ZooKeeper about a controller and partitions, as systems read it: a base of their states."""
+
+from __future__ import annotations
+
+from election.ids import ControllerEpoch
+from spec.language import State
+from spec.parts.zookeeper import Ensemble
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from statemachines.topic_partition import TopicPartition
+from statemachines.zk_data import topic_partition_state_path
+from statemachines.znode import Node
+
+__all__ = ["PartitionStates"]
+
+
+class PartitionStates(State):
+    """A state with a ZooKeeper in which controllers have an epoch, and partitions states."""
+
+    zk: Ensemble
+
+    @property
+    def epoch(self) -> ControllerEpoch:
+        """The controller epoch that is in ZooKeeper."""
+        epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
+        return epoch
+
+    def written(self, partition: TopicPartition) -> Node | None:
+        """The node of a partition's state, if there is one."""
+        return self.zk.nodes.get(topic_partition_state_path(partition))
+
+    def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """A partition's leader and ISR that are in ZooKeeper."""
+        node = self.written(partition)
+        return None if node is None else node.data.leader_and_isr
+
+    def leader_isr_and_controller_epoch(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
+        """What a controller knows of a partition that reads its state now."""
+        node = self.written(partition)
+        return None if node is None else node.data.decode(node.version)
