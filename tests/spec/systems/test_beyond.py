@@ -179,7 +179,7 @@ BEYOND: Mapping[str, Beyond] = {
         },
         RequestsInThreeLives,
         "meant_for_this_life",
-        runs=20,
+        runs=60,
     ),
 }
 
@@ -200,7 +200,7 @@ def test_chance_finds_what_is_wrong_only_there(name: str) -> None:
     """By the property that is there for it."""
     beyond = BEYOND[name]
     found = simulate(
-        beyond.faulty(**beyond.constants), runs=20 * beyond.runs, seed=18, properties=[beyond.breaks], shrinking=False
+        beyond.faulty(**beyond.constants), runs=10 * beyond.runs, seed=18, properties=[beyond.breaks], shrinking=False
     )
     assert found.verdict == "violated"
 
