@@ -456,8 +456,9 @@ class Constant(Declaration):
     @property
     def allowed(self) -> str:
         """Which values it takes, in words."""
-        members = list(self.type) if issubclass(self.type, Enum) else None
-        if forms := self.among or members:
+        members = tuple(self.type) if issubclass(self.type, Enum) else None
+        forms = members if self.among is None else self.among
+        if forms is not None:
             return "one of " + ", ".join(each.name if isinstance(each, Enum) else str(each) for each in forms)
         if self.type is bool:
             return "true or false"

@@ -96,6 +96,8 @@ Brokers = Annotated[tuple[BrokerId, ...], "the brokers that are to keep a partit
 
 PARTITION: Final = TopicPartition(TOPIC, 0)
 """The partition that moves."""
+ENDINGS: Final = ("_remove_completed", "_remove_from_zk")
+"""The calls with which a reassignment ends, by request and by the node."""
 DELETED: Final = (ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
 """The states of a replica that is taken away, once it is offline."""
 
@@ -679,6 +681,21 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
     def isr_within_assigned(self, s: ReassignedCluster, partition: TopicPartition) -> bool:
         """P3: when all is quiet, the ISR is of brokers that keep the partition; but see in_sync_from_outside."""
         return super().isr_within_assigned(s, partition)
+
+    def is_ending(self, s: ReassignedCluster) -> bool:
+        """The event under way ends a reassignment. [B1 to B8]"""
+        return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.calls)
+
+    @transition_invariant(when=lambda self: self.requests > 0)
+    def ends_once_in_sync(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
+        """A2: a reassignment begins to end where ZooKeeper has its target in sync; a cancellation does not look."""
+        if self.is_ending(before) or not self.is_ending(after):
+            return True
+        target: Collection[BrokerId] = after.reassignment_targets.get(PARTITION, ())
+        if self.design.kip_455:
+            target = after.assignment.target_replicas if after.assignment.is_being_reassigned else ()
+        state = after.state(PARTITION)
+        return state is not None and {*target} <= {*state.isr}
 
     @transition_invariant(of="next_change", when=lambda self: self.requests > 0)
     def ends_in_sync(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:

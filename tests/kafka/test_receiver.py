@@ -20,7 +20,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -55,7 +55,7 @@ from tests.kafka.receiver_comparison import (
 from tests.kafka.receiver_sequences import Drawing
 from tests.statemachines.control import T0, T1
 from tests.statemachines.receiving import EPOCH, Kinds, told
-from tests.statemachines.test_kafka_apis import MUTANTS, mutated
+from tests.statemachines.test_kafka_apis import MUTANTS, mutated, starts_no_fetcher_when_it_shuts_down
 
 LENGTH = 15
 CHOICES = 512
@@ -282,7 +282,11 @@ def some(pure: PureCalls, ruled: Told) -> Told:
     return [*all_asked(pure, drawn(0, 15)), *ruled]
 
 
-@pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=[mutated(kinds) for kinds, _ in MUTANTS])
+SHOWN: Final = [kinds for kinds, scenario in MUTANTS if scenario is not starts_no_fetcher_when_it_shuts_down]
+"""Where no broker shuts down."""
+
+
+@pytest.mark.parametrize("kinds", SHOWN, ids=map(mutated, SHOWN))
 def test_kafka_contradicts_each_mutant(some: Told, kinds: Kinds) -> None:
     """Of those that the scenarios of the core catch."""
     assert any(contradicted(sequence, seen, kinds) for sequence, seen in some)

@@ -223,7 +223,7 @@ LINES: list[Line] = [
                 "form='old'",
             ),
             *("names=a", "names=[1]", "names=('a'", "names=('a',)x", "names={1}", "names=([],)", "names=range(9)"),
-            *("widths=1", "widths=[[]]", "widths=[{}]", "widths={1:2}", "widths=frozenset({1})", "widths={{1}}"),
+            *("widths=1", "widths=[[]]", "widths=[{}]", "widths={1:2}"),
             *("label", "most:2", "most 2", "most=2=3", "most=9" * 999, "most=\x1b[31m", "most=__import__('os')"),
         ],
     ),
@@ -239,6 +239,8 @@ LINES: list[Line] = [
     Line(0, f"{CHECK} --set \"names=('ä', 3)\""),
     Line(0, f"{CHECK} --set 'widths=[1, 2]'"),
     Line(0, f"{CHECK} --set 'widths=()'"),
+    Line(0, f"{CHECK} --set 'widths=frozenset({{1}})'"),
+    Line(0, f"{CHECK} --set 'widths={{{{1}}}}'"),
     Line(0, f"{CHECK} --set most=0x2 --set eager=FALSE --set form=new"),
     *refused(
         f"{CHECK} --with", ["", " ", "nope", "most", "form", "label", "eager=true", "EAGER", "é", LONG, "eager,form"]

@@ -178,6 +178,7 @@ MUTANTS: list[tuple[type[ReassigningController] | None, dict[str, Any], str]] = 
     (PutsTheTargetLast, {}, "assignment_shape"),
     (LooksAtNothing, {}, "in_sync_is_complete"),
     (LooksAtNothing, {}, "acknowledged_is_kept"),
+    (LooksAtNothing, {}, "ends_once_in_sync"),
     (LeavesTheLeader, {}, "online_has_live_leader"),
     (KeepsTheRemoved, {}, "isr_within_assigned"),
     (KeepsTheRemoved, {}, "ends_in_sync"),
