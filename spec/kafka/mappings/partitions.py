@@ -85,9 +85,11 @@ class Verbatim(Partitions[Any]):
 
     @cached_property
     def design(self) -> ControlDesign:
-        """That of the system, with what the release says in StopReplica, and in how many of them."""
+        """The system's, with what a release says in StopReplica, in how many, and how often it reads a topic."""
         said = control_design_of(self.line)
-        return super().design._replace(fence_stop=said.fence_stop, group_stop=said.group_stop)
+        return super().design._replace(
+            fence_stop=said.fence_stop, group_stop=said.group_stop, config_once=said.config_once
+        )
 
     @cached_property
     def broker_ids(self) -> Sequence[BrokerId]:
