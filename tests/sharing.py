@@ -19,6 +19,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/spec/test_spark_symmetry.py",
         "tests/reliability/test_reliability.py::test_a_run_of_spark_is_broken_off",
         "tests/reliability/test_reliability.py::test_a_run_is_broken_off",
+        "tests/reliability/test_reliability.py::test_what_is_to_be_killed_is_there",
     ),
     "ZooKeeper": ("tests/zookeeper/",),
     "Kafka": ("tests/kafka/",),

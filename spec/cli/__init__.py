@@ -26,8 +26,8 @@ from spec.cli import (
     simulate,
     what_if,
 )
+from spec.dropped_interrupts import coming_again
 from spec.ending import Ending
-from spec.interrupts import coming_again
 from spec.streams import Unwritable, take_over
 
 if TYPE_CHECKING:

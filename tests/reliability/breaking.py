@@ -1,6 +1,6 @@
 """A run that is broken off at a moment, and one that goes on; in a process of its own where that has to die.
 
-python -m tests.reliability.breaking local kill 20 0.3 RUN_DIR
+python -m tests.reliability.breaking local kill 20 0.3 False 0 RUN_DIR
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spec.checking import Result, check, rundir
 from spec.checking.exploration import Engine, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.spark import SparkEngine
-from spec.interrupts import coming_again
+from spec.dropped_interrupts import coming_again
 from tests.reliability.moments import Moment
 from tests.reliability.outage import SUBJECT
 

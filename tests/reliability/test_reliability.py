@@ -9,7 +9,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +21,7 @@ import pytest
 from spec.checking import Result
 from spec.checking.exploration import Statistics
 from spec.checking.local import LocalEngine
-from tests.reliability.breaking import broken_off, engine, explored, outcome, tasks_lost
+from tests.reliability.breaking import broken_off, engine, explored, javas, outcome, tasks_lost, workers_at_work
 from tests.reliability.moments import WAYS, Moment, drawn, seed_of_this_run
 
 if TYPE_CHECKING:
@@ -147,6 +149,28 @@ def test_a_run_of_the_local_engine_is_broken_off(moment: Moment, tmp_path: Path)
 def test_a_run_of_spark_is_broken_off(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
     """With the driver, a worker, or Java."""
     go_through(moment, tmp_path / "run", session)
+
+
+@pytest.mark.spark
+def test_what_is_to_be_killed_is_there(session: SparkSession, tmp_path: Path) -> None:
+    """A worker that computes, and Java: whatever looks for another name breaks nothing off."""
+    enough = tmp_path / "enough"
+
+    def compute(_: Any) -> None:
+        end = time.monotonic() + PATIENCE
+        while not enough.exists() and time.monotonic() < end:
+            sum(range(10_000))
+
+    with ThreadPoolExecutor(1) as pool:
+        job = pool.submit(session.sparkContext.parallelize(range(2), 2).foreachPartition, compute)
+        try:
+            end = time.monotonic() + PATIENCE
+            while not any(workers_at_work()):
+                assert time.monotonic() < end, "no worker computes"
+        finally:
+            enough.touch()
+        job.result()
+    assert any(javas())
 
 
 @pytest.fixture(scope="session")

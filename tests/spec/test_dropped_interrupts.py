@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from spec.interrupts import coming_again
+from spec.dropped_interrupts import coming_again
 
 ENOUGH = 30
 """Seconds in which an interrupt has come."""
