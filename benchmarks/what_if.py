@@ -113,7 +113,8 @@ def main() -> None:
     chosen = parser.parse_args()
     pairs = list(combinations(range(chosen.brokers), 2))[: chosen.pairs]
     print(
-        f"{'':42}{'partitions':>11}{'asked':>6}{'least':>8}{'median':>8}{'most':>8}{'classes':>9}{'states':>9}  exit"
+        f"{'':38}{'partitions':>11}{'asked':>6}{'least':>8}{'median':>8}{'most':>8}"
+        f"{'processor':>11}{'classes':>9}{'states':>9}  exit"
     )
     with tempfile.TemporaryDirectory() as place:
         cluster, large, moves = (Path(place, name) for name in ("topics.txt", "large.txt", "plan.json"))

@@ -171,7 +171,9 @@ def _reordered(replay: Replay, trace: Trace) -> Replay:
         fewest_changes_of_actor(model, path, last_stays=last_stays),
         fewest_changes_of_shortest(model, path, last_stays=last_stays),
     ):
-        steps = [model.actions[action].step(instance) for action, instance in (found or path)[1]]
+        if found is None:
+            continue
+        steps = [model.actions[action].step(instance) for action, instance in found[1]]
         other = _done(model.specification, trace, steps)
         assert other.reached[-1] == replay.reached[-1], "it leads to the same state"
         decided = [each.broken.get(trace.broken) or each.witnessed.get(trace.broken) for each in (replay, other)]

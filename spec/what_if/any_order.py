@@ -382,15 +382,11 @@ def _told(trace: Trace, partition: TopicPartition, brokers: Sequence[BrokerId]) 
     for each in trace.steps:
         action, parameters = each.step.action, each.step.parameters
         begun = begun or action in HAPPENINGS
-        written = [new for place, (_, new) in each.changes.items() if place.endswith(WRITTEN)]
-        if not begun or action not in SENTENCES or (action.startswith("answer") and not written):
+        leads = _leads(each.changes, brokers)
+        if not begun or action not in SENTENCES or (action.startswith("answer") and not leads):
             continue
         named = {name: brokers[value] for name, value in parameters.items() if name == "broker"}
-        sentence = SENTENCES[action].format(**named)
-        yield f"{sentence}{_leads(each.changes, brokers)}"
-
-
-WRITTEN: Final = (".leader_and_isr.leader", ".leader_and_isr.isr")
+        yield f"{SENTENCES[action].format(**named)}{leads}"
 
 
 def _leads(changes: Mapping[str, tuple[Any, Any]], brokers: Sequence[BrokerId]) -> str:

@@ -10,6 +10,7 @@ that contradicts itself is refused.
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterable
 from typing import Any, Final
@@ -159,12 +160,19 @@ class _Reader:
         return described
 
     def _config(self, path: str, found: dict[str, Any]) -> tuple[int | None, bool | None]:
-        """How many replicas have to be in sync, and whether an unclean election is permitted; None: not said."""
+        """How many replicas have to be in sync, and whether an unclean election is permitted; None: not said.
+
+        Truth is written in any case of letters. [ConfigDef.parseType]
+        """
         config = found.get(path, {}).get("config", {})
-        if not isinstance(config, dict) or not str(config.get("min.insync.replicas", "1")).isdigit():
+        if not isinstance(config, dict):
             raise self._strange(path, "it is no configuration of Kafka's")
         min_isr, unclean = config.get("min.insync.replicas"), config.get("unclean.leader.election.enable")
-        return None if min_isr is None else int(min_isr), None if unclean is None else unclean == "true"
+        if min_isr is not None and not re.fullmatch("[0-9]{1,9}", str(min_isr)):
+            raise self._strange(path, "min.insync.replicas is no number of replicas")
+        if unclean is not None and str(unclean).lower() not in ("true", "false"):
+            raise self._strange(path, "unclean.leader.election.enable is neither true nor false")
+        return None if min_isr is None else int(min_isr), None if unclean is None else str(unclean).lower() == "true"
 
     def _strange(self, path: str, what: str) -> UsageError:
         return UsageError(f"zookeeper {self.hosts}: {path}: {what}")

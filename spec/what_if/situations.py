@@ -117,8 +117,10 @@ def _planned(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> Iterator[
                 one_by_one = [("failover", None)]
             case Reassign():
                 raise UsageError(f"{event}: --any-order does not explore reassignments; see docs/what-if.md")
-            case AllowUnclean():
-                pass
+            case AllowUnclean(topic):
+                if topic is not None and topic not in cluster.topics:
+                    there = ", ".join(cluster.topics)
+                    raise UsageError(f"{event}: there is no topic {topic}; there are {there}")
         for kind, broker in one_by_one:
             times[kind, broker] += 1
             yield _Once(kind, broker, times[kind, broker])

@@ -98,6 +98,7 @@ def fewest(steps: list[Step], *, last_stays: bool = False) -> int:
     "steps",
     [
         lay("ann", "bob", "ann"),
+        lay("ann", "bob"),
         [*lay("ann", "bob"), LOOK, *lay("ann")],
         [*lay("ann", "bob"), LOOK],
         lay("bob"),

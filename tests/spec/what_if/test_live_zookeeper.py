@@ -40,10 +40,10 @@ NODES = {
     "/brokers/topics/t/partitions/0/state": STATE,
     "/config/topics/t": {
         "version": 1,
-        "config": {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"},
+        "config": {"min.insync.replicas": "2", "unclean.leader.election.enable": "TRUE"},
     },
 }
-OF_ALL_BROKERS = {"version": 1, "config": {"min.insync.replicas": "3", "unclean.leader.election.enable": "false"}}
+OF_ALL_BROKERS = {"version": 1, "config": {"min.insync.replicas": "3", "unclean.leader.election.enable": "False"}}
 
 
 @pytest.fixture
@@ -122,9 +122,13 @@ def test_what_is_configured_for_all_brokers_is_read(chroot: tuple[Any, str]) -> 
             {"/brokers/topics/t/partitions/0/state": STATE | {"isr": [1, 9]}},
             "0/state: broker 9 is in its ISR, and its replicas are 1, 2, 3",
         ),
+        *(
+            ({"/config/topics/t": {"config": {"min.insync.replicas": said}}}, "t: min.insync.replicas is no number")
+            for said in ("two", "\N{SUPERSCRIPT TWO}", "1" * 5_000)
+        ),
         (
-            {"/config/topics/t": {"config": {"min.insync.replicas": "two"}}},
-            "/config/topics/t: it is no configuration",
+            {"/config/topics/t": {"config": {"unclean.leader.election.enable": "maybe"}}},
+            "t: unclean.leader.election.enable is neither true nor false",
         ),
         ({"/config/brokers/<default>": {"config": 1}}, "/config/brokers/<default>: it is no configuration"),
         ({"/controller_epoch": {"epoch": 5}}, "/controller_epoch: it is no controller epoch"),
