@@ -494,8 +494,8 @@ class Part(Generic[S], metaclass=Body):
             domains = self._domains(name, mark)
             instances = self._instances(name, mark, domains)
             if mark.family is None:
-                lanes = _actor_of(mark, domains), mark.receiver
-                found.append(Action(name, sentence_of(function), domains, instances, name, *lanes))
+                actor, receiver = (self._in_words(name, lane) for lane in (_actor_of(mark, domains), mark.receiver))
+                found.append(Action(name, sentence_of(function), domains, instances, name, actor, receiver))
             else:
                 found += self._family(name, mark, domains, instances)
         for name, one in self.parts.items():
@@ -531,7 +531,16 @@ class Part(Generic[S], metaclass=Body):
             like = members.like(value)
             its = tuple(Instance(each.parameters, partial(each.run, **{parameter: value})) for each in instances)
             actor = members.actor(self, value) if members.actor else _actor_of(mark, domains)
-            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, mark.receiver)
+            actor, receiver = (self._in_words(rule, lane) for lane in (actor, mark.receiver))
+            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, receiver)
+
+    def _in_words(self, name: str, lane: str) -> str:
+        """A lane, with what the specification itself says in its braces."""
+        for attribute in re.findall(r"\{self\.(\w+)\}", lane):
+            if not hasattr(self, attribute):
+                raise SpecificationError(f"action {name}: lane {lane!r}: a {type(self).__name__} has no {attribute}")
+            lane = lane.replace(f"{{self.{attribute}}}", str(getattr(self, attribute)))
+        return lane
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:

@@ -393,8 +393,8 @@ action = _ActionWord(
     `@action(broker=BROKERS)`, or of what there is in the state, `@action(m=lambda self, s: s.messages)`. With `when=`
     a function of the specification says whether it exists under these constants at all. `actor=` and `receiver=` are
     for traces: who does it, and to whom, each a parameter (`actor="follower"`) or in words (`receiver="ZooKeeper"`,
-    `actor="controller of broker {broker}"`); else it is done by the first parameter whose values are interchangeable,
-    or by its part.
+    `actor="controller of broker {broker}"`, or with what the specification has, `receiver="{self.leader}"`); else it
+    is done by the first parameter whose values are interchangeable, or by its part.
     Where the system may end, and that is no deadlock, is said by an action that has a guard and no effect (TLA+'s
     `Terminating`).""",
 )

@@ -270,6 +270,11 @@ class ClusterUnderControl(Specification[C]):
         return False
 
     @property
+    def isr_receiver(self) -> str:
+        """To whom a leader says which ISR it wants."""
+        return "controller" if self.asks_for_isr else "ZooKeeper"
+
+    @property
     def loses_answers(self) -> bool:
         """Whether a connection may be lost before what ZooKeeper has done is answered."""
         return False
@@ -589,25 +594,30 @@ class ClusterUnderControl(Specification[C]):
         node = s.written(partition)
         assert node is not None
         state = node.data.leader_and_isr
+        require(not self.asks_for_isr or self.may_be_asked(s, partition))
+        bound(node.version - state.leader_epoch < self.isr_changes)
         if self.asks_for_isr:
-            known = self.context.of(s.context).leadership_of(partition)
-            # One whose request has been written, unheard by the controller, is refused, and waits for another leader
-            # epoch. [INVALID_UPDATE_VERSION in Partition.handleAlterPartitionError]
-            require(
-                s.active and s.idle and known is not None and known.leader_and_isr.partition_epoch == node.version
-            )
-            bound(node.version - state.leader_epoch < self.isr_changes)
-            recovered = LeaderRecoveryState.RECOVERED  # a leader is, as soon as it knows that it leads
+            recovered = LeaderRecoveryState.RECOVERED  # a leader is, as soon as it knows that it leads [makeLeader]
             wanted = AlterPartitionData(*partition, state.leader_epoch, isr, recovered, node.version)
             request = AlterPartitionRequest(state.leader, 0, (wanted,))
             self.begin(s, ControllerOfCluster.process_alter_partition, request)
             return
-        bound(node.version - state.leader_epoch < self.isr_changes)
         data = node.data._replace(leader_and_isr=state._replace(isr=isr))
         self.zk.servers(s.zk).set(None, topic_partition_state_path(partition), data, node.version)
         s.isr_change_notification |= {partition}
 
-    @action(when=isr_may_change, actor="leader", receiver="ZooKeeper")
+    def may_be_asked(self, s: C, partition: TopicPartition) -> bool:
+        """Whether the controller has nothing else to do, and the leader no request that was written unheard.
+
+        Such a leader is refused, and waits for another leader epoch.
+        [INVALID_UPDATE_VERSION in Partition.handleAlterPartitionError, 3.9]
+        """
+        known, node = self.context.of(s.context).leadership_of(partition), s.written(partition)
+        if not s.active or not s.idle or known is None or node is None:
+            return False
+        return known.leader_and_isr.partition_epoch == node.version
+
+    @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
     def shrink_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
         role, state = self.role_of_leader(s, partition), s.state(partition)
@@ -615,7 +625,7 @@ class ClusterUnderControl(Specification[C]):
         require(broker != role.leader and broker in state.isr)
         self.change_isr(s, partition, tuple(member for member in state.isr if member != broker))
 
-    @action(when=isr_may_change, actor="leader", receiver="ZooKeeper")
+    @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
         role, state = self.role_of_leader(s, partition), s.state(partition)
@@ -752,7 +762,7 @@ class ClusterUnderControl(Specification[C]):
         state = after.state(partition)
         return state is not None and new == Role(state.leader, state.leader_epoch)
 
-    @transition_invariant(of="answer_partitions")
+    @transition_invariant(of=("answer_partitions", "lose_answers"))
     def elected_from_what_is_there(self, before: C, after: C) -> bool:
         """P12: an election is written over the very state that it was made of."""
         change = before.thread.electing
@@ -764,7 +774,7 @@ class ClusterUnderControl(Specification[C]):
                 return False
         return True
 
-    @transition_invariant(of="answer_partitions", when=elects_the_living)
+    @transition_invariant(of=("answer_partitions", "lose_answers"), when=elects_the_living)
     def isr_survives_election(self, before: C, after: C) -> bool:
         """A5: a preferred election, or a reassignment's, leaves the ISR as it was."""
         change = before.thread.electing

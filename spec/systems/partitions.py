@@ -32,6 +32,7 @@ from spec.releases import RELEASES
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import InCase
+from statemachines.kafka_zk_client import ZkBatch
 from statemachines.leader_and_isr import NO_LEADER
 from statemachines.partition import (
     NewPartition,
@@ -130,7 +131,7 @@ class Partitions(ClusterUnderControl[C]):
 
     @property
     def strategies(self) -> tuple[PartitionLeaderElectionStrategy, ...]:
-        """Without an administrator who has no leader elected uncleanly, three."""
+        """Three, and a fourth where an administrator asks for unclean elections."""
         unclean = (UNCLEAN_OFFLINE,) if self.unclean_elections else ()
         return (OFFLINE, PREFERRED, CONTROLLED_SHUTDOWN, *unclean)
 
@@ -289,7 +290,9 @@ class Partitions(ClusterUnderControl[C]):
     )
     def moved_unheard(self, before: C, after: C) -> bool:
         """Another controller has been elected, a write for a leader is refused, and the controller goes on as one."""
-        return after.active and after.idle and after.context.epoch < after.epoch
+        change = before.thread.altering
+        is_write = change is not None and change.due is ZkBatch.SetTopicPartitionStates
+        return is_write and after.active and after.idle and after.context.epoch < after.epoch
 
     @sometimes(when=lambda self: self.creation, of="next_change")
     def a_new_partition(self, before: C, after: C) -> bool:

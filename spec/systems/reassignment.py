@@ -635,12 +635,12 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         require(role.leader in s.complete and behind)
         s.complete -= behind
 
-    @action(when=may_expand, actor="leader", receiver="ZooKeeper")
+    @action(when=may_expand, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: ReassignedCluster, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
         super().expand_isr(s, partition, broker)
 
-    @action(when=may_shrink, actor="leader", receiver="ZooKeeper")
+    @action(when=may_shrink, actor="leader", receiver="{self.isr_receiver}")
     def shrink_isr(self, s: ReassignedCluster, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
         super().shrink_isr(s, partition, broker)

@@ -18,6 +18,7 @@ from spec.language import (
     State,
     Step,
     action,
+    constant,
     interchangeable,
     invariant,
     part,
@@ -318,7 +319,31 @@ def test_what_is_of_one_with_a_number_has_a_lane_beside_it() -> None:
     assert words["of officer 10"][1] > words["officer 10"][1] > words["clerk"][1]
 
 
-@rows("lane", ["clerk of officer {number}", "officer {}", "officer {officer.name}", "officer {"])
+@rows("on", [True, False])
+def test_a_lane_may_be_what_the_specification_says(on: bool) -> None:
+    """One that depends on its constants; in the text, too."""
+
+    class Sent(Desks):
+        by_post: bool = constant(on, "Nobody comes by.")
+
+        @property
+        def way(self) -> str:
+            """How it comes."""
+            return "the post" if self.by_post else "a visitor"
+
+        @action(officer=(2,), actor="{self.way}", receiver="officer {officer}")
+        def open_it(self, s: Desk, officer: int) -> None:
+            """It is opened for this."""
+
+    replay = Replay(Sent)
+    replay.do(Step("open_it", {"officer": 2}))
+    [step] = replay.run.steps
+    way = "the post" if on else "a visitor"
+    assert step.lanes[:2] == (way, "officer 2")
+    assert step.line == f"{way}: open_it(officer=2)"
+
+
+@rows("lane", ["clerk of officer {number}", "officer {}", "officer {officer.name}", "officer {", "{self.boss}"])
 def test_a_lane_in_words_names_parameters_of_its_action(lane: str) -> None:
     """Else it is refused before anything is explored."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from election.ids import BrokerId
+from spec.anomalies import anomaly_named
 from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.language import Specification, transition_invariant
@@ -424,6 +425,21 @@ def test_a_controller_that_was_replaced_cannot_delete_notifications(fence_zk: bo
     specification = FindsOutByNotifications(**PROPOSED, **few, fence_zk=fence_zk, alter_partition=False)
     result = check(specification, properties=["resigns_if_replaced"], engine="reference")
     assert result.verdict == ("holds" if fence_zk else "violated")
+
+
+@pytest.mark.parametrize(
+    ("id_", "said"),
+    [
+        ("K10", "the controller has t-0 with broker 0 as leader in leader epoch 0; in sync: 0, 1"),
+        ("B21", "StopReplica for t-0 on broker 1 stays in a batch, unsent"),
+    ],
+)
+def test_what_is_decisive_is_said(id_: str, said: str) -> None:
+    """What the controller takes a state for that it wrote, and what it does not find empty."""
+    specification = anomaly_named(id_).specification("off")
+    trace = check(specification, properties=[anomaly_named(id_).property], engine="reference").counterexample
+    assert trace is not None
+    assert [each for step in trace.steps for each in step.views if each == said]
 
 
 # Releases and constants.

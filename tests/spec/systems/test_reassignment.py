@@ -179,6 +179,7 @@ MUTANTS: list[tuple[type[ReassigningController] | None, dict[str, Any], str]] = 
     (LooksAtNothing, {}, "in_sync_is_complete"),
     (LooksAtNothing, {}, "acknowledged_is_kept"),
     (LooksAtNothing, {}, "ends_once_in_sync"),
+    (LooksAtNothing, {**BY_NODE}, "ends_once_in_sync"),
     (LeavesTheLeader, {}, "online_has_live_leader"),
     (KeepsTheRemoved, {}, "isr_within_assigned"),
     (KeepsTheRemoved, {}, "ends_in_sync"),
