@@ -2,13 +2,14 @@
 
     compared   Kafka's own classes run beside ours, and contradict the rule turned round (docs/kafka.md)
     by source  Kafka's source says so, in the lines that are named: none of its classes runs beside ours that has the
-               rule, or none that has not got it yet
+               rule, or none that has not got it yet, or what runs does not show it
     proposed   no release of Kafka has it
 
 Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and of 3.9.1 a broker that gets their
 requests. So it is by source how a controller did what changed before 1.1, how such a broker did it in older
-releases, and all that a leader does about its ISR, or a broker that stops. That what is compared came with just the
-release that is named, of those between two that are run, is by its ticket.
+releases, all that a leader does about its ISR, or a broker that stops, and whether an answer to UpdateMetadata is
+heard of, which no comparison gives. That what is compared came with just the release that is named, of those between
+two that are run, is by its ticket.
 
 A line is that of a file at one of Kafka's tags, the older ones first: before the rule changed, and when it had. Each
 field of `ControlDesign` stands here, says a test; that what is compared is contradicted, another one.

@@ -3,9 +3,11 @@
 An attempt finds the controller, asks it (`controlled_shutdown` is its side) and looks at the answer:
 
     nothing remains       the broker stops cleanly: others lead whatever they can
-    partitions remain     no other replica of them was in sync: another attempt, by then one may be
+    partitions remain     no other replica of them was in sync: another attempt; by then one may be, until 3.2 (since
+                          3.3 a leader that shuts down has no follower join, see `alter_partition`)
     an error              another attempt, whichever it is. STALE_CONTROLLER_EPOCH: it is not controller, or not any
-                          more; STALE_BROKER_EPOCH, BROKER_NOT_AVAILABLE: it knows another registration, or none
+                          more; STALE_BROKER_EPOCH: it knows a newer registration; UNKNOWN_SERVER_ERROR, until 2.1
+                          BROKER_NOT_AVAILABLE: it knows none
     no answer             another attempt; the request may have been handled all the same
     what is not expected  the broker stops uncleanly, at once
 

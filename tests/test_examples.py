@@ -24,6 +24,16 @@ def test_there_are_examples() -> None:
     assert EXAMPLES
 
 
+@pytest.mark.parametrize(("release", "cleanly"), [("3.2", "cleanly"), ("3.3", "uncleanly")])
+def test_until_3_2_a_follower_joins_while_its_leader_shuts_down(
+    release: str, cleanly: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And leads when the broker asks again."""
+    [example] = [path for path in EXAMPLES if path.stem == "controlled_shutdown"]
+    runpy.run_path(str(example))["main"](release)
+    assert capsys.readouterr().out.splitlines()[-1] == f"broker 1 stops {cleanly}; it fetches nothing"
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_prints_what_it_says(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Line by line."""

@@ -115,8 +115,8 @@ class ControlPlane(World):
 
     def __init__(self, release: str = "3.9", kinds: Kinds | None = None) -> None:
         kinds = Kinds() if kinds is None else kinds
-        design = control_design_of(release)
         super().__init__()
+        self.design = design = control_design_of(release)
         self.context = ControllerContext()
         self.log: list[FailedStateChange] = []
         self.sent: dict[BrokerId, list[ControlRequest]] = {}
@@ -222,15 +222,14 @@ class ControlPlane(World):
     def _counts_no_replicas(self, command: ControlCommand) -> bool:
         """A topic is queued that had been queued before, and has no replica any more, but leaders still.
 
-        In 2.8 Kafka then looks for the first replica of each partition, to take it out of a metric, and finds none.
-        [ControllerContext.cleanPreferredReplicaImbalanceMetric, 2.8]
+        From 2.7 to 3.1 Kafka then looks for the first replica of each partition, to take it out of a metric, and
+        finds none. [ControllerContext.cleanPreferredReplicaImbalanceMetric, 2.8; `count_once`]
         """
-        state = self.context.state
-        return command["do"] == "queue_deletion" and any(
-            partition in state.partition_leadership_info and not self.context.partition_replica_assignment(partition)
-            for topic in command["topics"]
-            for partition in self.context.partitions_for_topic(topic)
-        )
+        if self.design.count_once or command["do"] != "queue_deletion":
+            return False
+        known = self.context.state.partition_leadership_info
+        queued = (each for topic in command["topics"] for each in self.context.partitions_for_topic(topic))
+        return any(each in known and not self.context.partition_replica_assignment(each) for each in queued)
 
     # What is done.
 

@@ -106,8 +106,8 @@ def stops_by_partition(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dic
     Until 2.2 each replica of a batch has a StopReplica of its own, behind an empty one. They are in the order in
     which the replicas were handed to the state machine, which in a whole controller is that of a hash set; here those
     of one batch are in the order of partitions. Since 2.3 no StopReplica is empty: what is sent stays as it is.
-    [ControllerBrokerRequestBatch in ControllerChannelManager.scala: sendRequestsToBrokers, 1.1, 2.2 and 2.3;
-    sendStopReplicaRequests, 2.4 to 3.9]
+    [ControllerBrokerRequestBatch in ControllerChannelManager.scala: sendRequestsToBrokers, until 2.2;
+    sendStopReplicaRequests, since 2.3]
     """
     return {broker: _stops_by_partition(requests) for broker, requests in sent.items()}
 

@@ -113,6 +113,15 @@ def compare(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | No
         assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
 
 
+def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds) -> bool:
+    """Whether Kafka's broker has done something else than one of ours that is made of these."""
+    try:
+        compare(sequence, seen, kinds)
+    except AssertionError:
+        return True
+    return False
+
+
 def ours_of(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None) -> Iterator[Seen]:
     """What is to be seen of our broker. In which directory a log is, Kafka says."""
     broker = Receiver(kinds or Kinds())

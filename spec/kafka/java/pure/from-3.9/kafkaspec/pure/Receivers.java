@@ -122,6 +122,7 @@ final class Receivers implements Call {
         RequestContext context = new RequestContext(
             header, "", InetAddress.getLoopbackAddress(), KafkaPrincipal.ANONYMOUS, new ListenerName("PLAINTEXT"),
             SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, true);
+        answers.last = null;
         apis.handle(new RequestChannel.Request(
             0, context, 0, MemoryPool.NONE, request.serialize(), metrics, Option.empty()), LOCAL);
         put(answers.last, ControlRequests.topics(command), answered);
