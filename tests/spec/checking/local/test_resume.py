@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.allotment import least
+from spec.dropped_interrupts import coming_again
 from spec.language import Specification, SpecificationError, UsageError
 from spec.systems.replication import Replication
 from tests.spec.test_rundir import tree
@@ -269,30 +272,52 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     assert interrupted(LocalEngine(), Walkers(), 3).kept == ""
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
-def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
-    """Nothing hangs, and what it tells of is a whole level, with paths."""
+@contextmanager
+def alarm_after(seconds: float) -> Iterator[None]:
+    """Ctrl-C comes after so long, unless what is done here is over by then."""
     handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    chance = random.Random(seed)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3 + chance.random())
-        model = Model(MANY)
-        options = Options(tuple(range(len(model.properties))), keep_going=True)
-        try:
-            found = LocalEngine(run_dir=tmp_path / "run").explore(model, options, lambda _: None)
-        except KeyboardInterrupt:  # it had not begun
-            return
+        with coming_again(signal.SIGALRM):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
-    if found.ended == "interrupted" and found.statistics.depth:
-        bounded = answer(LocalEngine(), MANY, keep_going=True, max_depth=found.statistics.depth)
-        whole = answer(
-            LocalEngine(), MANY, keep_going=True
-        )  # of the last level the steps may be known, which lead back
-        assert outcome(found) in [{**outcome(each), "ended": "interrupted"} for each in (bounded, whole)]
-    resumed = explored(LocalEngine(run_dir=tmp_path / "run", resume=True), MANY, keep_going=True)
-    assert resumed == explored(LocalEngine(), MANY, keep_going=True)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
+def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
+    """Nothing hangs, and what it tells of is a whole level, with paths."""
+    chance = random.Random(seed)
+    whole = answer(LocalEngine(run_dir=tmp_path / "whole"), MANY, keep_going=True)
+    wanted = outcome(whole)
+    for number in range(20):
+        path = tmp_path / str(number)
+        found = interrupted_after(chance.random() * whole.statistics.seconds, path)
+        if found is None or found.ended != "interrupted":
+            continue
+        if found.statistics.depth:
+            bounded = answer(LocalEngine(), MANY, keep_going=True, max_depth=found.statistics.depth)
+            # Of the last level the steps may be known, which lead back.
+            assert outcome(found) in [{**outcome(each), "ended": "interrupted"} for each in (bounded, whole)]
+        assert explored(LocalEngine(run_dir=path, resume=True), MANY, keep_going=True) == wanted
+        return
+    raise AssertionError("no run was interrupted")
+
+
+def interrupted_after(seconds: float, path: Path) -> Exploration | None:
+    """What a run that is kept there has found when Ctrl-C came; None: it came before it began, or was over."""
+    model = Model(MANY)
+    options = Options(tuple(range(len(model.properties))), keep_going=True)
+    begun: list[Statistics] = []
+    found = None
+    try:
+        with alarm_after(seconds):
+            found = LocalEngine(run_dir=path).explore(model, options, begun.append)
+    except KeyboardInterrupt:
+        assert found is not None or not begun, "the interrupt was not told as the end of the run"
+        return None
+    return found
 
 
 def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
