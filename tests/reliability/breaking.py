@@ -108,14 +108,8 @@ def broken_off(moment: Moment, path: Path | None, session: SparkSession | None =
     """What comes of a run that is broken off, if this process outlives that."""
     breaker = Breaker(moment)
     by = engine(moment.engine, path, symmetry=moment.symmetry, session=session)
-    found = None
-    try:
-        with breaker.at_work():
-            found = explored(by, symmetry=moment.symmetry, max_depth=moment.bound, on_progress=breaker)
-    except KeyboardInterrupt:  # the run was over
-        assert found is not None
-    assert found is not None
-    return found
+    with breaker.at_work():
+        return explored(by, symmetry=moment.symmetry, max_depth=moment.bound, on_progress=breaker)
 
 
 def javas() -> Iterator[int]:
