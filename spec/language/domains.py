@@ -128,6 +128,16 @@ class Domain(ABC, Generic[T]):
             return False
         return True
 
+    def includes(self, other: Domain[Any]) -> bool:
+        """Whether it holds every value of another domain, as far as parts and lists tell. If not, it may yet."""
+        if type(self) is type(other) and self.inner:
+            return self is other or self._includes(other)
+        return not other.inner and other.size <= LISTED and all(value in self for value in other)
+
+    def _includes(self, other: Any) -> bool:
+        """The same of one that is of the same class, and has parts."""
+        return False
+
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
         """What domains of one class have in common if they have the same values, types and all, by the same codes.
 
@@ -294,6 +304,12 @@ class _OrNothing(Domain[T]):
         found: T = self.domain.value(codes[1:]) if codes[0] else self.nothing
         return found
 
+    def includes(self, other: Domain[Any]) -> bool:
+        return self.domain.includes(other) or super().includes(other)
+
+    def _includes(self, other: Any) -> bool:
+        return self.domain.includes(other.domain)
+
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
         return (of(self.domain),)
 
@@ -416,6 +432,9 @@ class SubsetDomain(Domain[frozenset[T]]):
     def __str__(self) -> str:
         return f"a frozenset of {_some_of(self.order)}"
 
+    def _includes(self, other: Any) -> bool:
+        return self.elements.includes(other.elements)
+
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
         return (of(self.elements),)
 
@@ -447,8 +466,11 @@ class SequenceDomain(Domain[tuple[T, ...]]):
         return self._first(len(value)) + code
 
     def unrank(self, code: int) -> tuple[T, ...]:
-        length = next(n for n in range(self.longest + 1) if code < self._first(n + 1))
-        code -= self._first(length)
+        length, of_this_length = 0, 1
+        while code >= of_this_length:
+            code -= of_this_length
+            of_this_length *= self.elements.size
+            length += 1
         reversed_codes = []
         for _ in range(length):
             code, digit = divmod(code, self.elements.size)
@@ -482,6 +504,9 @@ class SequenceDomain(Domain[tuple[T, ...]]):
 
     def __str__(self) -> str:
         return f"a tuple of at most {self.longest}, each {self.elements}"
+
+    def _includes(self, other: Any) -> bool:
+        return other.longest <= self.longest and self.elements.includes(other.elements)
 
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
         return of(self.elements), self.longest
@@ -545,6 +570,11 @@ class _Product(Domain[T]):
         rest = iter(codes)
         return self._of(domain.value(list(islice(rest, len(domain.slots)))) for domain in self.parts)
 
+    def _includes(self, other: Any) -> bool:
+        return len(self.parts) == len(other.parts) and all(
+            mine.includes(its) for mine, its in zip(self.parts, other.parts, strict=True)
+        )
+
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
         return tuple(map(of, self.parts))
 
@@ -590,6 +620,9 @@ class RecordDomain(_Product[T]):
 
     def _of(self, parts: Iterable[Any]) -> T:
         return self.cls(*parts)
+
+    def _includes(self, other: Any) -> bool:
+        return self.cls is other.cls and super()._includes(other)
 
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
         return self.cls, *super().likeness(of)

@@ -130,7 +130,7 @@ class Sizes:
         domain = self._sized(type_, size)
         if type_ in self._given and not isinstance(domain, LeftOutDomain) and domain.size <= LISTED:
             whole = self.domain(type_)
-            for value in () if whole.sorts else domain:
+            for value in () if whole.sorts or whole.includes(domain) else domain:
                 if value not in whole:
                     raise SpecificationError(f"{shown(value)} is not {whole}, which is all of {name_of(type_)}")
         return domain

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, get_origin
 
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
@@ -262,22 +263,7 @@ class State(metaclass=Body):
     @classmethod
     def members(cls) -> dict[str, Declared | type[State]]:
         """The variables, and the parts with the classes of their states, in the order of their declaration."""
-        found: dict[str, Declared | type[State]] = {}
-        for base in reversed(cls.__mro__):
-            of_parts = [name for name in inspect.get_annotations(base) if name not in vars(base)]
-            types = types_in(cls) if of_parts and base is not State else {}
-            for name in inspect.get_annotations(base):
-                declared = vars(base).get(name)
-                if isinstance(declared, Declared):
-                    found[name] = declared
-                elif isinstance(types.get(name), type) and issubclass(types[name], State):
-                    found[name] = types[name]
-                elif name in types and get_origin(types[name]) is not ClassVar:
-                    raise SpecificationError(
-                        f"variable {base.__name__}.{name}: {_declared(name)}; or {name_of(types[name])} is to be a "
-                        "class of states, that of a part"
-                    )
-        return found
+        return _members_of(cls)
 
     def __new__(cls, layout: Layout, row: CellRow | None = None, prefix: str = "") -> State:  # noqa: D102
         # Reading is what happens most: a mapping is an attribute as it stands, a plain variable a property.
@@ -320,6 +306,27 @@ class State(metaclass=Body):
         if name in self.__dict__:
             return f"{name} is a part, and is changed by its variables"
         return no_variable(name, self._own)
+
+
+@cache
+def _members_of(cls: type[State]) -> dict[str, Declared | type[State]]:
+    """See `State.members`; asked of the same classes for each window."""
+    found: dict[str, Declared | type[State]] = {}
+    for base in reversed(cls.__mro__):
+        of_parts = [name for name in inspect.get_annotations(base) if name not in vars(base)]
+        types = types_in(cls) if of_parts and base is not State else {}
+        for name in inspect.get_annotations(base):
+            declared = vars(base).get(name)
+            if isinstance(declared, Declared):
+                found[name] = declared
+            elif isinstance(types.get(name), type) and issubclass(types[name], State):
+                found[name] = types[name]
+            elif name in types and get_origin(types[name]) is not ClassVar:
+                raise SpecificationError(
+                    f"variable {base.__name__}.{name}: {_declared(name)}; or {name_of(types[name])} is to be a "
+                    "class of states, that of a part"
+                )
+    return found
 
 
 def no_variable(name: str, known: Collection[str]) -> str:

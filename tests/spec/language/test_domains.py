@@ -72,6 +72,51 @@ def with_cells() -> st.SearchStrategy[Tree]:
     return st.one_of(trees(), cells)
 
 
+@given(with_cells(), with_cells())
+def test_what_it_includes_it_holds(one: Tree, other: Tree) -> None:
+    """Value by value; and itself in any case."""
+    assert not one.domain.includes(other.domain) or all(value in one.domain for value in other.domain)
+    assert one.domain.includes(one.domain)
+
+
+@pytest.mark.parametrize(
+    ("narrower", "wider"),
+    [
+        (integers(1, 2), integers(0, 3)),
+        (one_of(1, 2), integers(0, 3)),
+        (integers(1, 2), one_of(2, 1, 0)),
+        (integers(1, 2), optional(integers(1, 3))),
+        (optional(one_of(1)), optional(integers(1, 3))),
+        (subset_of([1]), subset_of(integers(0, 3))),
+        (sequence_of(integers(0, 1), longest=40), sequence_of(integers(0, 2), longest=40)),
+        (sequence_of(integers(0, 1), longest=40), sequence_of(integers(0, 1), longest=41)),
+        (tuple_of(integers(0, 1), one_of("a")), tuple_of(integers(0, 1), one_of("a", "b"))),
+        (record(Pair, left=integers(0, 1), right=one_of(5)), record(Pair, left=integers(0, 1), right=one_of(4, 5))),
+    ],
+    ids=str,
+)
+def test_a_narrower_domain_is_included(narrower: Domain[Any], wider: Domain[Any]) -> None:
+    """Part by part, however many values there are; the wider one in the narrower is not."""
+    assert wider.includes(narrower)
+    assert not narrower.includes(wider)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (record(Pair, left=[1], right=[1, 2]), record(Twin, left=[1], right=[1, 2])),
+        (tuple_of([1, 2]), tuple_of([1, 2], [1, 2])),
+        (subset_of([1, 2]), sequence_of([1, 2], longest=2)),
+        (integers(0, 1), booleans()),
+    ],
+    ids=str,
+)
+def test_what_is_of_another_kind_is_not_included(one: Domain[Any], other: Domain[Any]) -> None:
+    """However alike it looks."""
+    assert not one.includes(other)
+    assert not other.includes(one)
+
+
 @given(with_cells())
 def test_the_flattened_form_keeps_the_order(tree: Tree) -> None:
     """Of members in their order, the tuples of codes rise; each code fits its slot, and there is none too many."""
