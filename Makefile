@@ -62,7 +62,7 @@ long-spark:  ## of that, Spark: every toy by jobs, a cluster that loses a machin
 long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/test_spark*.py))
 
 long-systems:  ## of that, whole systems to the end and beyond, the gallery, and the tutorial from an installed wheel
-long-systems: PART = tests/spec/systems tests/statemachines/test_event_sequences.py tests/spec/what_if tests/gallery \
+long-systems: PART = tests/spec/systems tests/scenarios tests/statemachines/test_event_sequences.py tests/spec/what_if tests/gallery \
 	tests/test_benchmarks.py tests/test_packaging.py
 
 long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to, and long sequences of commands

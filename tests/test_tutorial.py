@@ -17,7 +17,7 @@ from tests.tutorial import PAGES, Reader, lines_of, without_times
 PROGRAMS = Path(sys.executable).parent
 
 
-LONG = {"tutorial-2", "explorer"}
+LONG = {"tutorial-2", "explorer", "traces", "what-if"}
 """Pages whose commands take more than a few seconds together."""
 
 

@@ -88,7 +88,7 @@ def test_sequences(control_plane: KafkaControlPlane, first_seed: int) -> None:
 def test_sequences_of_older_releases(control_planes: ControlPlanes, release: str, first_seed: int) -> None:
     """A handful for each."""
     print(f"seed {first_seed}")
-    for sequence, seen in control_planes(release).of("StateMachines", drawn(first_seed, 20, release)):
+    for sequence, seen in control_planes(release).of("StateMachines", drawn(first_seed, 12, release)):
         compare(sequence, seen, release)
 
 

@@ -164,6 +164,7 @@ CHANGED = ("t1-loss-by-truncation", "t1-under-kip-320", "t2-uncommitted-under-ki
 """Of all kinds of lines some; for each change of each line a transcript is run, so not all."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", MISSAID)
 def test_every_line_counts(what: str, tmp_path: Path) -> None:
     """Wherever a line is changed like this, the transcript fails, and names a line."""

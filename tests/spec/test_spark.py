@@ -25,6 +25,8 @@ from spec.checking.spark import SparkEngine
 from spec.language import Specification, SpecificationError
 from tests.spec.checking.local.comparing import explored as alike
 from tests.spec.toys import (
+    BOUNDED,
+    BOUNDS,
     TOYS,
     Countdown,
     DeadlyAction,
@@ -83,11 +85,7 @@ def interrupted(engine: Engine, specification: Specification, depth: int) -> Exp
     return engine.explore(model, asked(model, keep_going=True), on_progress)
 
 
-BOUNDS: list[dict[str, Any]] = [{}, {"keep_going": True}, {"max_depth": 4}, {"max_states": 20}]
-
-
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
-@pytest.mark.parametrize("toy", TOYS)
+@pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
 def test_the_driver_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
     """Where no level is worth a job, everything is as the reference engine has it."""
     engine = SparkEngine()
@@ -182,7 +180,7 @@ def test_jobs_and_driver_take_turns(session: SparkSession) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty()], ids=repr)
+@pytest.mark.parametrize("toy", [RaisingAction(), pytest.param(RaisingProperty(), marks=pytest.mark.long)], ids=repr)
 def test_a_failed_evaluation_in_a_worker_is_one_line(toy: Specification, by_jobs: Explore) -> None:
     """It arrives as what it is, not as a traceback of Spark."""
     with pytest.raises(EvaluationFailed) as expected:
@@ -249,6 +247,7 @@ def test_a_run_is_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Pat
         assert sorted(row[name] for row in rows) == sorted(table.column(name).to_pylist())
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_run_of_jobs_goes_on_on_the_driver_and_back(by_jobs: Explore, tmp_path: Path) -> None:
     """Whichever engine committed a level, any can expand it."""

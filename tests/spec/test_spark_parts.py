@@ -36,8 +36,8 @@ from spec.checking.spark.worker_state import WorkerState, work_on
 from spec.language import Specification, State, Total, action, integers, invariant, mapping, require, variable
 from spec.language.errors import UsageError
 from tests.spec.test_rundir import IDENTITY, LEVELS, committed, packed
-from tests.spec.test_spark import BOUNDS, explored
-from tests.spec.toys import TOYS, Announcing, RaisingAction, RaisingProperty
+from tests.spec.test_spark import explored
+from tests.spec.toys import BOUNDED, TOYS, Announcing, RaisingAction, RaisingProperty
 
 STRANGERS = [packed(9), packed(11), packed(12)]
 EVERY = [0, 1]
@@ -425,8 +425,7 @@ def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
-@pytest.mark.parametrize("toy", TOYS)
+@pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
 def test_plain_python_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
     """Whatever happens in a model."""
     assert explored(SparkEngine(), TOYS[toy], **bounds) == explored(ReferenceEngine(), TOYS[toy], **bounds)

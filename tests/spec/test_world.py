@@ -411,7 +411,7 @@ ONE = {"buckets": 1}
     ("made", "options", "size"),
     [
         pytest.param(LocalEngine, ONE, 1_500, id="local, its states", marks=pytest.mark.long),
-        pytest.param(SparkEngine, ONE, 1_500, id="spark, its states"),
+        pytest.param(SparkEngine, ONE, 1_500, id="spark, its states", marks=pytest.mark.long),
         pytest.param(LocalEngine, {}, 2_500, id="local, its commits"),
         pytest.param(AutoEngine, {}, 2_500, id="auto", marks=pytest.mark.long),
     ],
@@ -678,7 +678,8 @@ print(check(Walkers(), engine=then(run_dir=Path("run"), resume=True)).distinct_s
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("then", ["local", pytest.param("spark", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("then", ["local", "spark"])
 def test_a_java_that_dies_is_told_in_a_line(then: str, tmp_path: Path) -> None:
     """Nothing else is printed, and the levels that are whole are kept; the same process goes on with them."""
     here = Path(__file__).parents[2]

@@ -9,7 +9,10 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
+
+import pytest
 
 from spec.checking import watchdog
 from spec.language import (
@@ -393,3 +396,16 @@ TOYS: Mapping[str, Specification] = {
     "countdown": Countdown(),
 }
 """By what happens in them."""
+TO_THE_END: dict[str, Any] = {"keep_going": True}
+BOUNDS: list[dict[str, Any]] = [{}, TO_THE_END, {"max_depth": 4}, {"max_states": 20}]
+BOUNDED = [
+    pytest.param(
+        toy,
+        bounds,
+        id=f"{toy}, {bounds}",
+        marks=() if toy == "several broken" or bounds == TO_THE_END else pytest.mark.long,
+    )
+    for toy in TOYS
+    for bounds in BOUNDS
+]
+"""Each toy to its end, and one of them with all bounds, as most can happen there; in `make long` all of them."""

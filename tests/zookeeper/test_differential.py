@@ -71,7 +71,7 @@ POSSIBLE = {f"{step} {code}" for step, codes in ANSWERS.items() for code in code
 """All that can happen, and happens in each long run: that it is met shows that the walks go everywhere."""
 
 
-@pytest.mark.parametrize("operations", [1_000, pytest.param(LONG, marks=pytest.mark.long, id="long")])
+@pytest.mark.parametrize("operations", [500, pytest.param(LONG, marks=pytest.mark.long, id="long")])
 def test_the_class_is_where_the_server_is(server: Server, first_round: int, operations: int) -> None:
     """After each of so many operations; many of them succeed, and many are heard of."""
     wanted = POSSIBLE if operations == LONG else set[str]()

@@ -236,6 +236,7 @@ NOT_HERE = {"new_has_no_state", "online_replica_is_live", "new_is_not_led"}
 """The partition has its state from the beginning."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "constants", "property_"),
     [each for each in COMMON_MUTANTS if each[2] not in NOT_HERE],

@@ -145,6 +145,7 @@ NOT_HERE = {"online_replica_is_live", "new_is_not_led", "isr_survives_election",
 COMMON_MUTANTS = [(kind, name) for kind, _, name in OF_PARTITIONS if kind is not None and name not in NOT_HERE]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "property_"), COMMON_MUTANTS, ids=[f"{kind.__name__}-{name}" for kind, name in COMMON_MUTANTS]
 )

@@ -30,26 +30,13 @@ from spec.dropped_interrupts import coming_again
 from spec.language import Specification, SpecificationError, UsageError
 from spec.systems.replication import Replication
 from tests.spec.test_rundir import tree
-from tests.spec.toys import TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
+from tests.spec.toys import BOUNDED, TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
 
 TOY = "several broken"
 """It has discoveries of every kind on the way, and most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
 SOON = [("after files", 6), ("after commit", 6)]
 """Where a run is killed in every run of the tests; in `make long`, at each point of a level, the first one, too."""
-TO_THE_END: dict[str, Any] = {"keep_going": True}
-BOUNDS: list[dict[str, Any]] = [{}, TO_THE_END, {"max_depth": 4}, {"max_states": 20}]
-KEPT = [
-    pytest.param(
-        toy,
-        bounds,
-        id=f"{toy}, {bounds}",
-        marks=() if toy == TOY or bounds == TO_THE_END else pytest.mark.long,
-    )
-    for toy in TOYS
-    for bounds in BOUNDS
-]
-"""In every run of the tests each toy to its end, and one of them with all bounds."""
 MANY = Walkers(walkers=4, length=7, far=20, apart=5)
 """2,401 states in 25 levels, with discoveries."""
 
@@ -175,7 +162,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 # Kept, killed, resumed.
 
 
-@pytest.mark.parametrize(("toy", "bounds"), KEPT)
+@pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
 def test_a_run_that_is_kept_is_like_one_that_is_not(toy: str, bounds: dict[str, Any], tmp_path: Path) -> None:
     """Asked again it says the same, and writes nothing; and Spark's files are the same."""
     wanted = expected(TOYS[toy], **bounds)
@@ -244,7 +231,9 @@ def test_a_failed_evaluation_is_met_again(tmp_path: Path) -> None:
 # From engine to engine.
 
 
-@pytest.mark.parametrize("depth", [1, 3, 7])
+@pytest.mark.parametrize(
+    "depth", [pytest.param(1, marks=pytest.mark.long), 3, pytest.param(7, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("toy", ["several broken", "a deadlock", "a domain left", "several starts"])
 def test_engines_go_on_with_each_others_runs(toy: str, depth: int, tmp_path: Path) -> None:
     """Whichever of them began, and whichever ends."""
