@@ -302,7 +302,7 @@ class _Search:
     def sweep(self, judging: bool = True, acting: bool = True) -> Array:
         """Judge the states of the newest level that is complete, and let the next one have their successors.
 
-        By table, what was met: see `Notes.flags`.
+        By table, what was met: see `WorkerOutput.flags`.
         """
         passed_over = [*self.discoveries, *([] if judging else self.in_states)]
         live = self.tables.live(passed_over, acting)
