@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Final
 
+from typing_extensions import TypeVar
+
 from election.ids import BrokerId
 from spec.language import (
     Grid,
@@ -212,47 +214,50 @@ class ReassigningController(ControllerOfCluster):
         return super().get_topic_partition_states(partitions, following)
 
 
-def by_node(self: Reassignment) -> bool:
+R = TypeVar("R", bound=ReassignedCluster, default=ReassignedCluster)
+
+
+def by_node(self: Reassignment[Any]) -> bool:
     """Reassignments are asked for by /admin/reassign_partitions."""
     return not self.design.kip_455 and self.requests > 0
 
 
-def by_api(self: Reassignment) -> bool:
+def by_api(self: Reassignment[Any]) -> bool:
     """They are asked for by AlterPartitionReassignments."""
     return self.design.kip_455 and self.requests > 0
 
 
-def may_add(self: Reassignment) -> bool:
+def may_add(self: Reassignment[Any]) -> bool:
     """A broker may be asked to keep the partition that does not keep it yet."""
     first = self.assignments[PARTITION].replicas
     return self.requests > 0 and any(not {*target} <= {*first} for target in self.targets)
 
 
-def may_arrive(self: Reassignment) -> bool:
+def may_arrive(self: Reassignment[Any]) -> bool:
     """Brokers may get in sync that are to keep the partition alone."""
     first = self.assignments[PARTITION].replicas
     new = [len(target) for target in self.targets if frozenset(target).isdisjoint(first)]
     return self.requests > 0 and isr_may_change(self) and min(new, default=self.isr_changes + 1) <= self.isr_changes
 
 
-def may_expand(self: Reassignment) -> bool:
+def may_expand(self: Reassignment[Any]) -> bool:
     """A broker that keeps the partition may not be in sync."""
     return isr_may_change(self) and (self.first_replicas > 1 or may_add(self))
 
 
-def may_shrink(self: Reassignment) -> bool:
+def may_shrink(self: Reassignment[Any]) -> bool:
     """An ISR may have several members, and is not that of a single replica as soon as it has them."""
     several = self.first_replicas > 1 or (self.isr_changes > 1 and (self.most_replicas > 1 or not self.asks_for_isr))
     return several and isr_may_change(self)
 
 
-def may_be_in_sync_from_outside(self: Reassignment) -> bool:
+def may_be_in_sync_from_outside(self: Reassignment[Any]) -> bool:
     """A controller may fail as it takes away a replica that another reassignment has brought in sync."""
     several = self.requests > 1 and self.most_replicas > 1 and self.brokers > 2
     return by_api(self) and several and isr_may_change(self) and self.moves > 0
 
 
-class Reassignment(ClusterUnderControl[ReassignedCluster]):
+class Reassignment(ClusterUnderControl[R]):
     """One effective controller, and a partition that administrators have moved from brokers to others.
 
     What the controller does is `ControllerEventProcessor`'s; how it is cut into steps, who is the controller and what
@@ -520,7 +525,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return tuple(Call("replicas_become", (on_brokers(PARTITION, brokers), target)) for target in targets)
 
     @initial
-    def a_cluster_set_up(self, s: ReassignedCluster) -> None:
+    def a_cluster_set_up(self, s: R) -> None:
         """All brokers run, the first replica leads, all are in sync; there is no controller."""
         keep = self.assignments[PARTITION]
         for path in ("/brokers", "/brokers/topics", "/admin"):
@@ -538,13 +543,13 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
 
     # The controller, over a state.
 
-    def controller(self, s: ReassignedCluster) -> ControllerOfCluster:
+    def controller(self, s: R) -> ControllerOfCluster:
         """With what it remembers of the node."""
         controller = super().controller(s)
         controller.reassignment_targets = s.reassignment_targets
         return controller
 
-    def go_on(self, s: ReassignedCluster, step: Processing | Processed) -> None:
+    def go_on(self, s: R, step: Processing | Processed) -> None:
         """An increment of the leader epoch is within bounds, too, and that it failed is logged."""
         step = self.answered_at_once(s, step)
         if isinstance(step, Processing):
@@ -556,11 +561,11 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
             step = step._replace(failure=None)  # it is logged
         super().go_on(s, step)
 
-    def assigned(self, s: ReassignedCluster, partition: TopicPartition) -> tuple[BrokerId, ...]:
+    def assigned(self, s: R, partition: TopicPartition) -> tuple[BrokerId, ...]:
         """As the topic's node has it."""
         return s.assignment.replicas
 
-    def receive(self, s: ReassignedCluster, broker: BrokerId, request: ControlRequest) -> None:
+    def receive(self, s: R, broker: BrokerId, request: ControlRequest) -> None:
         """A replica that is to be deleted has no log any more, if its broker runs."""
         super().receive(s, broker, request)
         if not isinstance(request, StopReplicaRequest) or broker not in s.registered:
@@ -572,13 +577,13 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
 
     # Administrators.
 
-    def asks(self, s: ReassignedCluster) -> None:
+    def asks(self, s: R) -> None:
         """An administrator asks for something."""
         bound(s.requests < self.requests)
         s.requests += 1
 
     @action(when=lambda self: by_api(self) and self.requests > 1, actor="administrator", receiver="controller")
-    def cancel(self, s: ReassignedCluster) -> None:
+    def cancel(self, s: R) -> None:
         """An administrator has the partition stay where it was. [AlterPartitionReassignments]"""
         require(s.active and s.idle and s.context.epoch == s.epoch)
         require(self.context.of(s.context).partition_full_replica_assignment(PARTITION).is_being_reassigned)
@@ -586,7 +591,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, None),))
 
     @action(when=by_api, actor="administrator", receiver="controller")
-    def reassign(self, s: ReassignedCluster, target: Brokers) -> None:
+    def reassign(self, s: R, target: Brokers) -> None:
         """An administrator has the partition move to these brokers. [AlterPartitionReassignments]"""
         require(s.active and s.idle and s.context.epoch == s.epoch)
         known = self.context.of(s.context).partition_full_replica_assignment(PARTITION)
@@ -595,14 +600,14 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, target),))
 
     @action(when=by_node, actor="administrator", receiver="ZooKeeper")
-    def write_reassignment(self, s: ReassignedCluster, target: Brokers) -> None:
+    def write_reassignment(self, s: R, target: Brokers) -> None:
         """An administrator asks for it by /admin/reassign_partitions, if that is not there."""
         require(REASSIGN_PARTITIONS not in s.zk.nodes and frozenset(target) != frozenset(s.assignment.replicas))
         self.asks(s)
         self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
 
     @action(when=by_node, actor="controller", receiver="ZooKeeper")
-    def hear_of_reassignment(self, s: ReassignedCluster) -> None:
+    def hear_of_reassignment(self, s: R) -> None:
         """The controller reads what is asked for. [PartitionReassignment]"""
         require(s.active and s.idle and s.asked_for is not None)
         require(s.asked_for != s.reassignment_targets.get(PARTITION))
@@ -613,7 +618,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         actor="administrator",
         receiver="ZooKeeper",
     )
-    def give_up(self, s: ReassignedCluster) -> None:
+    def give_up(self, s: R) -> None:
         """An administrator deletes the node, and has another controller elected, as was done until 2.3."""
         require(REASSIGN_PARTITIONS in s.zk.nodes and s.active and s.context.epoch == s.epoch)
         bound(s.epoch < 2 * self.moves)
@@ -625,7 +630,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
     # Leaders.
 
     @action(when=may_expand, actor="leader")
-    def acknowledge(self, s: ReassignedCluster) -> None:
+    def acknowledge(self, s: R) -> None:
         """The leader acknowledges records, which its whole ISR has; other logs are behind from now on."""
         role, state = self.role_of_leader(s, PARTITION), s.state(PARTITION)
         assert state is not None
@@ -636,16 +641,16 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         s.complete -= behind
 
     @action(when=may_expand, actor="leader", receiver="{self.isr_receiver}")
-    def expand_isr(self, s: ReassignedCluster, partition: TopicPartition, broker: BrokerId) -> None:
+    def expand_isr(self, s: R, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
         super().expand_isr(s, partition, broker)
 
     @action(when=may_shrink, actor="leader", receiver="{self.isr_receiver}")
-    def shrink_isr(self, s: ReassignedCluster, partition: TopicPartition, broker: BrokerId) -> None:
+    def shrink_isr(self, s: R, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
         super().shrink_isr(s, partition, broker)
 
-    def change_isr(self, s: ReassignedCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
+    def change_isr(self, s: R, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
         """Who joins has as much as the leader."""
         node = s.written(partition)
         assert node is not None
@@ -661,7 +666,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
     # Properties of reassignments.
 
     @transition_invariant(of=(*ANSWERS, "next_change"))
-    def fenced_writes(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def fenced_writes(self, before: R, after: R) -> bool:
         """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
         if before.context.epoch == before.epoch:
             return True
@@ -669,7 +674,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return not written and (before.assignment, before.asked_for) == (after.assignment, after.asked_for)
 
     @invariant
-    def assignment_shape(self, s: ReassignedCluster) -> bool:
+    def assignment_shape(self, s: R) -> bool:
         """A1: what is added and what is removed is assigned, nothing is both, and the target stands first."""
         replicas, adding, removing = s.assignment
         target = s.assignment.target_replicas
@@ -678,16 +683,16 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return replicas[: len(target)] == target
 
     @invariant(where=ClusterUnderControl.quiet, when=lambda self: self.moves == 0)
-    def isr_within_assigned(self, s: ReassignedCluster, partition: TopicPartition) -> bool:
+    def isr_within_assigned(self, s: R, partition: TopicPartition) -> bool:
         """P3: when all is quiet, the ISR is of brokers that keep the partition; but see in_sync_from_outside."""
         return super().isr_within_assigned(s, partition)
 
-    def is_ending(self, s: ReassignedCluster) -> bool:
+    def is_ending(self, s: R) -> bool:
         """The event under way ends a reassignment. [B1 to B8]"""
         return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.calls)
 
     @transition_invariant(when=lambda self: self.requests > 0)
-    def ends_once_in_sync(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
+    def ends_once_in_sync(self, before: R, step: Step, after: R) -> bool:
         """A2: a reassignment begins to end where ZooKeeper has its target in sync; a cancellation does not look."""
         if self.is_ending(before) or not self.is_ending(after):
             return True
@@ -698,7 +703,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return state is not None and {*target} <= {*state.isr}
 
     @transition_invariant(of="next_change", when=lambda self: self.requests > 0)
-    def ends_in_sync(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def ends_in_sync(self, before: R, after: R) -> bool:
         """A3: where a reassignment ends the ISR is of replicas that stay, and so is the leader, if there is one."""
         now = after.assignment
         if before.assignment == now or before.context.partition_assignments.get(PARTITION) != now:
@@ -707,90 +712,88 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return state is not None and {*state.isr} <= {*now.replicas}
 
     @invariant(where=ClusterUnderControl.quiet)
-    def assignment_known(self, s: ReassignedCluster) -> bool:
+    def assignment_known(self, s: R) -> bool:
         """A4: when all is quiet, the controller knows of the assignment that is in ZooKeeper."""
         return s.context.partition_assignments.get(PARTITION) == s.assignment
 
     @invariant(where=ClusterUnderControl.quiet)
-    def moves_what_is_asked_for(self, s: ReassignedCluster) -> bool:
+    def moves_what_is_asked_for(self, s: R) -> bool:
         """A4: when all is quiet, the controller moves the partition where ZooKeeper has that it is to move."""
         moving = s.assignment.is_being_reassigned if self.design.kip_455 else s.asked_for is not None
         return moving == (PARTITION in s.context.partitions_being_reassigned)
 
     @transition_invariant(when=by_node)
-    def only_administrators_ask(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
+    def only_administrators_ask(self, before: R, step: Step, after: R) -> bool:
         """A4: what has been given up, or has ended, is not asked for again but by an administrator."""
         return before.asked_for is not None or after.asked_for is None or step.action == "write_reassignment"
 
     @invariant
-    def in_sync_is_complete(self, s: ReassignedCluster, broker: BrokerId) -> bool:
+    def in_sync_is_complete(self, s: R, broker: BrokerId) -> bool:
         """D3: a member of the ISR has all that was acknowledged, so that it may lead."""
         state = s.state(PARTITION)
         return state is None or broker not in state.isr or broker in s.complete
 
     @invariant
-    def acknowledged_is_kept(self, s: ReassignedCluster) -> bool:
+    def acknowledged_is_kept(self, s: R) -> bool:
         """D7: some broker has all that was acknowledged, running or not."""
         return bool(s.complete)
 
-    def quiet(self, s: ReassignedCluster) -> bool:
+    def quiet(self, s: R) -> bool:
         """And it has read what it is asked for."""
         return super().quiet(s) and (s.asked_for is None or PARTITION in s.context.partitions_being_reassigned)
 
     # What must be able to happen: every row of the tables by which replicas come and are deleted.
 
-    def a_replica_becomes(
-        self, before: ReassignedCluster, after: ReassignedCluster, source: object, target: object
-    ) -> bool:
+    def a_replica_becomes(self, before: R, after: R, source: object, target: object) -> bool:
         """Whether some replica was in the one state before, and is in the other after it."""
         replicas = (PartitionAndReplica(PARTITION, broker) for broker in range(self.brokers))
         return any(self.replica_changes(before, after, each, source, target) for each in replicas)
 
     @sometimes(when=may_add, of="next_change")
-    def a_replica_is_added(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def a_replica_is_added(self, before: R, after: R) -> bool:
         """NonExistentReplica -> NewReplica."""
         return self.a_replica_becomes(before, after, None, NewReplica)
 
     @sometimes(when=may_arrive)
-    def an_added_replica_comes_online(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
+    def an_added_replica_comes_online(self, before: R, step: Step, after: R) -> bool:
         """NewReplica -> OnlineReplica."""
         return self.a_replica_becomes(before, after, NewReplica, OnlineReplica)
 
     @sometimes(when=lambda self: may_add(self) and self.max_deaths > 0)
-    def an_added_replica_dies(self, before: ReassignedCluster, step: Step, after: ReassignedCluster) -> bool:
+    def an_added_replica_dies(self, before: R, step: Step, after: R) -> bool:
         """NewReplica -> OfflineReplica."""
         return self.a_replica_becomes(before, after, NewReplica, OfflineReplica)
 
     @sometimes(when=may_arrive, of="next_change")
-    def a_deletion_starts(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def a_deletion_starts(self, before: R, after: R) -> bool:
         """OfflineReplica -> ReplicaDeletionStarted."""
         return self.a_replica_becomes(before, after, OfflineReplica, ReplicaDeletionStarted)
 
     @sometimes(when=may_arrive, of="next_change")
-    def a_deletion_is_taken_for_done(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def a_deletion_is_taken_for_done(self, before: R, after: R) -> bool:
         """ReplicaDeletionStarted -> ReplicaDeletionSuccessful, whatever its broker does."""
         return self.a_replica_becomes(before, after, ReplicaDeletionStarted, ReplicaDeletionSuccessful)
 
     @sometimes(when=may_arrive, of="next_change")
-    def a_replica_is_forgotten(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def a_replica_is_forgotten(self, before: R, after: R) -> bool:
         """ReplicaDeletionSuccessful -> NonExistentReplica."""
         return self.a_replica_becomes(before, after, ReplicaDeletionSuccessful, None)
 
     # What else must be able to happen.
 
     @sometimes(where=ClusterUnderControl.quiet, when=may_add)
-    def quiet_while_moving(self, s: ReassignedCluster) -> bool:
+    def quiet_while_moving(self, s: R) -> bool:
         """All is quiet, and the partition is still to arrive."""
         return PARTITION in s.context.partitions_being_reassigned
 
     @sometimes(where=ClusterUnderControl.quiet, when=may_arrive)
-    def moved(self, s: ReassignedCluster) -> bool:
+    def moved(self, s: R) -> bool:
         """All is quiet, and the partition has arrived where it was not at first."""
         arrived = not s.context.partitions_being_reassigned
         return arrived and s.assignment.replicas != self.assignments[PARTITION].replicas
 
     @sometimes(when=may_arrive, of=ANSWERS)
-    def the_leader_moves(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def the_leader_moves(self, before: R, after: R) -> bool:
         """A replica that was added leads, in place of one that runs."""
         old, new = before.state(PARTITION), after.state(PARTITION)
         assert old is not None
@@ -798,29 +801,29 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return old.leader != new.leader != NO_LEADER and old.leader in before.registered
 
     @sometimes(when=lambda self: leaders_write(self) and self.isr_changes > 1, of=ANSWERS)
-    def a_conflict(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def a_conflict(self, before: R, after: R) -> bool:
         """A state has been written by its leader since the controller read it, and is read again."""
         return super().a_conflict(before, after)
 
     @sometimes(when=lambda self: by_api(self) and self.requests > 1, of="next_change")
-    def cancelled(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def cancelled(self, before: R, after: R) -> bool:
         """A reassignment that is under way is given up."""
         under_way = before.assignment.is_being_reassigned and not after.assignment.is_being_reassigned
         return under_way and frozenset(after.assignment.replicas) == frozenset(before.assignment.origin_replicas)
 
     @sometimes(when=lambda self: by_api(self) and self.requests > 1 and len(self.targets) > 2, of="next_change")
-    def replaced(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def replaced(self, before: R, after: R) -> bool:
         """Another takes its place."""
         under_way = before.assignment.is_being_reassigned and after.assignment.is_being_reassigned
         return under_way and before.assignment != after.assignment
 
     @sometimes(when=lambda self: may_add(self) and self.moves > 0, of="become_controller")
-    def taken_over(self, before: ReassignedCluster, after: ReassignedCluster) -> bool:
+    def taken_over(self, before: R, after: R) -> bool:
         """A controller begins and finds a reassignment under way, of which it knew nothing."""
         return PARTITION in after.context.partitions_being_reassigned
 
     @sometimes(where=ClusterUnderControl.quiet, when=may_be_in_sync_from_outside)
-    def in_sync_from_outside(self, s: ReassignedCluster) -> bool:
+    def in_sync_from_outside(self, s: R) -> bool:
         """A replica is in the ISR, or leads, that is assigned no more: a controller ended between U1 and U3. [3.9]
 
         The next controller does not know of it: it neither stops it nor deletes its log, and does not take it out of
@@ -833,7 +836,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
     # What a state means, to the reader of a trace.
 
     @view
-    def assignment(self, s: ReassignedCluster) -> str:
+    def assignment(self, s: R) -> str:
         """Who keeps the partition, and where it moves to."""
         now, state = s.assignment, s.state(PARTITION)
         keep = f"{PARTITION} is assigned to {_told(now.replicas)}"
@@ -844,13 +847,13 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return keep if s.asked_for is None else f"{keep}; it is asked to move to {_told(s.asked_for)}"
 
     @view
-    def replica(self, s: ReassignedCluster, broker: BrokerId) -> str:
+    def replica(self, s: R, broker: BrokerId) -> str:
         """What the controller takes a replica for; of one that it does not know, nothing."""
         state = s.context.replica_states.get(PartitionAndReplica(PARTITION, broker))
         return "" if state is None else f"the controller has the replica on broker {broker} as {state.name}"
 
     @view
-    def due(self, s: ReassignedCluster) -> str:
+    def due(self, s: R) -> str:
         """What the event under way does next, by itself or when ZooKeeper has answered."""
         if s.thread.electing is not None:
             return "the controller waits for ZooKeeper, to elect a leader"
@@ -862,7 +865,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
         return f"the controller is about to {_words(upcoming)}" if isinstance(upcoming, Call) else ""
 
     @view
-    def logs(self, s: ReassignedCluster) -> str:
+    def logs(self, s: R) -> str:
         """Who has all that was acknowledged."""
         if not s.complete:
             return "no broker has all records that were acknowledged"
@@ -872,7 +875,7 @@ class Reassignment(ClusterUnderControl[ReassignedCluster]):
     # As it is drawn.
 
     @picture
-    def move(self, s: ReassignedCluster) -> Grid:
+    def move(self, s: R) -> Grid:
         """From where the partition moves to where, and which brokers, dead ones struck out, have every record."""
         now, asked = s.assignment, s.asked_for
         brokers = sorted(s.complete)

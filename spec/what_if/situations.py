@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
-from spec.what_if.cluster import KnownCluster, listed
+from spec.what_if.cluster import KnownCluster, PartitionStatus, listed
 from spec.what_if.events import (
     AllowUnclean,
     AnotherController,
@@ -29,7 +29,10 @@ from spec.what_if.events import (
 from statemachines.releases import RELEASES, line_of
 from statemachines.topic_partition import TopicPartition
 
-__all__ = ["Situation", "situations"]
+__all__ = ["MOVE", "Situation", "brokers_of", "situations"]
+
+MOVE: Final = "reassignment"
+"""The event that a partition is asked to move."""
 
 
 class Situation(NamedTuple):
@@ -43,6 +46,13 @@ class Situation(NamedTuple):
     """Sorted; like "crash of 0", where 0 is the first replica's broker, and "crash of 0 (2)": it crashes again."""
     min_isr: int
     unclean: bool
+    target: tuple[BrokerId, ...] = ()
+    """Where it is to move: brokers that keep no replica yet have the places after those of its replicas."""
+
+    @property
+    def brokers(self) -> int:
+        """How many brokers it is about: those that keep the partition, and those that are to."""
+        return max((self.replicas, *(1 + broker for broker in self.target)))
 
     @property
     def kinds(self) -> Counter[str]:
@@ -60,27 +70,56 @@ def situations(
     """
     by_default = cluster.permits_unclean(line_of(release)) or AllowUnclean() in events
     of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
-    planned = tuple(_planned(cluster, events))
+    planned, targets = tuple(_planned(cluster, events)), _targets(cluster, events)
     found: dict[Situation, list[TopicPartition]] = {}
     for partition, status in sorted(cluster.partitions.items()):
         replicas = status.assignment.replicas
         if status.assignment.is_being_reassigned:
             raise UsageError(
-                f"{partition} is being reassigned; --any-order does not explore reassignments (--topic leaves it out)"
+                f"{partition} is being reassigned; --any-order explores no such move (--topic leaves it out)"
             )
-        place = {broker: number for number, broker in enumerate(replicas)}
+        target = targets.get(partition, ())
+        place = {broker: number for number, broker in enumerate(brokers_of(status, target))}
+        isr = [place[broker] for broker in status.isr]
         permitted = cluster.unclean.get(partition.topic, by_default) or partition.topic in of_topics
+        happens = (each.at(place) for each in planned if each.broker is None or each.broker in place)
         situation = Situation(
             len(replicas),
             None if status.leader is None else place[status.leader],
-            tuple(place[broker] for broker in status.isr),
-            frozenset(place[broker] for broker in replicas if broker in cluster.live),
-            tuple(sorted(each.at(place) for each in planned if each.broker is None or each.broker in place)),
+            tuple(sorted(isr) if partition in targets else isr),
+            frozenset(place[broker] for broker in place if broker in cluster.live),
+            tuple(sorted((*happens, *([MOVE] if partition in targets else [])))),
             cluster.min_isr[partition.topic],
             permitted,
+            tuple(place[broker] for broker in target),
         )
         found.setdefault(situation, []).append(partition)
     return {situation: tuple(partitions) for situation, partitions in found.items()}
+
+
+def brokers_of(status: PartitionStatus, target: Sequence[BrokerId] = ()) -> tuple[BrokerId, ...]:
+    """The brokers that a partition is about, by their places: its replicas, then those that it moves to.
+
+    >>> brokers_of(PartitionStatus(ReplicaAssignment((3, 1)), 3, (3, 1), 0), target=(1, 4))
+    (3, 1, 4)
+    """
+    return tuple(dict.fromkeys((*status.assignment.replicas, *target)))
+
+
+def _targets(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+    """Where partitions are to move to."""
+    found: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+    for event in events:
+        for partition, target in event.targets.items() if isinstance(event, Reassign) else ():
+            if partition not in cluster.partitions:
+                raise UsageError(f"reassignment of {partition}: there is no such partition")
+            if strangers := set(target) - cluster.brokers:
+                there = f"there is no broker {listed(strangers)}; there are {listed(cluster.brokers)}"
+                raise UsageError(f"reassignment of {partition}: {there}")
+            if partition in found:
+                raise UsageError(f"{partition} is to move twice; --any-order explores one move of a partition")
+            found[partition] = tuple(target)
+    return found
 
 
 class _Once(NamedTuple):
@@ -115,8 +154,6 @@ def _planned(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> Iterator[
                 one_by_one = [("election", None)]
             case AnotherController():
                 one_by_one = [("failover", None)]
-            case Reassign():
-                raise UsageError(f"{event}: --any-order does not explore reassignments; see docs/what-if.md")
             case AllowUnclean(topic):
                 if topic is not None and topic not in cluster.topics:
                     there = ", ".join(cluster.topics)

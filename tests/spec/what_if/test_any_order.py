@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from election.ids import BrokerId, LeaderEpoch
 from spec.checking import Result, check
 from spec.instances import instances
-from spec.language import Size, Total, action, initial, require, variable
+from spec.language import Size, Total, action, initial, require, sometimes, variable
 from spec.language.errors import SpecificationError, UsageError
 from spec.parts.controlled_cluster import TOPIC, Role
 from spec.releases import valuation
 from spec.what_if.any_order import (
+    ARRIVES,
     RULES,
     WORST,
     AnyOrder,
     BrokenRule,
     EventsInAnyOrder,
     PlanBounds,
-    PlannedCluster,
     in_any_order,
     system_of,
 )
@@ -38,8 +38,10 @@ from spec.what_if.events import (
     Return,
     Shutdown,
 )
+from spec.what_if.plan import Plan, PlannedCluster
+from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
-from spec.what_if.situations import Situation, situations
+from spec.what_if.situations import MOVE, Situation, brokers_of, situations
 from statemachines.control_requests import ControlRequest
 from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.releases import RELEASES
@@ -155,9 +157,9 @@ class Apart(EventsInAnyOrder):
         return {T0: ReplicaAssignment(self.order)}
 
 
-def in_full(subject: EventsInAnyOrder) -> dict[str, str]:
+def in_full(subject: Plan[Any], *more: str) -> dict[str, str]:
     """What is found of each outcome; and that there is an end, and no bound cuts off what comes before it."""
-    result = check(subject, properties=[*WORST, "comes_to_rest", "at_a_bound"], keep_going=True)
+    result = check(subject, properties=[*WORST, *more, "comes_to_rest", "at_a_bound"], keep_going=True)
     verdicts = {each.name: each.verdict for each in result.properties}
     assert (verdicts.pop("comes_to_rest"), verdicts.pop("at_a_bound")) == ("witnessed", "unwitnessed")
     assert verdicts.pop("type_ok") == "holds"
@@ -168,20 +170,24 @@ WIDE = PlanBounds(11, 5)
 """They cut nothing off that happens here."""
 
 
-def apart(situation: Situation, release: str, order: tuple[int, ...]) -> list[dict[str, str]]:
-    """What is found, and what if brokers are called by other ids, so that the assignment has them in this order."""
-    renamed = situation._replace(
+def renamed(
+    situation: Situation, release: str, order: tuple[int, ...], apart: type[Plan[Any]]
+) -> tuple[Plan[Any], Plan[Any]]:
+    """The system, and the same with other ids for its brokers, so that their places have them in this order."""
+    isr = [order[each] for each in situation.isr]
+    other = situation._replace(
         leader=None if situation.leader is None else order[situation.leader],
-        isr=tuple(order[each] for each in situation.isr),
+        isr=tuple(sorted(isr) if situation.target else isr),
         live=frozenset(order[each] for each in situation.live),
         events=tuple(
             f"{kind} of {order[int(broker)]}" if broker else kind
             for kind, _, broker in (event.partition(" of ") for event in situation.events)
         ),
+        target=tuple(order[each] for each in situation.target),
     )
     one = system_of(situation, release, WIDE)
-    cls: Any = type("Apart", (Apart,), {"situation": renamed, "order": order})
-    return [in_full(each) for each in (one, cls(**one.valuation))]
+    cls: Any = type(apart.__name__, (apart,), {"situation": other, "order": order})
+    return one, cls(**one.valuation)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +214,7 @@ def test_what_brokers_are_called_decides_nothing_but_what_is_done_first(
     """Replicas of several dead brokers go offline in the order of ids: a way may be a step longer, its end is not."""
     everyone = tuple(range(len(order)))
     situation = Situation(len(order), 0, everyone, frozenset(everyone), events, 2, unclean)
-    one, other = apart(situation, release, order)
+    one, other = map(in_full, renamed(situation, release, order, Apart))
     assert one == other
 
 
@@ -275,7 +281,11 @@ def test_what_else_there_is_in_a_cluster_decides_nothing(
 @pytest.mark.parametrize(
     ("events", "says"),
     [
-        ((Reassign({T0: (1,)}),), "does not explore reassignments"),
+        ((Reassign({T0: (2,)}), Shutdown(1)), "t-0 is to move; --any-order explores that with --crash, --return,"),
+        ((Reassign({T0: (2,)}), Reassign({T0: (1,)})), "t-0 is to move twice"),
+        ((Reassign({T0: (2, 3, 4, 9)}), *[Return(2)] * 7), "t-0 has 10 returns and new replicas; .* up to 8"),
+        ((Reassign({T1: (2,)}),), "reassignment of t-1: there is no such partition"),
+        ((Reassign({T0: (7,)}),), "reassignment of t-0: there is no broker 7; there are 1, 2, 3, 4, 9"),
         ((AnotherController(),) * 4, "t-0 has 4 controller failovers; --any-order explores up to 3"),
         ((Crash(1), Return(1)) * 10, "t-0 has 10 deaths of its brokers; --any-order explores up to 9"),
         ((Crash(8),), "there is no broker 8"),
@@ -421,18 +431,23 @@ class Presumptuous(EventsInAnyOrder):
         s.roles[PartitionAndReplica(T0, broker)] = Role(broker, 3)
 
 
+def explored_as(faulty: type[Plan[Any]]) -> Callable[..., Result]:
+    """What is found of the same situation by a system that is at fault."""
+
+    def explore(subject: Plan[Any], **options: Any) -> Result:
+        cls: Any = type("Faulty", (faulty,), {"situation": subject.situation})
+        return check(cls(**subject.valuation), engine="reference", **options)
+
+    return explore
+
+
 @pytest.mark.parametrize(("faulty", "broken"), [(Narrow, "type_ok"), (Presumptuous, "told_as_written")])
 def test_a_rule_that_breaks_is_a_fault_of_the_program_and_no_outcome(
     faulty: type[EventsInAnyOrder], broken: str
 ) -> None:
     """Else steps that leave a domain would be passed over, and the partition told to be online in every order."""
-
-    def explore(subject: EventsInAnyOrder, **options: Any) -> Result:
-        cls: Any = type("Faulty", (faulty,), {"situation": subject.situation})
-        return check(cls(**subject.valuation), engine="reference", **options)
-
     with pytest.raises(BrokenRule, match=f"{broken}, in the system that stands for t-0"):
-        in_any_order(cluster(status(1, 2)), Crash(1), Return(1), explore=explore)
+        in_any_order(cluster(status(1, 2)), Crash(1), Return(1), explore=explored_as(faulty))
 
 
 def test_each_invariant_is_an_outcome_or_a_rule_or_breaks_in_some_release() -> None:
@@ -527,3 +542,210 @@ def test_a_slow_queue_brings_nothing_else(
     assert later.distinct_states > at_once.distinct_states
     verdicts = [[(each.name, each.verdict) for each in result.properties] for result in (at_once, later)]
     assert verdicts[0] == verdicts[1]
+
+
+# Partitions that are to move.
+
+
+def move(*target: int) -> Reassign:
+    return Reassign({T0: target})
+
+
+@pytest.mark.parametrize("others", [(), (Crash(1),)], ids=str)
+@pytest.mark.parametrize("release", ["2.3", "2.6", "3.9"])
+def test_a_partition_moves_whether_its_leader_dies_or_not(others: tuple[ClusterEvent, ...], release: str) -> None:
+    [case] = in_any_order(cluster(status(1, 2)), move(2, 3), *others, release=release).cases
+    assert (case.health, case.arrives, case.explored) == (PartitionHealth.Online, True, True)
+
+
+def test_a_partition_does_not_get_where_a_broker_has_died() -> None:
+    found = in_any_order(cluster(status(1, 2)), move(2, 3), Crash(3))
+    [case] = found.cases
+    assert (case.health, case.arrives, found.exit_code) == (PartitionHealth.Online, False, 0)
+    assert "online in every order, and may not have moved" in str(found)
+    assert found.to_json()["classes"][0]["counterexample"]["property"] == "arrives"
+    back = in_any_order(cluster(status(1, 2)), move(2, 3), Crash(3), Return(3), release="2.3")
+    assert back.cases[0].arrives
+
+
+def test_a_request_is_lost_with_its_controller() -> None:
+    [case] = in_any_order(cluster(status(1, 2)), move(2, 3), AnotherController()).cases
+    assert (case.health, case.arrives) == (PartitionHealth.Online, False)
+    [case] = in_any_order(cluster(status(1, 2)), move(2, 3), AnotherController(), release="2.3").cases
+    assert case.arrives is False
+
+
+def test_the_only_replica_dies_as_it_moves() -> None:
+    """The way there has the brokers' own ids, what is written, and whose log is deleted."""
+    told = str(in_any_order(cluster(status(4)), move(2), Crash(2)))
+    assert "at worst offline, and may not have moved" in told
+    for line in (
+        "an administrator asks for the move to 2",
+        "the controller goes on: replicas: 2, 4",
+        "the leader takes broker 2 into the ISR: in sync: 4, 2",
+        "the controller goes on: broker 4 deletes its log",
+    ):
+        assert line in told
+
+
+def test_replicas_in_another_order() -> None:
+    [case] = in_any_order(cluster(status(1, 2)), move(2, 1), Crash(1), Return(1)).cases
+    assert (case.health, case.arrives) == (PartitionHealth.Online, True)
+
+
+def test_partitions_that_move_alike() -> None:
+    begun = cluster(status(1, 2), status(3, 4, isr=(4, 3)), status(1, 2))
+    moves = Reassign({T0: (2, 9), T1: (4, 1)})
+    found = situations(replace(begun, partitions={**begun.partitions, T1: status(3, 4)}), [moves, Crash(2, 4)])
+    assert [len(partitions) for partitions in found.values()] == [2, 1]
+    assert {situation.target for situation in found} == {(1, 2), ()}
+    assert {situation.brokers for situation in found} == {2, 3}
+
+
+class MoveApart(PlannedMove):
+    """The same with the brokers' own ids, in another order than that of their places."""
+
+    order: tuple[int, ...]
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """As it was described."""
+        return {T0: ReplicaAssignment(self.order[: self.situation.replicas])}
+
+
+@pytest.mark.parametrize(
+    ("order", "events", "release"),
+    [
+        ((2, 0, 1), ("crash of 0", MOVE), "3.9"),
+        *(
+            pytest.param((2, 0, 1), ("crash of 0", "crash of 2", MOVE), each, marks=pytest.mark.long)
+            for each in ("2.3", "3.9")
+        ),
+    ],
+)
+def test_what_brokers_are_called_decides_nothing_of_a_move(
+    order: tuple[int, ...], events: tuple[str, ...], release: str
+) -> None:
+    situation = Situation(2, 0, (0, 1), frozenset(order), events, 2, False, (1, 2))
+    one, other = (in_full(each, ARRIVES) for each in renamed(situation, release, order, MoveApart))
+    assert one == other
+
+
+class Ends(PlannedMove):
+    """A cluster that may come to rest in some way."""
+
+    end: ClassVar[tuple[ReplicaAssignment, int | None, frozenset[int]]]
+
+    @sometimes(where=PlannedMove.at_rest)
+    def ends_so(self, s: MovingCluster) -> bool:
+        """All has happened, and this is who keeps the partition, leads it and is in sync."""
+        state = s.state(T0)
+        if state is None:
+            return False
+        leader = state.leader if state.leader in s.registered else None
+        return (s.assignment, leader, frozenset(state.isr)) == self.end
+
+
+@pytest.mark.parametrize(
+    ("begun", "events", "release"),
+    [
+        (status(1, 2), (move(2, 3), Crash(1)), "3.9"),
+        (status(1, 2), (move(2, 3), Crash(3)), "2.3"),
+        *(
+            pytest.param(*row, release, marks=pytest.mark.long)
+            for release in ("2.2", "2.4", "3.9")
+            for row in (
+                (status(1, 2), (move(3, 4), Crash(1), Return(1))),
+                (status(1, 2, isr=(1,)), (move(2, 3), Crash(3), AnotherController())),
+                (status(1), (move(3, 1), Crash(1), Crash(3))),
+            )
+        ),
+    ],
+    ids=str,
+)
+def test_what_comes_of_one_order_is_among_what_may_come_of_any(
+    begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str
+) -> None:
+    whole = cluster(begun)
+    [situation] = situations(whole, events, release)
+    [target] = [event.targets[T0] for event in events if isinstance(event, Reassign)]
+    place = {broker: number for number, broker in enumerate(brokers_of(begun, target))}
+    system = system_of(situation, release, WIDE)
+    for order in permutations(events):
+        if Return(1) in order and order.index(Return(1)) < order.index(Crash(1)):
+            continue
+        after = what_if(whole, *order, release=release).changes[0].after
+        end = (
+            ReplicaAssignment(*(tuple(place[broker] for broker in part) for part in after.assignment)),
+            None if after.leader is None else place[after.leader],
+            frozenset(place[broker] for broker in after.isr),
+        )
+        cls: Any = type("Ends", (Ends,), {"situation": situation, "end": end})
+        result = check(cls(**system.valuation), properties=["ends_so"])
+        assert {"ends_so": "witnessed"}.items() <= {each.name: each.verdict for each in result.properties}.items(), (
+            order
+        )
+
+
+class Hidden(PlannedMove):
+    """Nothing is known of brokers that die together."""
+
+    groups_of_brokers = property(lambda self: iter(((),)))
+
+
+class Stale(PlannedMove):
+    """A broker stays in the ISR that does not keep the partition any more."""
+
+    leaving = Plan.leaving
+
+
+class Restless(PlannedMove):
+    """A broker is to be in sync that does not keep the partition any more."""
+
+    followers = Plan.followers
+
+
+class Lame(PlannedMove):
+    """A broker that is added catches up only if it is started again."""
+
+    lags = Plan.lags
+
+
+@pytest.mark.parametrize(
+    ("faulty", "events"), [(Hidden, (move(2), Crash(2), Return(2))), (Stale, (move(1, 2),))], ids=["Hidden", "Stale"]
+)
+def test_a_move_that_is_not_whole_is_a_fault_of_the_program(
+    faulty: type[PlannedMove], events: tuple[ClusterEvent, ...]
+) -> None:
+    with pytest.raises(BrokenRule, match="type_ok, in the system that stands for t-0"):
+        in_any_order(cluster(status(3, 1)), *events, explore=explored_as(faulty))
+
+
+def test_a_move_that_comes_to_no_rest_or_to_rest_too_early_is_noticed() -> None:
+    with pytest.raises(UsageError, match="these events cannot all happen to t-0"):
+        in_any_order(cluster(status(1, 2)), move(3), explore=explored_as(Restless))
+    assert in_any_order(cluster(status(1, 2)), move(3)).cases[0].arrives
+    assert in_any_order(cluster(status(1, 2)), move(3), explore=explored_as(Lame)).cases[0].arrives is False
+
+
+@pytest.mark.long
+def test_what_holds_of_moves_in_every_release() -> None:
+    """And what is not among these rules breaks in some release, or is an outcome."""
+    broken: set[str] = set()
+    invariants: set[str] = set()
+    for release in {str(valuation(PlannedMove.releases, each)): each for each in RELEASES}.values():
+        for replicas, target, unclean, events in (
+            (1, (1,), True, ("crash of 0", "crash of 1", "failover", "return of 0")),
+            (2, (2,), False, ("crash of 1", "failover", "failover (2)")),
+            (2, (1, 0), False, ("crash of 1", "failover", "return of 1")),
+            (2, (1, 2), False, ("crash of 0", "failover", "return of 0")),
+        ):
+            live = frozenset(range(3 if 2 in target else 2))
+            planned = tuple(sorted((*events, MOVE)))
+            situation = Situation(replicas, 0, tuple(range(replicas)), live, planned, 2, unclean, target)
+            system = system_of(situation, release)
+            invariants = {each.name for each in system.properties if each.kind != "sometimes"}
+            result = check(system, properties=[*sorted(invariants), "at_a_bound"], keep_going=True)
+            broken |= {trace.broken for trace in result.counterexamples}
+    assert broken.isdisjoint(PlannedMove.rules)
+    assert invariants == {*PlannedMove.rules} | broken

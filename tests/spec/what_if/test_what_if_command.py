@@ -85,7 +85,12 @@ def test_an_older_controller(asked: Asked) -> None:
         ("--crash 9", 2, "Error: crash of 9: there is no broker 9; there are 1, 2, 3"),
         ("--return 1", 2, "Error: return of 1: 1 is alive then"),
         ("--return 1 --any-order", 2, "Error: --any-order: these events cannot all happen to t-0"),
-        ("--reassign {plan} --any-order", 2, "Error: reassignment of 1 partition: --any-order does not explore"),
+        ("--reassign {plan} --crash 2 --any-order", 0, "in any order, Kafka 3.9: reassignment of 1 partition; crash"),
+        (
+            "--reassign {plan} --prefer --any-order",
+            2,
+            "Error: t-1 is to move; --any-order explores that with --crash",
+        ),
         ("--isr t-0", 2, "Error: --isr takes TOPIC-PARTITION=BROKERS"),
         ("--isr t-0=1 --isr t-0=2", 2, "Error: --isr t-0: (1,) and (2,) are two values"),
         ("--min-isr 0", 2, "Error: --min-isr takes a number from 1 on"),

@@ -1,0 +1,188 @@
+"""A partition is to move, and other things are to happen: the system `reassignment` with a plan in place of bounds.
+
+An administrator asks for the one move that was planned, some time. Brokers that are added copy the partition, which
+takes however long: other events may come before one of them is in sync, and it may die before it ever is. What the
+controller writes for the move is a step each, between which brokers die and another controller takes over.
+
+Left out is what `reassignment` leaves out; a controlled shutdown and an election that is asked for among it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, combinations
+from typing import Any, Final
+
+from election.ids import BrokerId
+from spec.language import Size, action, constant, initial, invariant, require
+from spec.parts.controlled_cluster import TOPIC_PATH
+from spec.systems.reassignment import (
+    PARTITION,
+    Brokers,
+    ReassignedCluster,
+    ReassigningController,
+    Reassignment,
+    by_api,
+    by_node,
+)
+from spec.what_if.plan import Plan, PlannedCluster
+from spec.what_if.situations import MOVE
+from statemachines.control_requests import ControlRequest
+from statemachines.controller_calls import Processing
+from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.state_change import ElectionOutcome, Handled, Processed, StateChangeFailure
+from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.zk_data import REASSIGN_PARTITIONS, TopicAssignment
+from statemachines.znode import Code, Node
+
+__all__ = ["PlannedMove"]
+
+ELECTED: Final = LeaderAndIsr(NO_LEADER, 0, ())
+"""It stands for any leader and ISR that an election came to."""
+
+
+RULES: Final = (
+    *("leader_in_isr", "leader_epoch_monotone", "one_leader_per_epoch", "presumed_leader_legit", "clean_election"),
+    *("legal_psm", "legal_rsm", "new_has_no_state", "cache_not_ahead"),
+    *("elected_from_what_is_there", "isr_survives_election"),
+    *("assignment_shape", "assignment_known", "moves_what_is_asked_for", "ends_once_in_sync"),
+    *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
+)
+"""The invariants of `reassignment` that hold in every release."""
+
+
+class MovingCluster(PlannedCluster, ReassignedCluster):
+    """A cluster with a partition that is to move."""
+
+
+class PlannedMove(Plan[MovingCluster], Reassignment[MovingCluster]):
+    """`reassignment`, where what happens is planned, the move among it, and the order is not."""
+
+    name = "planned-move"
+    leaves_out = "bounced brokers, controlled shutdown, elections that are asked for, deletion of topics"
+
+    rules = RULES
+
+    brokers: int = constant(3, "Brokers that keep the partition, or are to.", at_least=1, at_most=6)
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
+        """As it was described."""
+        return {PARTITION: ReplicaAssignment(tuple(range(self.situation.replicas)))}
+
+    @cached_property
+    def targets(self) -> tuple[tuple[BrokerId, ...], ...]:
+        """The one that is planned."""
+        return (self.situation.target,)
+
+    def next_to(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
+        """Where the partition moves, and where it has arrived: there is no way back."""
+        both = self.assignments[PARTITION].reassign_to(self.situation.target)
+        yield both if self.design.kip_455 else ReplicaAssignment(both.replicas)
+        yield ReplicaAssignment(self.situation.target)
+
+    @property
+    def groups_of_brokers(self) -> Iterator[tuple[BrokerId, ...]]:
+        """Those that may come or go together: to which something happens."""
+        some = sorted(self.to_which("crash", "return"))
+        return chain.from_iterable(combinations(some, length) for length in range(len(some) + 1))
+
+    @property
+    def leaving(self) -> frozenset[BrokerId]:
+        """And those that are not to keep the partition any more."""
+        return super().leaving | {*self.assignments[PARTITION].replicas} - {*self.situation.target}
+
+    @property
+    def joining(self) -> frozenset[BrokerId]:
+        """And those that are to keep it from now on."""
+        return super().joining | self.added
+
+    @property
+    def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
+        """Kafka has a set of brokers there: in the order of their ids."""
+        return sorted({tuple(sorted(isr)) for isr in super().isrs})
+
+    def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
+        """Who joins stands where its id has it stand."""
+        super().change_isr(s, partition, tuple(sorted(isr)))
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """Of an election is known whether there was one."""
+        return {**super().sizes(), ElectionOutcome: (ELECTED, *StateChangeFailure, *Code)}
+
+    def go_on(self, s: MovingCluster, step: Processing | Processed) -> None:
+        """All that an event asks of an election that is over is whether there was one."""
+        step = self.answered_at_once(s, step)
+        if isinstance(step, Processing) and isinstance(step.awaits.what, Handled):
+            results = (
+                (partition, ELECTED if isinstance(outcome, LeaderAndIsr) else outcome)
+                for partition, outcome in step.awaits.what.results
+            )
+            step = step._replace(awaits=step.awaits._replace(what=Handled(tuple(results))))
+        super().go_on(s, step)
+
+    def receive(self, s: MovingCluster, broker: BrokerId, request: ControlRequest) -> None:
+        """A broker that is told of an earlier leader epoch than its own keeps that: a new replica, until 2.3.
+
+        [ReplicaManager.becomeLeaderOrFollower, 2.3, 3.9]
+        """
+        replica = PartitionAndReplica(PARTITION, broker)
+        before = s.roles[replica]
+        super().receive(s, broker, request)
+        now = s.roles[replica]
+        if before is not None and now is not None and now.leader_epoch < before.leader_epoch:
+            s.roles[replica] = before
+
+    @property
+    def added(self) -> frozenset[BrokerId]:
+        """The brokers that do not keep the partition yet."""
+        return frozenset(self.situation.target) - {*self.assignments[PARTITION].replicas}
+
+    @initial
+    def a_cluster_set_up(self, s: MovingCluster) -> None:
+        """The partition is as it was described; who is in sync has all that was acknowledged."""
+        super().a_cluster_set_up(s)
+        s.zk.nodes["/admin"] = Node()
+        s.zk.nodes[TOPIC_PATH] = Node(
+            data=TopicAssignment.encode(self.assignments), children=frozenset({"partitions"})
+        )
+        s.complete = frozenset(self.situation.isr)
+
+    # What happens.
+
+    @action(when=by_api, actor="administrator", receiver="controller")
+    def reassign(self, s: MovingCluster, target: Brokers) -> None:
+        """An administrator has the partition move to these brokers. [AlterPartitionReassignments]"""
+        require(s.active and s.idle and s.context.epoch == s.epoch)
+        self.happens(s, MOVE)
+        self.begin(s, ReassigningController.process_api_partition_reassignment, ((PARTITION, target),))
+
+    @action(when=by_node, actor="administrator", receiver="ZooKeeper")
+    def write_reassignment(self, s: MovingCluster, target: Brokers) -> None:
+        """An administrator asks for it by /admin/reassign_partitions."""
+        self.happens(s, MOVE)
+        self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
+
+    def lags(self, s: MovingCluster, broker: BrokerId) -> bool:
+        """A broker that is added copies the partition."""
+        return broker not in self.added and super().lags(s, broker)
+
+    # What may come of it.
+
+    def followers(self, s: MovingCluster) -> frozenset[BrokerId]:
+        """Those that run of its replicas."""
+        return s.registered & {*s.assignment.replicas}
+
+    @invariant(where=Plan.at_rest)
+    def keeps_its_records(self, s: MovingCluster) -> bool:
+        """When all has happened, no broker was elected that was not in sync, or whose log had been deleted."""
+        state = s.state(PARTITION)
+        led_from_less = state is not None and state.leader in s.registered - s.complete
+        return super().keeps_its_records(s) and not led_from_less
+
+    @invariant(where=Plan.at_rest)
+    def arrives(self, s: MovingCluster) -> bool:
+        """When all has happened, the partition is kept by the brokers that it was to move to."""
+        return s.assignment == ReplicaAssignment(self.situation.target)
