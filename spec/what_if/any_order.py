@@ -2,14 +2,15 @@
 
 Brokers die, return and shut down in whatever order their events may happen, the controller goes on batch by batch in
 between, and, where that is asked for, another controller takes over at any moment. That is the system `partitions`
-with a plan in place of its bounds: `EventsInAnyOrder`. A partition is explored alone, with the replicas that it has.
+with a `plan` in place of its bounds, `EventsInAnyOrder`; of a partition that is to move it is `planned_move`. A
+partition is explored alone, with the replicas that it has, and is to have.
 
 Partitions that behave alike are explored once; see `situations`.
 
 Left out is what `partitions` leaves out, bounced brokers among it. A queue of requests that is slow brings nothing
 else: until a broker is told who leads it follows nobody, and who follows its leader gets in sync some time, however
 late. A replica that lags stays so until its broker returns. Unclean elections, where they are ever
-permitted, are permitted from the beginning, which is worse. Reassignments are not explored.
+permitted, are permitted from the beginning, which is worse.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from spec.what_if.events import ClusterEvent, Reassign
 from spec.what_if.plan import PARTITION, P, Plan
 from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
-from spec.what_if.situations import MOVE, Situation, brokers_of, situations
+from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
 from statemachines.leader_and_isr import NO_LEADER
 from statemachines.releases import RELEASES, line_of
 from statemachines.topic_partition import TopicPartition
@@ -199,7 +200,7 @@ class AnyOrder:
             if each.trace is not None:
                 first = each.partitions[0]
                 yield f"  the shortest way, as {first} has it:"
-                brokers = brokers_of(self.cluster.partitions[first], self.targets.get(first, ()))
+                brokers = brokers_by_place(self.cluster.partitions[first], self.targets.get(first, ()))
                 for number, line in enumerate(_told(each.trace, brokers), 1):
                     yield f"  {number:4}. {line}"
 

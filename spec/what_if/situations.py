@@ -1,10 +1,12 @@
 """The partitions of a cluster that are alike, whatever is to happen: those that are in the same situation.
 
 Alike they are if they look the same from the place of each replica in the assignment: how many replicas, which of
-them leads, which are in sync and in which order, which are alive, what happens to the broker of each, and what is
-configured. What happens to other brokers does not reach a partition, but that the controller's broker dies is a
-failover for all. In which order replicas of several dead brokers go offline is not looked at, in Kafka it is that of
-a hash map: a way may be a step longer for that, and ends alike.
+them leads, which are in sync and in which order, which are alive, what happens to the broker of each, what is
+configured, and where it is to move: brokers that it is to move to have the places after those of its replicas. The
+order of the ISR of a partition that is to move is left out, as Kafka has a set there. What happens to other brokers
+does not reach a partition, but that the controller's broker dies is a failover for all. In which order replicas of
+several dead brokers go offline is not looked at, in Kafka it is that of a hash map: a way may be a step longer for
+that, and ends alike.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from spec.what_if.events import (
 from statemachines.releases import RELEASES, line_of
 from statemachines.topic_partition import TopicPartition
 
-__all__ = ["MOVE", "Situation", "brokers_of", "situations"]
+__all__ = ["MOVE", "Situation", "brokers_by_place", "situations"]
 
 MOVE: Final = "reassignment"
 """The event that a partition is asked to move."""
@@ -66,7 +68,7 @@ def situations(
     """The partitions that are alike, by their situations.
 
     Raises:
-        UsageError: an event cannot be explored, or a partition is being reassigned.
+        UsageError: an event cannot be explored, or a partition is being reassigned, or is to move twice.
     """
     by_default = cluster.permits_unclean(line_of(release)) or AllowUnclean() in events
     of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
@@ -79,7 +81,7 @@ def situations(
                 f"{partition} is being reassigned; --any-order explores no such move (--topic leaves it out)"
             )
         target = targets.get(partition, ())
-        place = {broker: number for number, broker in enumerate(brokers_of(status, target))}
+        place = {broker: number for number, broker in enumerate(brokers_by_place(status, target))}
         isr = [place[broker] for broker in status.isr]
         permitted = cluster.unclean.get(partition.topic, by_default) or partition.topic in of_topics
         happens = (each.at(place) for each in planned if each.broker is None or each.broker in place)
@@ -97,10 +99,10 @@ def situations(
     return {situation: tuple(partitions) for situation, partitions in found.items()}
 
 
-def brokers_of(status: PartitionStatus, target: Sequence[BrokerId] = ()) -> tuple[BrokerId, ...]:
+def brokers_by_place(status: PartitionStatus, target: Sequence[BrokerId] = ()) -> tuple[BrokerId, ...]:
     """The brokers that a partition is about, by their places: its replicas, then those that it moves to.
 
-    >>> brokers_of(PartitionStatus(ReplicaAssignment((3, 1)), 3, (3, 1), 0), target=(1, 4))
+    >>> brokers_by_place(PartitionStatus(ReplicaAssignment((3, 1)), 3, (3, 1), 0), target=(1, 4))
     (3, 1, 4)
     """
     return tuple(dict.fromkeys((*status.assignment.replicas, *target)))

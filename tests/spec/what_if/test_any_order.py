@@ -41,7 +41,7 @@ from spec.what_if.events import (
 from spec.what_if.plan import Plan, PlannedCluster
 from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
-from spec.what_if.situations import MOVE, Situation, brokers_of, situations
+from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
 from statemachines.control_requests import ControlRequest
 from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.releases import RELEASES
@@ -669,7 +669,7 @@ def test_what_comes_of_one_order_is_among_what_may_come_of_any(
     whole = cluster(begun)
     [situation] = situations(whole, events, release)
     [target] = [event.targets[T0] for event in events if isinstance(event, Reassign)]
-    place = {broker: number for number, broker in enumerate(brokers_of(begun, target))}
+    place = {broker: number for number, broker in enumerate(brokers_by_place(begun, target))}
     system = system_of(situation, release, WIDE)
     for order in permutations(events):
         if Return(1) in order and order.index(Return(1)) < order.index(Crash(1)):
