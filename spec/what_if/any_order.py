@@ -29,7 +29,7 @@ from spec.releases import valuation
 from spec.systems.partitions import Partitions
 from spec.what_if.cluster import KnownCluster
 from spec.what_if.events import ClusterEvent, Reassign
-from spec.what_if.plan import PARTITION, P, Plan
+from spec.what_if.plan import PARTITION, EventPlan, P
 from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
 from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
@@ -68,7 +68,7 @@ bug of a release breaks, like `fenced_writes` before 2.2 and `dead_not_in_isr`: 
 outcome, and told as one."""
 
 
-class EventsInAnyOrder(Plan[P], Partitions[P]):
+class EventsInAnyOrder(EventPlan[P], Partitions[P]):
     """`partitions`, where what happens to brokers is planned, and the order is not."""
 
     name = "events-in-any-order"
@@ -331,10 +331,10 @@ class PlanBounds(NamedTuple):
         return higher if all(admitted) else None
 
 
-def system_of(situation: Situation, release: str, bounds: PlanBounds | None = None) -> Plan[Any]:
+def system_of(situation: Situation, release: str, bounds: PlanBounds | None = None) -> EventPlan[Any]:
     """The specification of a situation, within these bounds; else within those to begin with."""
     kinds = situation.kinds
-    of: type[Plan[Any]] = PlannedMove if MOVE in kinds else EventsInAnyOrder
+    of: type[EventPlan[Any]] = PlannedMove if MOVE in kinds else EventsInAnyOrder
     own: dict[str, Any] = {
         "partitions": 1,
         "creation": False,
@@ -344,7 +344,7 @@ def system_of(situation: Situation, release: str, bounds: PlanBounds | None = No
     if MOVE in kinds:
         own = {"requests": 1, "first_replicas": min(situation.replicas, 3)}
     cls: Any = type(of.__name__, (of,), {"situation": situation})
-    subject: Plan[Any] = cls(
+    subject: EventPlan[Any] = cls(
         brokers=situation.brokers,
         max_deaths=kinds["crash"] + kinds["shutdown"],
         moves=kinds["failover"],
@@ -381,7 +381,7 @@ def in_any_order(
     for situation, partitions in alike.items():
         _require_few(situation, partitions[0])
 
-    def explored(subject: Plan[Any]) -> Result:
+    def explored(subject: EventPlan[Any]) -> Result:
         arrives = [ARRIVES] if isinstance(subject, PlannedMove) else []
         asked = [*WORST, *arrives, *subject.rules, *WITNESSES]
         return explore(subject, properties=asked, keep_going=True, max_states=max_states)
@@ -395,7 +395,7 @@ def _explored(
     situation: Situation,
     partitions: tuple[TopicPartition, ...],
     release: str,
-    explore: Callable[[Plan[Any]], Result],
+    explore: Callable[[EventPlan[Any]], Result],
 ) -> WorstCase:
     """The worst of a situation, with bounds that cut nothing off, if there are such."""
     bounds: PlanBounds | None = PlanBounds.of(situation)

@@ -1,6 +1,6 @@
 """What is to happen to a partition, and the order is not planned: events in place of the bounds of a system.
 
-`Plan` is what is common to the systems of `any_order`, over whatever their controllers do: brokers die, return, and
+`EventPlan` is what is common to the systems of `any_order`, over whatever their controllers do: brokers die, return, and
 another controller takes over, each as often as that was planned; and what may come of it when all has happened.
 """
 
@@ -26,7 +26,7 @@ from statemachines.zk_data import (
 )
 from statemachines.znode import Node
 
-__all__ = ["Plan", "PlannedCluster"]
+__all__ = ["EventPlan", "PlannedCluster"]
 
 Planned = Annotated[str, "an event that is to happen"]
 """One of those of a `Situation`, or the exit of a broker that shuts down."""
@@ -44,7 +44,7 @@ class PlannedCluster(ControlledCluster):
 P = TypeVar("P", bound=PlannedCluster, default=PlannedCluster)
 
 
-class Plan(ClusterUnderControl[P]):
+class EventPlan(ClusterUnderControl[P]):
     """A cluster under control, where what happens to brokers is planned, and the order is not.
 
     A system of its own for each situation: `situation` is a class variable.

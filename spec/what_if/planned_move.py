@@ -26,7 +26,7 @@ from spec.systems.reassignment import (
     by_api,
     by_node,
 )
-from spec.what_if.plan import Plan, PlannedCluster
+from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.situations import MOVE
 from statemachines.control_requests import ControlRequest
 from statemachines.controller_calls import Processing
@@ -57,7 +57,7 @@ class MovingCluster(PlannedCluster, ReassignedCluster):
     """A cluster with a partition that is to move."""
 
 
-class PlannedMove(Plan[MovingCluster], Reassignment[MovingCluster]):
+class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
     """`reassignment`, where what happens is planned, the move among it, and the order is not."""
 
     name = "planned-move"
@@ -175,14 +175,14 @@ class PlannedMove(Plan[MovingCluster], Reassignment[MovingCluster]):
         """Those that run of its replicas."""
         return s.registered & {*s.assignment.replicas}
 
-    @invariant(where=Plan.at_rest)
+    @invariant(where=EventPlan.at_rest)
     def keeps_its_records(self, s: MovingCluster) -> bool:
         """When all has happened, no broker was elected that was not in sync, or whose log had been deleted."""
         state = s.state(PARTITION)
         led_from_less = state is not None and state.leader in s.registered - s.complete
         return super().keeps_its_records(s) and not led_from_less
 
-    @invariant(where=Plan.at_rest)
+    @invariant(where=EventPlan.at_rest)
     def arrives(self, s: MovingCluster) -> bool:
         """When all has happened, the partition is kept by the brokers that it was to move to."""
         return s.assignment == ReplicaAssignment(self.situation.target)

@@ -38,7 +38,7 @@ from spec.what_if.events import (
     Return,
     Shutdown,
 )
-from spec.what_if.plan import Plan, PlannedCluster
+from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
 from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
@@ -157,7 +157,7 @@ class Apart(EventsInAnyOrder):
         return {T0: ReplicaAssignment(self.order)}
 
 
-def in_full(subject: Plan[Any], *more: str) -> dict[str, str]:
+def in_full(subject: EventPlan[Any], *more: str) -> dict[str, str]:
     """What is found of each outcome; and that there is an end, and no bound cuts off what comes before it."""
     result = check(subject, properties=[*WORST, *more, "comes_to_rest", "at_a_bound"], keep_going=True)
     verdicts = {each.name: each.verdict for each in result.properties}
@@ -171,8 +171,8 @@ WIDE = PlanBounds(11, 5)
 
 
 def renamed(
-    situation: Situation, release: str, order: tuple[int, ...], apart: type[Plan[Any]]
-) -> tuple[Plan[Any], Plan[Any]]:
+    situation: Situation, release: str, order: tuple[int, ...], apart: type[EventPlan[Any]]
+) -> tuple[EventPlan[Any], EventPlan[Any]]:
     """The system, and the same with other ids for its brokers, so that their places have them in this order."""
     isr = [order[each] for each in situation.isr]
     other = situation._replace(
@@ -431,10 +431,10 @@ class Presumptuous(EventsInAnyOrder):
         s.roles[PartitionAndReplica(T0, broker)] = Role(broker, 3)
 
 
-def explored_as(faulty: type[Plan[Any]]) -> Callable[..., Result]:
+def explored_as(faulty: type[EventPlan[Any]]) -> Callable[..., Result]:
     """What is found of the same situation by a system that is at fault."""
 
-    def explore(subject: Plan[Any], **options: Any) -> Result:
+    def explore(subject: EventPlan[Any], **options: Any) -> Result:
         cls: Any = type("Faulty", (faulty,), {"situation": subject.situation})
         return check(cls(**subject.valuation), engine="reference", **options)
 
@@ -696,19 +696,19 @@ class Hidden(PlannedMove):
 class Stale(PlannedMove):
     """A broker stays in the ISR that does not keep the partition any more."""
 
-    leaving = Plan.leaving
+    leaving = EventPlan.leaving
 
 
 class Restless(PlannedMove):
     """A broker is to be in sync that does not keep the partition any more."""
 
-    followers = Plan.followers
+    followers = EventPlan.followers
 
 
 class Lame(PlannedMove):
     """A broker that is added catches up only if it is started again."""
 
-    lags = Plan.lags
+    lags = EventPlan.lags
 
 
 @pytest.mark.parametrize(
