@@ -1,7 +1,7 @@
 """What is to happen to a partition, and the order is not planned: events in place of the bounds of a system.
 
-`EventPlan` is what is common to the systems of `any_order`, over whatever their controllers do: brokers die, return, and
-another controller takes over, each as often as that was planned; and what may come of it when all has happened.
+`EventPlan` is what is common to the systems of `any_order`, over whatever their controllers do: brokers die, return,
+and another controller takes over, each as often as that was planned; and what may come of it when all has happened.
 """
 
 from __future__ import annotations
