@@ -67,6 +67,8 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
 
     brokers: int = constant(3, "Brokers that keep the partition, or are to.", at_least=1, at_most=6)
 
+    # How large it is.
+
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """As it was described."""
@@ -90,6 +92,11 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         return chain.from_iterable(combinations(some, length) for length in range(len(some) + 1))
 
     @property
+    def added(self) -> frozenset[BrokerId]:
+        """The brokers that do not keep the partition yet."""
+        return frozenset(self.situation.target) - {*self.assignments[PARTITION].replicas}
+
+    @property
     def leaving(self) -> frozenset[BrokerId]:
         """And those that are not to keep the partition any more."""
         return super().leaving | {*self.assignments[PARTITION].replicas} - {*self.situation.target}
@@ -101,44 +108,12 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
 
     @property
     def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
-        """Kafka has a set of brokers there: in the order of their ids."""
+        """In the order of ids: Kafka has a set of brokers there, of which nothing goes by the order."""
         return sorted({tuple(sorted(isr)) for isr in super().isrs})
-
-    def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
-        """Who joins stands where its id has it stand."""
-        super().change_isr(s, partition, tuple(sorted(isr)))
 
     def sizes(self) -> Mapping[Any, Size]:
         """Of an election is known whether there was one."""
         return {**super().sizes(), ElectionOutcome: (ELECTED, *StateChangeFailure, *Code)}
-
-    def go_on(self, s: MovingCluster, step: Processing | Processed) -> None:
-        """All that an event asks of an election that is over is whether there was one."""
-        step = self.answered_at_once(s, step)
-        if isinstance(step, Processing) and isinstance(step.awaits.what, Handled):
-            results = (
-                (partition, ELECTED if isinstance(outcome, LeaderAndIsr) else outcome)
-                for partition, outcome in step.awaits.what.results
-            )
-            step = step._replace(awaits=step.awaits._replace(what=Handled(tuple(results))))
-        super().go_on(s, step)
-
-    def receive(self, s: MovingCluster, broker: BrokerId, request: ControlRequest) -> None:
-        """A broker that is told of an earlier leader epoch than its own keeps that: a new replica, until 2.3.
-
-        [ReplicaManager.becomeLeaderOrFollower, 2.3, 3.9]
-        """
-        replica = PartitionAndReplica(PARTITION, broker)
-        before = s.roles[replica]
-        super().receive(s, broker, request)
-        now = s.roles[replica]
-        if before is not None and now is not None and now.leader_epoch < before.leader_epoch:
-            s.roles[replica] = before
-
-    @property
-    def added(self) -> frozenset[BrokerId]:
-        """The brokers that do not keep the partition yet."""
-        return frozenset(self.situation.target) - {*self.assignments[PARTITION].replicas}
 
     @initial
     def a_cluster_set_up(self, s: MovingCluster) -> None:
@@ -165,6 +140,35 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         self.happens(s, MOVE)
         self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
 
+    # What the controller and brokers do about it.
+
+    def go_on(self, s: MovingCluster, step: Processing | Processed) -> None:
+        """All that an event asks of an election that is over is whether there was one."""
+        step = self.answered_at_once(s, step)
+        if isinstance(step, Processing) and isinstance(step.awaits.what, Handled):
+            results = (
+                (partition, ELECTED if isinstance(outcome, LeaderAndIsr) else outcome)
+                for partition, outcome in step.awaits.what.results
+            )
+            step = step._replace(awaits=step.awaits._replace(what=Handled(tuple(results))))
+        super().go_on(s, step)
+
+    def receive(self, s: MovingCluster, broker: BrokerId, request: ControlRequest) -> None:
+        """A broker that is told of an earlier leader epoch than its own keeps that: a new replica, until 2.3.
+
+        [ReplicaManager.becomeLeaderOrFollower, 2.3, 3.9]
+        """
+        replica = PartitionAndReplica(PARTITION, broker)
+        before = s.roles[replica]
+        super().receive(s, broker, request)
+        now = s.roles[replica]
+        if before is not None and now is not None and now.leader_epoch < before.leader_epoch:
+            s.roles[replica] = before
+
+    def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
+        """Who joins stands where its id has it stand."""
+        super().change_isr(s, partition, tuple(sorted(isr)))
+
     def lags(self, s: MovingCluster, broker: BrokerId) -> bool:
         """A broker that is added copies the partition."""
         return broker not in self.added and super().lags(s, broker)
@@ -177,7 +181,7 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
 
     @invariant(where=EventPlan.at_rest)
     def keeps_its_records(self, s: MovingCluster) -> bool:
-        """When all has happened, no broker was elected that was not in sync, or whose log had been deleted."""
+        """When all has happened, no broker was elected that was not in sync, and who leads has all records."""
         state = s.state(PARTITION)
         led_from_less = state is not None and state.leader in s.registered - s.complete
         return super().keeps_its_records(s) and not led_from_less

@@ -728,6 +728,21 @@ def test_a_move_that_comes_to_no_rest_or_to_rest_too_early_is_noticed() -> None:
     assert in_any_order(cluster(status(1, 2)), move(3), explore=explored_as(Lame)).cases[0].arrives is False
 
 
+class Hollow(PlannedMove):
+    """A broker is taken into the ISR before it has all records."""
+
+    def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
+        """It has none of them."""
+        before = s.complete
+        super().change_isr(s, partition, isr)
+        s.complete = before
+
+
+def test_a_leader_without_all_records_is_noticed() -> None:
+    assert worst(in_any_order(cluster(status(1)), move(2))) is PartitionHealth.Online
+    assert worst(in_any_order(cluster(status(1)), move(2), explore=explored_as(Hollow))) is PartitionHealth.Unclean
+
+
 @pytest.mark.long
 def test_what_holds_of_moves_in_every_release() -> None:
     """And what is not among these rules breaks in some release, or is an outcome."""
