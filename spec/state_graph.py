@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, Final, NoReturn
 
-from spec.checking.abstraction import edges
+from spec.checking.abstraction import quotient
 from spec.checking.check import silent
+from spec.checking.engines import engine_class
 from spec.checking.exploration import OnProgress
 from spec.checking.expression import function_of
 from spec.checking.model import EvaluationFailed, Model
@@ -20,7 +21,6 @@ from spec.checking.values import show
 from spec.language.errors import UsageError, told
 from spec.language.specification import Specification
 from spec.language.state import State, key_in_brackets
-from spec.language.words import Step
 
 __all__ = ["FORMATS", "MOST", "StateGraph", "aut", "dot", "graphml", "state_graph"]
 
@@ -69,7 +69,7 @@ def state_graph(
     functions = [_function(specification, each, model.window().load(first_states[0])) for each in chosen]
     numbers: dict[tuple[str, ...], int] = {}
 
-    def seen(s: State, step: Step | None = None) -> tuple[str, ...]:
+    def seen(s: State) -> tuple[str, ...]:
         node = tuple(_shown(function(specification, s)) for function in functions)
         if numbers.setdefault(node, len(numbers)) >= most:
             raise _TooMany
@@ -79,7 +79,9 @@ def state_graph(
         for state in first_states:
             seen(model.window().load(state))
         initial = len(numbers)
-        found = edges(specification, seen, max_states=max_states, on_progress=on_progress)
+        # Where each state is a node there is nothing to be learned from one state about another.
+        engine = engine_class("local")(workers=1) if by else engine_class("reference")()
+        found = quotient(specification, seen, max_states=max_states, engine=engine, on_progress=on_progress)
     except _TooMany:
         _refuse(specification, by, most)
     except EvaluationFailed as failure:
@@ -88,8 +90,8 @@ def state_graph(
         raise
     order = {action.name: number for number, action in enumerate(model.actions)}
     actions: dict[tuple[int, int], set[str]] = {}
-    for edge in found:
-        actions.setdefault((numbers[edge.source], numbers[edge.target]), set()).add(edge.action)
+    for source, action, target in found:
+        actions.setdefault((numbers[source], numbers[target]), set()).add(action)
     return StateGraph(
         name=specification.name,
         by=chosen,

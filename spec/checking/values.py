@@ -28,7 +28,7 @@ def show(value: Any) -> str:
         return _record(value)
     if isinstance(value, frozenset):
         return "{" + ", ".join(map(show, value)) + "}"
-    if isinstance(value, tuple) and type(value).__str__ is tuple.__str__:
+    if isinstance(value, tuple) and value.__class__.__str__ is tuple.__str__:
         return "(" + ", ".join(map(show, value)) + ("," if len(value) == 1 else "") + ")"
     return printed(value)
 
@@ -41,7 +41,7 @@ def _record(value: Any) -> str:
     fields = fields_of(value)
     if fields is None:
         return str(value)
-    return f"{type(value).__name__}({', '.join(f'{name}={show(part)}' for name, part in fields)})"
+    return f"{value.__class__.__name__}({', '.join(f'{name}={show(part)}' for name, part in fields)})"
 
 
 def fields_of(value: Any) -> list[tuple[str, Any]] | None:
@@ -49,7 +49,7 @@ def fields_of(value: Any) -> list[tuple[str, Any]] | None:
 
     Of anything but a record there are none, either.
     """
-    cls: Any = type(value)
+    cls: Any = value.__class__  # not type(value), of which a lazy value would be none
     if not _is_record(value) or cls.__str__ not in (tuple.__str__, object.__str__):
         return None
     usual = getattr(cls, "_field_defaults", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
+from typing import Literal, NamedTuple
 
 import networkx
 import pytest
@@ -12,7 +13,7 @@ from pygraphviz import AGraph
 from examples.transaction_commit import TransactionCommit
 from spec.checking import check
 from spec.checking.model import EvaluationFailed
-from spec.language import Specification, State, UsageError, action, initial, require, variable
+from spec.language import Specification, State, UsageError, action, initial, left_out, record, require, variable
 from spec.state_graph import StateGraph, aut, dot, graphml, state_graph
 
 
@@ -40,6 +41,40 @@ class Lamps(Specification[Lamp]):
         s.lit = False
 
 
+class Letter(NamedTuple):
+    """A record."""
+
+    number: int = 0
+    weight: int = 9
+    """No rule asks for it."""
+    read: bool = False
+
+
+class Desk(State):
+    """Where a letter lies."""
+
+    letter: Letter = variable(
+        "The last.", of=lambda self: record(Letter, number=range(4), weight=left_out(), read=[False, True])
+    )
+
+
+class Post(Specification[Desk]):
+    """Letters come, and are read."""
+
+    @action
+    def come(self, s: Desk, weight: Literal[5, 9]) -> None:
+        """Another one comes."""
+        require(s.letter.read or not s.letter.number)
+        require(s.letter.number < 3)
+        s.letter = Letter(s.letter.number + 1, weight)
+
+    @action
+    def read(self, s: Desk) -> None:
+        """It is read."""
+        require(s.letter.number and not s.letter.read)
+        s.letter = s.letter._replace(read=True)
+
+
 def quotient() -> StateGraph:
     """On and off."""
     return state_graph(Lamps(), ["s.lit"])
@@ -63,6 +98,16 @@ def test_states_in_which_the_same_holds_are_one_node() -> None:
 def test_an_expression_may_be_any() -> None:
     """Over the state and the specification."""
     assert state_graph(Lamps(), ["s.pressed // 3", "self.name"]).nodes == (("0", "lamps"), ("1", "lamps"))
+
+
+@pytest.mark.parametrize("by", [[], ["s.letter"]])
+def test_a_record_is_one_node_however_it_came_there(by: list[str]) -> None:
+    """As a state has it: without what is left out, which an action may well have assigned, or as it always begins."""
+    graph = state_graph(Post(), by)
+    assert len(graph.nodes) == check(Post).distinct_states == 7
+    assert graph.nodes[:3] == (("Letter()",), ("Letter(number=1)",), ("Letter(number=1, read=true)",))
+    assert graph.actions[0, 1] == ["come"]
+    assert graph.actions[1, 2] == ["read"]
 
 
 def test_graphviz_reads_dot() -> None:
@@ -118,6 +163,14 @@ def test_what_cannot_be_is_refused_in_a_line(by: list[str], most: int, says: str
     """It is said what would help."""
     with pytest.raises(UsageError, match=f"^{says}"):
         state_graph(Lamps(), by, most)
+
+
+def test_a_graph_that_is_too_large_is_refused_wherever_that_is_found_out() -> None:
+    """Before a step or behind it, on any engine."""
+    for most in range(1, 7):
+        for by in ([], ["s.letter"]):
+            with pytest.raises(UsageError, match=f"^the graph has more than {most} nodes"):
+                state_graph(Post(), by, most)
 
 
 def test_an_expression_that_raises_in_a_later_state_is_told_with_it() -> None:
