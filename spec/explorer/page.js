@@ -276,6 +276,7 @@ function showPath() {
   at("path").classList.toggle("laned", laned);
   at("path").style.setProperty("--lanes", lanes.length);
   at("lanes").hidden = !laned;
+  at("lanes").classList.toggle("upright", lanes.length > 5);  // else their words would have to be broken
   at("lanes").replaceChildren(...lanes.map(lane => element("span", "", lane)));
   at("tracks").replaceChildren(...(laned ? lanes : []).map((_, number) => placed(element("i"), { "--at": number })));
   const entries = steps.map((taken, number) => {

@@ -282,6 +282,50 @@ def test_the_way_stands_in_lanes(page: Page) -> None:
     assert told(page)[0] == "state 2 of 3"
 
 
+BROKEN = """() => [...document.querySelectorAll("#lanes span")].flatMap(lane => {
+    const words = [...lane.textContent.matchAll(/\\S+/g)];
+    return words.filter(word => {
+        const range = document.createRange();
+        range.setStart(lane.firstChild, word.index);
+        range.setEnd(lane.firstChild, word.index + word[0].length);
+        return range.getClientRects().length > 1;
+    }).map(word => word[0]);
+})"""
+"""Words in the names of lanes that stand on two lines."""
+
+
+@in_a_browser
+@pytest.mark.parametrize("brokers", [2, 5])
+def test_no_word_in_the_name_of_a_lane_is_broken(browser: Any, tmp_path: Path, brokers: int) -> None:
+    """On a desk and in a hand: many lanes have their names upright."""
+
+    class Brokers(Specification[Lift]):
+        """Each does something."""
+
+        @initial
+        def begin(self, s: Lift) -> None:
+            """Below."""
+
+        @action(broker=range(brokers), actor="controller of broker {broker}", receiver="ZooKeeper")
+        def step(self, s: Lift, broker: int) -> None:
+            """One after the other."""
+            require(s.floor == broker)
+            s.floor += 1
+
+        def sizes(self) -> dict[object, Any]:
+            """How far it goes."""
+            return {int: range(brokers + 1), tuple[int, ...]: at_most(1)}
+
+    (tmp_path / "page.html").write_text(of_system(Brokers()).to_html(), encoding="utf-8")
+    with opened(browser, (tmp_path / "page.html").as_uri()) as page:
+        for _ in range(brokers):
+            page.click("#choices button")
+        assert page.locator("#lanes span").count() == brokers + 1
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate(BROKEN) == []
+
+
 @in_a_browser
 def test_one_finds_what_other_states_say(page: Page) -> None:
     """A state that is not on the path is shown with the shortest way to it."""
