@@ -993,7 +993,7 @@ class ClusterUnderControl(Specification[C]):
     def office(self, s: C) -> str:
         """Whether the controller is one."""
         if not s.active:
-            return f"there is no controller; the epoch is {s.epoch}"
+            return f"another is controller, under epoch {s.epoch}" if s.epoch else "there is no controller yet"
         over = "" if s.context.epoch == s.epoch else f", not knowing that the epoch is {s.epoch} by now"
         return f"the controller acts under epoch {s.context.epoch}{over}"
 

@@ -46,6 +46,15 @@ def broken(result: Result) -> set[str]:
     return {each.name for each in result.properties if each.verdict == "violated"}
 
 
+def test_who_is_controller_is_said_after_one_has_resigned_too() -> None:
+    """No broker is the controller here; of another that was elected it is said that it is."""
+    shown = check(Partitions(brokers=2), show="moved_half_way", engine="reference").shown
+    assert shown is not None
+    assert shown.initial_views[0] == "there is no controller yet"
+    assert shown.steps[-2].views == ("the controller acts under epoch 1, not knowing that the epoch is 2 by now",)
+    assert shown.steps[-1].views == ("another is controller, under epoch 2",)
+
+
 # Each fix switched off breaks the property that it is there for.
 
 
