@@ -24,7 +24,7 @@ from spec.checking.settings import settings_of
 from spec.checking.trace import Trace
 from spec.checking.values import show
 from spec.language.domains import LEFT_OUT
-from spec.language.errors import UsageError
+from spec.language.errors import UsageError, shown
 from spec.language.words import Step
 
 __all__ = ["RecordedState", "RecordedTrace", "encoded"]
@@ -140,6 +140,8 @@ class RecordedTrace:
         for index, name in enumerate(names):
             if not isinstance(name, str):
                 _refuse(f"vars[{index}]", "a text", name)
+        if "loop" in document:
+            raise _Malformed("the document has a loop, and a trace that can be followed ends")
         told = _member(document, "states", list, "the document")
         if not told:
             _refuse("states", "a list with a first state", told)
@@ -240,6 +242,9 @@ def _state(told: Any, names: Sequence[str], index: int) -> RecordedState:
     for name in names:
         if name not in told:
             raise _Malformed(f"{where} has no {name}, which vars has")
+    for name in told:
+        if name not in (*names, ACTION, PICKS) and not name.startswith("#"):
+            raise _Malformed(f"{where} has {shown(name)}, which vars has not")
     variables = {name: _normal(told[name], f"{where}.{name}") for name in names}
     return RecordedState(
         variables, action, {name: _normal(each, f"{where}.{PICKS}.{name}") for name, each in picks.items()}

@@ -131,6 +131,14 @@ BROKEN: dict[str, tuple[Callable[[Document], Any], str]] = {
     ),
     "vars that are no texts": (lambda d: d.update(vars=[[]]), "vars[0] is not a text, but []"),
     "no vars": (lambda d: d.pop("vars"), "vars is missing"),
+    "a trace without an end": (
+        lambda d: d.update(loop=3),
+        "the document has a loop, and a trace that can be followed ends",
+    ),
+    "a variable too many": (
+        lambda d: d["states"][2].update(larger=True),
+        "states[2] has 'larger', which vars has not",
+    ),
     "a variable is missing": (lambda d: d["states"][2].pop("large"), "states[2] has no large, which vars has"),
     "no action": (lambda d: d["states"][1].pop("mbt::actionTaken"), "states[1].mbt::actionTaken is missing"),
     "no picks": (lambda d: d["states"][1].pop("mbt::nondetPicks"), "states[1].mbt::nondetPicks is missing"),
