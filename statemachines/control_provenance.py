@@ -5,8 +5,8 @@
                rule, or none that has not got it yet, or what runs does not show it
     proposed   no release of Kafka has it
 
-Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and of 3.9.1 a broker that gets their
-requests. So it is by source how a controller did what changed before 1.1, how such a broker did it in older
+Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and of 2.8.2 and 3.9.1 a broker that gets
+their requests. So it is by source how a controller did what changed before 1.1, how such a broker did it in older
 releases, all that a leader does about its ISR, or a broker that stops, and whether an answer to UpdateMetadata is
 heard of, which no comparison gives. That what is compared came with just the release that is named, of those between
 two that are run, is by its ticket.
@@ -31,7 +31,7 @@ class Compared(Enum):
     WholeController = "spec/kafka/event_plane.py"
     """KafkaController, with all that is its own."""
     Receiver = "tests/kafka/receiver_comparison.py"
-    """KafkaApis, ReplicaManager and MetadataCache, of 3.9.1 alone."""
+    """KafkaApis, ReplicaManager and MetadataCache, of 2.8.2 and 3.9.1."""
 
 
 class Line(NamedTuple):

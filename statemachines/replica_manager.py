@@ -14,6 +14,9 @@ A replica follows only a leader that is alive in the metadata cache. Else it kee
 made, and the answer is NONE all the same: if UpdateMetadata does not go before LeaderAndIsr, replicas follow no
 leader [KAFKA-4443].
 
+Until 3.0 a replica that has no log when LeaderAndIsr has been handled is taken for offline (`offline_without_log`):
+also one that was not known before, and is refused now, for a log is opened only where the broker leads or follows.
+
 What tells a replica its own epoch once more is refused: so no ISR is changed by LeaderAndIsr alone. If that replica
 has no log, the whole request is refused, NOT_LEADER_OR_FOLLOWER, whatever else it says: Kafka looks for the log that
 is to learn the id of its topic, and finds none [localLogOrException]. Until 3.5 a replica without log has no epoch.
@@ -204,6 +207,7 @@ class ReplicaManager:
         if not self._takes(request):
             return LeadershipChange(_refused(states, Errors.STALE_CONTROLLER_EPOCH))
         handling = _Handling(failures, {})
+        unknown = [each for each in states if each not in self.state.all_partitions]
         try:
             handling.errors.update((each, self._judged(each, told)) for each, told in states.items())
             accepted = {each: told for each, told in states.items() if handling.errors[each] is Errors.NONE}
@@ -217,7 +221,8 @@ class ReplicaManager:
             if handling.logs:
                 self.state.logs |= frozenset(handling.logs)
         if self.design.offline_without_log:
-            for partition in states.keys() - self.state.logs:
+            refused = {each for each in unknown if handling.errors[each] is not Errors.NONE}
+            for partition in states.keys() - (self.state.logs - refused):  # what is refused has opened no log
                 self.state.all_partitions[partition] = OFFLINE_PARTITION
         return LeadershipChange(LeaderAndIsrResponse(Errors.NONE, tuple(handling.errors.items())), leaders, followers)
 

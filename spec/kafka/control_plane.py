@@ -39,7 +39,7 @@ from spec.kafka.control_values import (
     of_context,
     parsed,
 )
-from spec.kafka.pure import PureCalls
+from spec.kafka.pure import PureCalls, protocol
 from spec.kafka.sources import SOURCES, sources_for
 from spec.kafka.world import ControlCommand, Disagreement, OtherRequests, World, different, in_order
 from spec.language.errors import UsageError
@@ -64,8 +64,6 @@ __all__ = ["CONTROLLER", "RELEASES", "ControlCommand", "ControlPlane", "Disagree
 
 CONTROLLER: Final = 9
 """The controller's id."""
-PROTOCOL: Final = ("Main", "Call")
-"""What this Java has in common with the one that calls functions."""
 RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
 """The releases that are run."""
 
@@ -86,9 +84,8 @@ class KafkaControlPlane(PureCalls):
     def __init__(self, release: str) -> None:
         if release not in RELEASES:
             raise UsageError(f"the state machines of Kafka {release} are not run here; {', '.join(RELEASES)} are")
-        protocol = [each for each in sources_for(release, SOURCES / "pure") if each.stem in PROTOCOL]
         own = sources_for(release, SOURCES / "control")
-        super().__init__(release, "control", [*protocol, *whole_controllers(release), *own])
+        super().__init__(release, "control", [*protocol(release), *whole_controllers(release), *own])
 
 
 def whole_controllers(release: str) -> list[Path]:

@@ -18,13 +18,18 @@ from typing import Any, Final, TypeVar
 from spec.kafka.process import AskedJava
 from spec.kafka.sources import SOURCES, sources_for
 
-__all__ = ["PureCalls"]
+__all__ = ["PureCalls", "protocol"]
 
 SHARED: Final = tuple(
     SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Fields", "Json")
 )
 """What this Java has in common with the one that runs controllers."""
 Case = TypeVar("Case")
+
+
+def protocol(release: str) -> list[Path]:
+    """The files by which other Java of ours is asked as this is: cases in, answers out."""
+    return [each for each in sources_for(release, SOURCES / "pure") if each.stem in {"Main", "Call"}]
 
 
 class PureCalls(AskedJava):

@@ -15,11 +15,14 @@ from spec.kafka.harness import Harness
 from spec.kafka.pure import PureCalls
 from spec.kafka.step_plane import KafkaSteps
 from spec.language.errors import UsageError
+from tests.kafka.receiver_comparison import KafkaReceivers
 
 RELEASE = "3.9.1"
 
 ControlPlanes: TypeAlias = Callable[[str], KafkaSteps]
 """What there is of each release."""
+Receivers: TypeAlias = Callable[[str], KafkaReceivers]
+"""Receiving brokers of each release."""
 
 
 @contextmanager
@@ -77,6 +80,27 @@ def control_planes() -> Iterator[ControlPlanes]:
 def control_plane(control_planes: ControlPlanes) -> KafkaSteps:
     """Those of the newest release."""
     return control_planes(RELEASE)
+
+
+@pytest.fixture(scope="session")
+def receivers() -> Iterator[Receivers]:
+    """Receiving brokers of each release; the test is skipped where they cannot be had."""
+    with ExitStack() as stack:
+
+        @cache
+        def receivers_of(release: str) -> KafkaReceivers:
+            try:
+                return stack.enter_context(KafkaReceivers(release))
+            except UsageError as missing:
+                pytest.skip(str(missing))
+
+        yield receivers_of
+
+
+@pytest.fixture(scope="session")
+def receiver(receivers: Receivers) -> KafkaReceivers:
+    """Those of the newest release."""
+    return receivers(RELEASE)
 
 
 @pytest.fixture

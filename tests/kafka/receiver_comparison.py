@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerEpoch
-from spec.kafka.pure import PureCalls
+from spec.kafka.pure import SHARED, PureCalls, protocol
+from spec.kafka.sources import SOURCES, sources_for
+from statemachines.control_design import control_design_of
 from statemachines.control_requests import ControlRequest
 from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.hosted_partition import CommittedPartitionState, HostedPartition
 from statemachines.metadata_cache import InMemoryMetadata
-from statemachines.replica_manager import LeadershipChange, LogFailure
+from statemachines.releases import line_of
+from statemachines.replica_manager import LeadershipChange, LogFailure, ReplicaManager
 from statemachines.topic_partition import TopicPartition
 from tests.statemachines.receiving import Kinds
 
@@ -19,8 +22,24 @@ BROKER = 1
 BROKER_EPOCH = 100
 """The epoch of its first registration."""
 
+RELEASE: Final = "3.9.1"
+OLDER: Final = ("2.8.2",)
+"""The releases whose receiving broker is run: the newest, and others."""
+
 Seen: TypeAlias = dict[str, Any]
 """What is to be seen of a broker after a command."""
+
+
+class KafkaReceivers(PureCalls):
+    """Receiving brokers of a release of Kafka, from `__enter__` to `__exit__`.
+
+    Args:
+        release: one of those that are run.
+    """
+
+    def __init__(self, release: str) -> None:
+        own = sources_for(release, SOURCES / "receiver")
+        super().__init__(release, "receiver", [*SHARED, *protocol(release), *own])
 
 
 class Receive(NamedTuple):
@@ -95,36 +114,52 @@ def _fields(record: Any) -> Any:
 
 
 def all_asked(
-    kafka: PureCalls, sequences: Iterable[Sequence[Command]]
+    kafka: KafkaReceivers, sequences: Iterable[Sequence[Command]]
 ) -> Iterator[tuple[Sequence[Command], Sequence[Seen]]]:
     """Sequences, each with what Kafka makes of it."""
     return kafka.of("Receivers", sequences, _written_all, a_line=10)
 
 
-def asked(kafka: PureCalls, *sequence: Command) -> tuple[Sequence[Command], Sequence[Seen]]:
+def asked(kafka: KafkaReceivers, *sequence: Command) -> tuple[Sequence[Command], Sequence[Seen]]:
     """A sequence, and what Kafka makes of it."""
     return next(all_asked(kafka, [sequence]))
 
 
-def compare(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None) -> None:
+def compare(
+    sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None, release: str = RELEASE
+) -> None:
     """Our broker does what Kafka's has done; AssertionError says after which command it is otherwise."""
-    for number, (kafkas, ours) in enumerate(zip(seen, ours_of(sequence, seen, kinds), strict=True)):
+    for number, (kafkas, ours) in enumerate(zip(seen, ours_of(sequence, seen, kinds, release), strict=True)):
         differences = [f"{key}: Kafka {kafkas[key]}, here {ours[key]}" for key in ours if kafkas[key] != ours[key]]
         assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
 
 
-def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds) -> bool:
+def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds, release: str = RELEASE) -> bool:
     """Whether Kafka's broker has done something else than one of ours that is made of these."""
     try:
-        compare(sequence, seen, kinds)
+        compare(sequence, seen, kinds, release)
     except AssertionError:
         return True
     return False
 
 
-def ours_of(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None) -> Iterator[Seen]:
+def with_other(rule: str) -> Kinds:
+    """What a broker is made of that has this rule as its release has not."""
+
+    class TurnedRound(ReplicaManager):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            changed: dict[str, Any] = {rule: not getattr(self.design, rule)}
+            self.design = self.design._replace(**changed)
+
+    return Kinds(manager=TurnedRound)
+
+
+def ours_of(
+    sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None, release: str = RELEASE
+) -> Iterator[Seen]:
     """What is to be seen of our broker. In which directory a log is, Kafka says."""
-    broker = Receiver(kinds or Kinds())
+    broker = Receiver(kinds or Kinds(), release)
     where: Mapping[str, int] = {}
     for command, kafkas in zip(sequence, seen, strict=True):
         answered = broker.carry_out(command, where)
@@ -134,11 +169,11 @@ def ours_of(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | No
 
 
 class Receiver:
-    """Broker 1 of ours, which has not heard of anything."""
+    """Broker 1 of ours, of a release of Kafka, which has not heard of anything."""
 
-    def __init__(self, kinds: Kinds) -> None:
+    def __init__(self, kinds: Kinds, release: str) -> None:
         self.cache = kinds.cache()
-        self.manager = kinds.manager(BROKER, self.cache)
+        self.manager = kinds.manager(BROKER, self.cache, design=control_design_of(line_of(release)))
         self.broker_epoch = BROKER_EPOCH
         self._changes: list[LeadershipChange] = []
         self.apis = kinds.apis(self.manager, lambda: self.broker_epoch, self._changes.append)

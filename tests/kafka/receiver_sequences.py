@@ -21,10 +21,12 @@ from statemachines.control_requests import (
     UpdateMetadataRequest,
 )
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH, LeaderRecoveryState
+from statemachines.releases import Release
 from statemachines.topic_partition import TopicPartition
 from tests.kafka.receiver_comparison import (
     BROKER,
     BROKER_EPOCH,
+    RELEASE,
     Command,
     FailDirectory,
     Receive,
@@ -32,6 +34,8 @@ from tests.kafka.receiver_comparison import (
     Restart,
 )
 
+TELLS_RECOVERY: Final = Release("3.2")
+"""Since when LeaderAndIsr says that a leader recovers, in its versions that have ids of topics."""
 BROKERS: Final = (1, 2, 3, 4)
 PARTITIONS: Final = (
     TopicPartition("a", 0),
@@ -52,11 +56,13 @@ class Drawing:
 
     Args:
         pick: how numbers are drawn; what is drawn small is simple.
+        release: whose requests they are.
     """
 
-    def __init__(self, pick: Pick) -> None:
+    def __init__(self, pick: Pick, release: str = RELEASE) -> None:
         self._pick = pick
         self._topic_ids = {"a": 1, "b": 1, "c": 1} if pick(3) else {}
+        self._tells_recovery = bool(self._topic_ids) and Release(release) >= TELLS_RECOVERY
         self._controller_epoch, self._broker_epoch = 1, BROKER_EPOCH
         self._leader_epochs: Counter[TopicPartition] = Counter()
         self._partition_epochs: Counter[TopicPartition] = Counter()
@@ -135,7 +141,7 @@ class Drawing:
         replicas = self._some(BROKERS, 1)
         if BROKER not in replicas and not self._rarely():
             replicas = (BROKER, *replicas)
-        recovering = bool(self._topic_ids) and self._rarely()  # is not told by versions that have no ids of topics
+        recovering = self._tells_recovery and self._rarely()
         return LeaderAndIsrPartitionState(
             *partition,
             controllerEpoch=self._controller_epoch,

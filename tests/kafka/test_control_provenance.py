@@ -15,16 +15,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from spec.kafka import control_plane, event_plane
-from spec.kafka.pure import PureCalls
 from spec.kafka.world import ControlCommand
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_provenance import PROVENANCE, Compared
 from statemachines.releases import line_of
-from statemachines.replica_manager import ReplicaManager
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.control_sequences import Drawing
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
-from tests.kafka.receiver_comparison import all_asked, is_contradicted
+from tests.kafka.receiver_comparison import KafkaReceivers, all_asked, is_contradicted, with_other
 from tests.kafka.receiver_sequences import Drawing as Received
 from tests.statemachines.receiving import Kinds
 
@@ -114,23 +112,10 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
 
 
 @pytest.mark.long
-def test_each_rule_of_a_receiver_is_contradicted_when_turned_round(pure: PureCalls) -> None:
-    """The rules of today, by 3.9.1; as they are they are not."""
+def test_each_rule_of_a_receiver_is_contradicted_when_turned_round(receiver: KafkaReceivers) -> None:
+    """The rules of today, by 3.9.1; as they are they are not. For older releases see `test_receiver`."""
     drawn = (Received(Random(f"{SEED} {number}").randrange).sequence(LENGTH) for number in range(SEQUENCES))
-    told = list(all_asked(pure, drawn))
+    told = list(all_asked(receiver, drawn))
     left = {rule for rule, provenance in PROVENANCE.items() if Compared.Receiver in provenance.compared}
     assert not any(is_contradicted(*each, Kinds()) for each in told)
-    assert {
-        rule for rule in left if not any(is_contradicted(*each, Kinds(manager=other(rule))) for each in told)
-    } == set()
-
-
-def other(rule: str) -> type[ReplicaManager]:
-    """A broker whose release has this rule as today's has not."""
-
-    class TurnedRound(ReplicaManager):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            self.design = turned_round(rule)("3.9")
-
-    return TurnedRound
+    assert {rule for rule in left if not any(is_contradicted(*each, with_other(rule)) for each in told)} == set()

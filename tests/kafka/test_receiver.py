@@ -1,15 +1,16 @@
 """A broker that gets a controller's requests beside Kafka's own: generated sequences of commands, and each rule.
 
-Kafka's is KafkaApis with a ReplicaManager and a LogManager on real directories. After each command these are equal:
-the answer, with the error of each partition; which partitions it begins to lead or to follow; the newest controller
-epoch; of each partition leader, epochs, ISR and assignment, or that it is offline; whom it is fetched from, in which
-epoch; which logs there are; the metadata cache.
+Kafka's is KafkaApis with a ReplicaManager and a LogManager on real directories, of 3.9.1 and of 2.8.2. After each
+command these are equal: the answer, with the error of each partition; which partitions it begins to lead or to
+follow; the newest controller epoch; of each partition leader, epochs, ISR and assignment, or that it is offline; whom
+it is fetched from, in which epoch; which logs there are; the metadata cache.
 
 Deliberate disagreements, each of which is one still:
 
     ids of topics       are left out here: a request is as if its topics had the ids that they always had. Another id
                         is INCONSISTENT_TOPIC_ID in Kafka; one that was not known yet is taken in the same leader
                         epoch; where there are none, what tells a replica without log its own epoch is stale, no more
+    no leader epoch     is said by no controller; until 2.8 it is answered as an older one is
     an empty directory  is left where a configuration is not read; after a restart it is a log, here there is none
     hash maps           say in which order Kafka handles partitions, which shows where a request is cut short
 """
@@ -17,7 +18,7 @@ Deliberate disagreements, each of which is one still:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from random import Random
 from typing import Any, Final, TypeAlias
@@ -27,7 +28,7 @@ from hypothesis import given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from spec.kafka.pure import PureCalls
+from statemachines.control_provenance import PROVENANCE, Compared
 from statemachines.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,
@@ -39,11 +40,15 @@ from statemachines.control_requests import (
 from statemachines.controller import accepts
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
 from statemachines.topic_partition import TopicPartition
+from tests.kafka.conftest import Receivers
 from tests.kafka.receiver_comparison import (
     BROKER,
     BROKER_EPOCH,
+    OLDER,
+    RELEASE,
     Command,
     FailDirectory,
+    KafkaReceivers,
     Receive,
     Register,
     Restart,
@@ -52,6 +57,7 @@ from tests.kafka.receiver_comparison import (
     asked,
     compare,
     is_contradicted,
+    with_other,
 )
 from tests.kafka.receiver_sequences import Drawing
 from tests.statemachines.control import T0, T1
@@ -81,6 +87,8 @@ HAPPENS = {
     "forgotten",
 }
 """What many sequences come to: that it is met shows that they go everywhere."""
+NOT_MET = {"2.8.2": {"NOT_LEADER_OR_FOLLOWER"}}
+"""What an older release does not come to."""
 IDS = {"t": 1, "u": 1}
 
 
@@ -90,15 +98,15 @@ def chosen(choices: bytes) -> list[Command]:
     return Drawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
 
 
-def drawn(seed: int, count: int) -> Iterable[list[Command]]:
-    """So many sequences; each is `Drawing(Random(f"{seed} {number}").randrange).sequence(15)`."""
-    return (Drawing(Random(f"{seed} {number}").randrange).sequence(LENGTH) for number in range(count))
+def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[Command]]:
+    """So many sequences; each is `Drawing(Random(f"{seed} {number}").randrange, release).sequence(15)`."""
+    return (Drawing(Random(f"{seed} {number}").randrange, release).sequence(LENGTH) for number in range(count))
 
 
 # Generated.
 
 
-def test_sequences(pure: PureCalls, first_seed: int) -> None:
+def test_sequences(receiver: KafkaReceivers, first_seed: int) -> None:
     """Thirty of 15 commands; one that fails is made simpler."""
     print(f"seed {first_seed}")
 
@@ -106,21 +114,41 @@ def test_sequences(pure: PureCalls, first_seed: int) -> None:
     @settings(max_examples=30, database=None)
     @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(chosen))
     def both_agree(sequence: list[Command]) -> None:
-        compare(*asked(pure, *sequence))
+        compare(*asked(receiver, *sequence))
 
     both_agree()
 
 
 @pytest.mark.long
-def test_many_sequences(pure: PureCalls, first_seed: int) -> None:
+def test_many_sequences(receiver: KafkaReceivers, first_seed: int) -> None:
     """They meet whatever can happen."""
     print(f"seed {first_seed}")
+    assert HAPPENS - agreed(receiver, first_seed, LONG) == set()
+
+
+@pytest.mark.parametrize("release", OLDER)
+def test_sequences_of_older_releases(receivers: Receivers, release: str, first_seed: int) -> None:
+    """A handful."""
+    print(f"seed {first_seed}")
+    agreed(receivers(release), first_seed, 10)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", OLDER)
+def test_many_sequences_of_older_releases(receivers: Receivers, release: str, first_seed: int) -> None:
+    """Again they meet whatever can happen there."""
+    print(f"seed {first_seed}")
+    assert HAPPENS - agreed(receivers(release), first_seed, LONG) == NOT_MET[release]
+
+
+def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
+    """So many sequences, on which both sides agree: what they came to."""
     happened: set[str] = set()
-    for sequence, seen in all_asked(pure, drawn(first_seed, LONG)):
-        compare(sequence, seen)
+    for sequence, seen in all_asked(kafka, drawn(seed, count, kafka.release)):
+        compare(sequence, seen, release=kafka.release)
         for now in seen:
             happened.update(what_happened(now))
-    assert HAPPENS - happened == set()
+    return happened
 
 
 def what_happened(now: Seen) -> Iterator[str]:
@@ -153,11 +181,11 @@ EPOCHS = range(4)
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_which_controller_is_obeyed(pure: PureCalls, request_: Callable[[int, int], ControlRequest]) -> None:
+def test_which_controller_is_obeyed(receiver: KafkaReceivers, request_: Callable[[int, int], ControlRequest]) -> None:
     """One that is not older than the newest: what `accepts` says. What has been taken is known."""
     epochs = list(product(EPOCHS, EPOCHS))
     cases = [[Receive(request_(epoch, BROKER_EPOCH)) for epoch in both] for both in epochs]
-    for (known, epoch), (sequence, seen) in zip(epochs, all_asked(pure, cases), strict=True):
+    for (known, epoch), (sequence, seen) in zip(epochs, all_asked(receiver, cases), strict=True):
         compare(sequence, seen)
         taken = accepts(known, epoch)
         assert seen[-1]["error"] == ("NONE" if taken else "STALE_CONTROLLER_EPOCH")
@@ -165,11 +193,13 @@ def test_which_controller_is_obeyed(pure: PureCalls, request_: Callable[[int, in
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_which_registration_is_meant(pure: PureCalls, request_: Callable[[int, int], ControlRequest]) -> None:
+def test_which_registration_is_meant(
+    receiver: KafkaReceivers, request_: Callable[[int, int], ControlRequest]
+) -> None:
     """The one that it has, one that it has not heard of, or any; else not even the controller is known."""
     registered = BROKER_EPOCH + 10
     for epoch in (NO_EPOCH, 0, BROKER_EPOCH, registered - 1, registered, registered + 1):
-        sequence, seen = asked(pure, Register(registered), Receive(request_(7, epoch)))
+        sequence, seen = asked(receiver, Register(registered), Receive(request_(7, epoch)))
         compare(sequence, seen)
         stale = NO_EPOCH < epoch < registered
         assert seen[-1]["error"] == ("STALE_BROKER_EPOCH" if stale else "NONE")
@@ -214,6 +244,10 @@ RULES: dict[str, tuple[str, Sequence[Command]]] = {
     "the same leader epoch": ("STALE_CONTROLLER_EPOCH", [ALL, lead(2, 3), lead(1, 3)]),
     "no leader epoch": ("NOT_LEADER_OR_FOLLOWER", [ALL, lead(2, NO_EPOCH)]),
     "not one of the replicas": ("UNKNOWN_TOPIC_OR_PARTITION", [ALL, lead(2, 0, replicas=(2, 3))]),
+    "a replica that was refused before": (
+        "NONE",
+        [ALL, lead(2, 0), Restart(), ALL, lead(2, 1, replicas=(2, 3)), lead(2, 2)],
+    ),
     "an older partition epoch, to lead": ("NONE", [ALL, AHEAD, lead(1, 1, partition_epoch=4)]),
     "an older partition epoch, to follow": ("NONE", [ALL, AHEAD, lead(3, 1, partition_epoch=4)]),
     "the same partition epoch": ("NONE", [ALL, AHEAD, lead(1, 1, partition_epoch=5)]),
@@ -264,9 +298,9 @@ Told: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Seen]]]
 
 
 @pytest.fixture(scope="module")
-def ruled(pure: PureCalls) -> Told:
+def ruled(receiver: KafkaReceivers) -> Told:
     """The case of each rule."""
-    return list(all_asked(pure, (sequence for _, sequence in RULES.values())))
+    return list(all_asked(receiver, (sequence for _, sequence in RULES.values())))
 
 
 def test_each_rule(ruled: Told) -> None:
@@ -277,10 +311,62 @@ def test_each_rule(ruled: Told) -> None:
         assert (name, answered["partitions"].get("t-0", answered["error"])) == (name, error)
 
 
+ANSWERED_OTHERWISE: Mapping[str, Mapping[str, str]] = {
+    "2.8.2": {
+        "no leader epoch": "STALE_CONTROLLER_EPOCH",
+        "that follower once more": "KAFKA_STORAGE_ERROR",
+        "that follower in the next epoch": "KAFKA_STORAGE_ERROR",
+        "that follower stops": "KAFKA_STORAGE_ERROR",
+        "that leader once more": "KAFKA_STORAGE_ERROR",
+        "a replica that was refused before": "KAFKA_STORAGE_ERROR",
+        "it stops in its epoch": "FENCED_LEADER_EPOCH",
+        "a log that cannot be deleted": "FENCED_LEADER_EPOCH",
+    },
+}
+"""What older releases answer, where it is something else."""
+NEVER_ASKED = {"no leader epoch"}
+"""What no controller says, and we answer as since 3.0: until 2.8 no id of a topic is looked for."""
+HIDDEN: Mapping[str, set[str]] = {"2.8.2": {"epoch_after_log"}}
+"""What does not show in older releases: until 3.0 a replica that has no log is offline, whatever its epoch."""
+
+
+@pytest.fixture(scope="module", params=OLDER)
+def ruled_before(request: pytest.FixtureRequest, receivers: Receivers) -> tuple[str, Told]:
+    """An older release, with the case of each rule."""
+    release: str = request.param
+    return release, list(all_asked(receivers(release), (sequence for _, sequence in RULES.values())))
+
+
+def test_each_rule_in_older_releases(ruled_before: tuple[str, Told]) -> None:
+    """What is answered otherwise; both come to the same there, too."""
+    release, told = ruled_before
+    otherwise = {}
+    for (name, (error, _)), (sequence, seen) in zip(RULES.items(), told, strict=True):
+        answered = seen[-1]["partitions"].get("t-0", seen[-1]["error"])
+        if answered != error:
+            otherwise[name] = answered
+        if name in NEVER_ASKED:
+            assert is_contradicted(sequence, seen, Kinds(), release)
+        else:
+            compare(sequence, seen, release=release)
+    assert otherwise == ANSWERED_OTHERWISE[release]
+
+
+def test_an_older_release_contradicts_what_is_so_today(ruled_before: tuple[str, Told]) -> None:
+    """Each rule of its own that is turned round; but one does not show where another hides it."""
+    release, told = ruled_before
+    told = [each for name, each in zip(RULES, told, strict=True) if name not in NEVER_ASKED]
+    assert not any(is_contradicted(*each, Kinds(), release) for each in told)
+    rules = {rule for rule, provenance in PROVENANCE.items() if Compared.Receiver in provenance.compared}
+    assert {
+        rule for rule in rules if not any(is_contradicted(*each, with_other(rule), release) for each in told)
+    } == HIDDEN[release]
+
+
 @pytest.fixture(scope="module")
-def some(pure: PureCalls, ruled: Told) -> Told:
+def some(receiver: KafkaReceivers, ruled: Told) -> Told:
     """Sequences of which some show each mutant."""
-    return [*all_asked(pure, drawn(0, 15)), *ruled]
+    return [*all_asked(receiver, drawn(0, 15)), *ruled]
 
 
 SHOWN: Final = [kinds for kinds, scenario in MUTANTS if scenario is not starts_no_fetcher_when_it_shuts_down]
@@ -293,10 +379,12 @@ def test_kafka_contradicts_each_mutant(some: Told, kinds: Kinds) -> None:
     assert any(is_contradicted(sequence, seen, kinds) for sequence, seen in some)
 
 
-def test_one_half_read_replica_has_the_others_refused(pure: PureCalls) -> None:
+def test_one_half_read_replica_has_the_others_refused(receiver: KafkaReceivers) -> None:
     """All that a request says is left, as it names a follower without log in the epoch that this is in. [K5]"""
     both = (told(2, 0, T0), told(2, 0, T1))
-    sequence, seen = asked(pure, ALL, UNREAD, Receive(LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, both, (2,)), IDS))
+    sequence, seen = asked(
+        receiver, ALL, UNREAD, Receive(LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, both, (2,)), IDS)
+    )
     compare(sequence, seen)
     assert seen[-1]["partitions"] == {"t-0": "NOT_LEADER_OR_FOLLOWER", "t-1": "NOT_LEADER_OR_FOLLOWER"}
     assert (seen[-1]["fetchers"], seen[-1]["logs"]) == ({}, {})
@@ -318,23 +406,23 @@ def with_ids(ids: dict[str, int], command: Receive) -> Receive:
         pytest.param([ALL, UNREAD, with_ids({}, lead(2, 0))], "STALE_CONTROLLER_EPOCH", id="no id"),
     ],
 )
-def test_ids_of_topics_are_left_out(pure: PureCalls, sequence: Sequence[Command], kafkas: str) -> None:
+def test_ids_of_topics_are_left_out(receiver: KafkaReceivers, sequence: Sequence[Command], kafkas: str) -> None:
     """What Kafka makes of them, and we do not."""
-    _, seen = asked(pure, *sequence)
+    _, seen = asked(receiver, *sequence)
     compare(sequence[:-1], seen[:-1])
     assert seen[-1]["partitions"] == {"t-0": kafkas}
     with pytest.raises(AssertionError):
         compare(sequence, seen)
 
 
-def test_partitions_are_handled_in_the_order_of_the_request(pure: PureCalls) -> None:
+def test_partitions_are_handled_in_the_order_of_the_request(receiver: KafkaReceivers) -> None:
     """Where one cuts it short, Kafka does as much in either order."""
     followed, cut_short = told(2, 0, T0), told(4, 0, TopicPartition("u", 0))
     done = []
     differs = []
     for states in ((followed, cut_short), (cut_short, followed)):
         request = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, states, (2, 4))
-        sequence, seen = asked(pure, ALL, Receive(request, IDS, unread=("u",)))
+        sequence, seen = asked(receiver, ALL, Receive(request, IDS, unread=("u",)))
         assert seen[-1]["error"] == "UNKNOWN_SERVER_ERROR"
         done.append(seen[-1]["logs"])
         differs.append(is_contradicted(sequence, seen, Kinds()))
@@ -342,9 +430,9 @@ def test_partitions_are_handled_in_the_order_of_the_request(pure: PureCalls) -> 
     assert differs.count(True) == 1
 
 
-def test_a_directory_without_log_becomes_one(pure: PureCalls) -> None:
+def test_a_directory_without_log_becomes_one(receiver: KafkaReceivers) -> None:
     """It is made before the configuration is read; the next process opens it. [LogManager, getOrCreateLog]"""
-    sequence, seen = asked(pure, ALL, UNREAD, Restart())
+    sequence, seen = asked(receiver, ALL, UNREAD, Restart())
     compare(sequence[:-1], seen[:-1])
     assert [len(each["logs"]) for each in seen] == [0, 0, 1]
     with pytest.raises(AssertionError, match="logs: Kafka"):

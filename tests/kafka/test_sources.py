@@ -10,6 +10,7 @@ from spec.kafka.control_plane import RELEASES
 from spec.kafka.harness import FAMILIES
 from spec.kafka.jars import releases
 from spec.kafka.sources import SOURCES, sources_for
+from tests.kafka.receiver_comparison import OLDER, RELEASE
 
 LONGEST_LINE = 118
 """As in Python."""
@@ -59,7 +60,13 @@ def test_only_java_in_such_folders(tmp_path: Path) -> None:
 def test_each_file_is_meant_for_a_release() -> None:
     """For one that is run, or whose functions are called: none is left over behind newer ones."""
     of_whole_controllers = {"since-2.4": (*FAMILIES["since-2.4"], "2.4.1")}
-    compiled = {**FAMILIES, **of_whole_controllers, "pure": releases(), "control": RELEASES}
+    compiled = {
+        **FAMILIES,
+        **of_whole_controllers,
+        "pure": releases(),
+        "control": RELEASES,
+        "receiver": (RELEASE, *OLDER),
+    }
     for folder, meant in compiled.items():
         files = {source for release in meant for source in sources_for(release, SOURCES / folder)}
         assert files == set((SOURCES / folder).rglob("*.java"))

@@ -1,17 +1,15 @@
-package kafkaspec.pure;
+package kafkaspec.receiver;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.lang.reflect.Proxy;
 import kafka.cluster.BrokerEndPoint;
+import kafka.server.BlockingSend;
 import kafka.server.FailedPartitions;
-import kafka.server.LeaderEndPoint;
 import kafka.server.ReplicaFetcherManager;
 import kafka.server.ReplicaFetcherThread;
 import kafka.server.ReplicaManager;
 import kafka.server.ReplicationQuotaManager;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
-import org.apache.kafka.server.common.MetadataVersion;
 import scala.Option;
 import scala.collection.JavaConverters;
 
@@ -20,18 +18,16 @@ final class IdleFetchers extends ReplicaFetcherManager {
     private final ReplicaManager manager;
 
     IdleFetchers(ReplicaManager manager, Metrics metrics, ReplicationQuotaManager quota) {
-        super(
-            manager.config(), manager, metrics, Time.SYSTEM, Option.empty(), quota, MetadataVersion::latestTesting,
-            () -> -1L);
+        super(manager.config(), manager, metrics, Time.SYSTEM, Option.empty(), quota);
         this.manager = manager;
     }
 
     @Override
     public ReplicaFetcherThread createFetcherThread(int number, BrokerEndPoint source) {
-        LeaderEndPoint leader = leader(source);
+        BlockingSend leader = Stubs.stub(BlockingSend.class, "", null);
         return new ReplicaFetcherThread(
-                "fetcher", leader, manager.config(), new FailedPartitions(), manager, null, "",
-                MetadataVersion::latestTesting) {
+                "fetcher", number, source, manager.config(), new FailedPartitions(), manager, null, Time.SYSTEM, null,
+                Option.apply(leader)) {
             @Override
             public synchronized void start() { }
         };
@@ -42,18 +38,7 @@ final class IdleFetchers extends ReplicaFetcherManager {
         JavaConverters.asJavaIterable(fetcherThreadMap().values()).forEach(
             thread -> JavaConverters.asJavaIterable(thread.partitions()).forEach(
                 partition -> seen.putArray(partition.toString())
-                    .add(thread.leader().brokerEndPoint().id())
+                    .add(thread.sourceBroker().id())
                     .add(thread.fetchState(partition).get().currentLeaderEpoch())));
-    }
-
-    private static LeaderEndPoint leader(BrokerEndPoint source) {
-        return (LeaderEndPoint) Proxy.newProxyInstance(
-            LeaderEndPoint.class.getClassLoader(), new Class<?>[] {LeaderEndPoint.class},
-            (proxy, method, arguments) -> switch (method.getName()) {
-                case "brokerEndPoint" -> source;
-                case "isTruncationOnFetchSupported" -> true;
-                case "initiateClose", "close" -> null;
-                default -> throw new UnsupportedOperationException(method.getName());
-            });
     }
 }

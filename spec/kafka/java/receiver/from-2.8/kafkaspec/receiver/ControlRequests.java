@@ -1,4 +1,4 @@
-package kafkaspec.pure;
+package kafkaspec.receiver;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -65,19 +65,20 @@ final class ControlRequests {
     }
 
     private static LeaderAndIsrPartitionState leaderAndIsr(JsonNode state) {
-        return new LeaderAndIsrPartitionState()
+        LeaderAndIsrPartitionState told = new LeaderAndIsrPartitionState()
             .setTopicName(Json.field(state, "topicName").asText())
             .setPartitionIndex(Json.field(state, "partitionIndex").asInt())
             .setControllerEpoch(Json.field(state, "controllerEpoch").asInt())
             .setLeader(Json.field(state, "leader").asInt())
             .setLeaderEpoch(Json.field(state, "leaderEpoch").asInt())
             .setIsr(brokers(state, "isr"))
-            .setPartitionEpoch(Json.field(state, "partitionEpoch").asInt())
             .setReplicas(brokers(state, "replicas"))
             .setAddingReplicas(brokers(state, "addingReplicas"))
             .setRemovingReplicas(brokers(state, "removingReplicas"))
-            .setIsNew(Json.field(state, "isNew").asBoolean())
-            .setLeaderRecoveryState((byte) Json.field(state, "leaderRecoveryState").asInt());
+            .setIsNew(Json.field(state, "isNew").asBoolean());
+        return Versions.with(
+            told, Json.field(state, "partitionEpoch").asInt(),
+            (byte) Json.field(state, "leaderRecoveryState").asInt());
     }
 
     private static List<StopReplicaTopicState> stopped(JsonNode states) {

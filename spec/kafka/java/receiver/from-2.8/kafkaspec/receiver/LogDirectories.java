@@ -1,4 +1,4 @@
-package kafkaspec.pure;
+package kafkaspec.receiver;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.File;
@@ -11,10 +11,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.Set;
 import java.util.stream.Stream;
 import kafka.server.KafkaConfig;
-import org.apache.kafka.server.util.Scheduler;
+import kafka.server.metadata.ConfigRepository;
+import kafka.zookeeper.ZooKeeperClientException;
+import org.apache.kafka.common.config.ConfigResource;
 
 /** The log directories of one broker, what fails there, and the LogManager that has them open. */
 final class LogDirectories implements AutoCloseable {
@@ -55,13 +58,9 @@ final class LogDirectories implements AutoCloseable {
         return failed;
     }
 
-    /** What would run later runs where it is asked for. */
-    Scheduler scheduler() {
-        return Stubs.scheduler(scheduled);
-    }
-
-    Runnable scheduled(String name) {
-        return scheduled.get(name);
+    /** What would run later, by its name: it runs where it is asked for. */
+    Map<String, Runnable> scheduled() {
+        return scheduled;
     }
 
     String fail(int number) {
@@ -85,8 +84,27 @@ final class LogDirectories implements AutoCloseable {
         return failing.contains(partition);
     }
 
-    boolean isUnread(String topic) {
-        return unread.contains(topic);
+    /** What is configured for topics: nothing, or it cannot be read. */
+    ConfigRepository configurations() {
+        return new ConfigRepository() {
+            @Override
+            public Properties topicConfig(String topic) {
+                if (unread.contains(topic)) {
+                    throw new ZooKeeperClientException(topic);
+                }
+                return new Properties();
+            }
+
+            @Override
+            public Properties brokerConfig(int broker) {
+                return new Properties();
+            }
+
+            @Override
+            public Properties config(ConfigResource resource) {
+                return topicConfig(resource.name());
+            }
+        };
     }
 
     /** The process ends, and the next one opens the logs. */
@@ -98,7 +116,7 @@ final class LogDirectories implements AutoCloseable {
     @Override
     public void close() throws IOException {
         logs.end();
-        Stubs.forgetMetrics();
+        Surroundings.forgetMetrics();
         try (Stream<Path> below = Files.walk(home)) {
             below.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
         }

@@ -1,8 +1,7 @@
-package kafkaspec.pure;
+package kafkaspec.receiver;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import kafka.cluster.OngoingReassignmentState;
 import kafka.cluster.Partition;
@@ -14,38 +13,29 @@ import kafka.server.ReplicaManager;
 import kafka.server.ReplicationQuotaManager;
 import kafka.server.metadata.ZkMetadataCache;
 import kafkaspec.Fields;
-import kafkaspec.Json;
 import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.requests.LeaderAndIsrRequest;
-import org.apache.kafka.common.requests.LeaderAndIsrResponse;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.common.DirectoryEventHandler;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
-import scala.Function2;
 import scala.Option;
 import scala.collection.Iterable;
 import scala.collection.JavaConverters;
-import scala.runtime.AbstractFunction2;
-import scala.runtime.BoxedUnit;
 
-/** Kafka's ReplicaManager with its metadata cache, and what is to be seen of both. Its fetchers do not run. */
-final class ReceivingBroker extends ReplicaManager {
-    private final LogDirectories directories;
-    private List<String> leaders = List.of();
-    private List<String> followers = List.of();
-
-    ReceivingBroker(LogDirectories directories) {
+/** The ReplicaManager of Kafka 3.9, what it knows of its partitions, and of the cluster. */
+abstract class Replicas extends ReplicaManager {
+    Replicas(LogDirectories directories) {
         super(
-            directories.config(), new Metrics(), Time.SYSTEM, directories.scheduler(), directories.logs(),
-            Option.empty(), Stubs.quotas(),
+            directories.config(), new Metrics(), Time.SYSTEM, Surroundings.scheduler(directories.scheduled()),
+            directories.logs(), Option.empty(), Stubs.quotas(),
             new ZkMetadataCache(
                 directories.config().brokerId(), directories.config().interBrokerProtocolVersion(),
                 BrokerFeatures.createEmpty(), false),
             new LogDirFailureChannel(8), null, new BrokerTopicStats(false), new AtomicBoolean(), Option.empty(),
-            Stubs.purgatory("Produce"), Stubs.purgatory("Fetch"), Stubs.purgatory("DeleteRecords"),
-            Stubs.purgatory("ElectLeader"), Stubs.purgatory("RemoteFetch"), Option.empty(), () -> -1L, Option.empty(),
+            Option.apply(Surroundings.purgatory("Produce")), Option.apply(Surroundings.purgatory("Fetch")),
+            Option.apply(Surroundings.purgatory("DeleteRecords")),
+            Option.apply(Surroundings.purgatory("ElectLeader")), Option.apply(Surroundings.purgatory("RemoteFetch")),
+            Option.empty(), () -> -1L, Option.empty(),
             DirectoryEventHandler.NOOP);
-        this.directories = directories;
     }
 
     ZkMetadataCache cache() {
@@ -58,38 +48,11 @@ final class ReceivingBroker extends ReplicaManager {
         return new IdleFetchers(this, metrics, quota);
     }
 
-    @Override
-    public LeaderAndIsrResponse becomeLeaderOrFollower(
-            int correlation, LeaderAndIsrRequest request,
-            Function2<Iterable<Partition>, Iterable<Partition>, BoxedUnit> onLeadershipChange) {
-        return super.becomeLeaderOrFollower(correlation, request, new AbstractFunction2<>() {
-            @Override
-            public BoxedUnit apply(Iterable<Partition> nowLed, Iterable<Partition> nowFollowed) {
-                leaders = names(nowLed);
-                followers = names(nowFollowed);
-                return onLeadershipChange.apply(nowLed, nowFollowed);
-            }
-        });
+    void observeHosted(ObjectNode seen) {
+        JavaConverters.asJavaIterable(allPartitions()).forEach(each -> put(seen, each._1().toString(), each._2()));
     }
 
-    /** All that is to be seen; what the last request changed is seen once. */
-    ObjectNode observe(ObjectNode seen) {
-        leaders.forEach(seen.putArray("leaders")::add);
-        followers.forEach(seen.putArray("followers")::add);
-        leaders = followers = List.of();
-        seen.put("controller_epoch", controllerEpoch());
-        ObjectNode hosted = seen.putObject("all_partitions");
-        JavaConverters.asJavaIterable(allPartitions()).forEach(
-            each -> put(hosted, each._1().toString(), each._2()));
-        ((IdleFetchers) replicaFetcherManager()).observe(seen.putObject("fetchers"));
-        ObjectNode logs = seen.putObject("logs");
-        JavaConverters.asJavaIterable(logManager().allLogs()).forEach(
-            log -> logs.put(log.topicPartition().toString(), directories.number(log.parentDir())));
-        observeMetadata(seen.putObject("metadata"));
-        return seen;
-    }
-
-    private void observeMetadata(ObjectNode seen) {
+    void observeMetadata(ObjectNode seen) {
         seen.put("controller_id", cache().getControllerId().isEmpty() ? null : cache().getControllerId().get().id());
         ArrayNode alive = seen.putArray("alive_brokers");
         JavaConverters.asJavaIterable(cache().getAliveBrokers()).forEach(broker -> alive.add(broker.id));
@@ -124,10 +87,5 @@ final class ReceivingBroker extends ReplicaManager {
 
     private static void brokers(ArrayNode array, Iterable<Object> brokers) {
         JavaConverters.asJavaIterable(brokers).forEach(broker -> array.add((Integer) broker));
-    }
-
-    private static List<String> names(Iterable<Partition> partitions) {
-        return JavaConverters.asJavaCollection(partitions).stream().map(
-            partition -> partition.topicPartition().toString()).toList();
     }
 }

@@ -1,19 +1,14 @@
-package kafkaspec.pure;
+package kafkaspec.receiver;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.channels.ClosedChannelException;
-import java.util.Properties;
 import kafka.log.LogCleaner;
 import kafka.log.LogManager;
 import kafka.log.UnifiedLog;
 import kafka.server.BrokerTopicStats;
 import kafka.server.KafkaConfig;
-import kafka.server.metadata.ConfigRepository;
-import kafka.zookeeper.ZooKeeperClientException;
 import kafkaspec.Fields;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.KafkaStorageException;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.util.FileLock;
@@ -37,11 +32,11 @@ final class FailingLogManager extends LogManager {
 
     private FailingLogManager(LogDirectories directories, KafkaConfig config, LogDirFailureChannel failures) {
         super(
-            files(config.logDirs()), files(failed(directories)), configurations(directories),
+            files(config.logDirs()), files(failed(directories)), directories.configurations(),
             new LogConfig(config.extractLogConfigMap()), LogCleaner.cleanerConfig(config), 1, Long.MAX_VALUE,
             Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, 60_000, new ProducerStateManagerConfig(60_000, false),
-            60_000, config.interBrokerProtocolVersion(), directories.scheduler(), new BrokerTopicStats(false),
-            failures, Time.SYSTEM, true, false, 0);
+            60_000, config.interBrokerProtocolVersion(), Surroundings.scheduler(directories.scheduled()),
+            new BrokerTopicStats(false), failures, Time.SYSTEM, true, false, 0);
         this.directories = directories;
         startup(Set$.MODULE$.empty(), startup$default$2());
     }
@@ -66,37 +61,13 @@ final class FailingLogManager extends LogManager {
     /** The process ends as it may at any time. What Kafka does at its end stops at the lock of a failed directory. */
     @SuppressWarnings("unchecked")
     void end() throws IOException {
-        directories.scheduled("kafka-delete-logs").run();
+        directories.scheduled().get("kafka-delete-logs").run();
         JavaConverters.asJavaIterable(allLogs()).forEach(UnifiedLog::closeHandlers);
         for (FileLock lock : JavaConverters.seqAsJavaList((Seq<FileLock>) Fields.get(this, "dirLocks"))) {
-            try {
+            if (!directories.failed().contains(lock.file().getParent())) {  // else it was destroyed then
                 lock.destroy();
-            } catch (ClosedChannelException alreadyDestroyed) {
-                // when its directory failed
             }
         }
-    }
-
-    private static ConfigRepository configurations(LogDirectories directories) {
-        return new ConfigRepository() {
-            @Override
-            public Properties topicConfig(String topic) {
-                if (directories.isUnread(topic)) {
-                    throw new ZooKeeperClientException(topic);
-                }
-                return new Properties();
-            }
-
-            @Override
-            public Properties brokerConfig(int broker) {
-                return new Properties();
-            }
-
-            @Override
-            public Properties config(ConfigResource resource) {
-                return topicConfig(resource.name());
-            }
-        };
     }
 
     private static Seq<String> failed(LogDirectories directories) {

@@ -1,0 +1,12 @@
+package kafkaspec.receiver;
+
+import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
+
+/** What a controller says of a partition until Kafka 3.1: its epoch has another name, and no leader recovers. */
+final class Versions {
+    private Versions() { }
+
+    static LeaderAndIsrPartitionState with(LeaderAndIsrPartitionState told, int partitionEpoch, byte recovery) {
+        return told.setZkVersion(partitionEpoch);
+    }
+}

@@ -1,0 +1,61 @@
+package kafkaspec.receiver;
+
+import kafka.controller.KafkaController;
+import kafka.network.RequestChannel;
+import kafka.server.BrokerFeatures;
+import kafka.server.KafkaApis;
+import kafka.server.KafkaConfig;
+import kafka.server.RequestLocal;
+import kafka.server.ZkBrokerEpochManager;
+import kafka.server.ZkSupport;
+import kafkaspec.Fields;
+import org.apache.kafka.common.memory.MemoryPool;
+import org.apache.kafka.common.message.ApiMessageType.ListenerType;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.requests.AbstractControlRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.coordinator.group.GroupCoordinator;
+import scala.Option;
+
+/** KafkaApis of 3.9, of one broker after another. */
+final class Apis {
+    private static final RequestLocal LOCAL = RequestLocal.NoCaching();
+
+    private final RequestChannel.Metrics metrics = new RequestChannel.Metrics(ListenerType.ZK_BROKER);
+    private final KafkaController controller;
+    private final KafkaApis apis;
+
+    Apis(KafkaConfig config) {
+        controller = new KafkaController(
+            config, null, Time.SYSTEM, new Metrics(), null, 0, null, BrokerFeatures.createEmpty(), null,
+            Option.empty());
+        apis = new KafkaApis(
+            new NoChannel(), null, null, Stubs.stub(GroupCoordinator.class, "", null), null, null, config.brokerId(),
+            config, null, null, new Metrics(), Option.empty(), Stubs.quotas(), null, null, "cluster", Time.SYSTEM,
+            null, Stubs.everyVersion(), Option.empty());
+        apis.close();  // a thread of it that waits for changes of ACLs
+    }
+
+    /** The broker's registration has this epoch. */
+    void register(long epoch) {
+        Fields.set(controller, "_brokerEpoch", epoch);
+    }
+
+    /** From now on it is this broker's. */
+    void serve(ReceivingBroker broker) {
+        Fields.set(apis, "metadataSupport", new ZkSupport(
+            Stubs.adminManager(), controller, null, Option.empty(), broker.cache(),
+            new ZkBrokerEpochManager(broker.cache(), controller, Option.empty())));
+        Fields.set(apis, "replicaManager", broker);
+    }
+
+    /** What is answered to a request. */
+    AbstractResponse handle(AbstractControlRequest request) {
+        Asked asked = new Asked(request);
+        apis.handle(new RequestChannel.Request(
+            0, asked, 0, MemoryPool.NONE, request.serialize(), metrics, Option.empty()),
+            LOCAL);
+        return asked.answer();
+    }
+}
