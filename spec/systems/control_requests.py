@@ -230,6 +230,10 @@ class ControlRequests(Specification[C]):
     replica that is taken away is deleted. So brokers are told to stop, with deletion and, in a controlled shutdown,
     without.
 
+    A broker that shuts down obeys as any other: it is not told so (`ReplicaManager.is_shutting_down`). In Kafka it
+    does not begin to fetch any more, and so cannot catch up with a new leader. That it may here adds steps and takes
+    none away: what holds here holds there, but for P6, which asks that it fetches.
+
     Left out: disks that fail, leaders that shrink ISRs, reassignments of other kinds, deletion of topics, other
     topics; brokers whose session ends though they run; a batch that a change has left half full (H3), for no change
     is cut short here.

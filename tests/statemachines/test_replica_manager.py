@@ -214,6 +214,21 @@ def test_until_3_0_a_partition_without_log_is_offline() -> None:
     assert hosted == [HostedPartition(), OFFLINE_PARTITION, HostedPartition()]
 
 
+def test_until_3_0_a_replica_that_is_refused_has_opened_no_log() -> None:
+    """Where it lies there from before a restart, the replica is offline for all that; not one that was known."""
+    for known, release, expected in (
+        (False, "3.0", Errors.KAFKA_STORAGE_ERROR),
+        (False, "3.1", NONE),
+        (True, "3.0", NONE),
+    ):
+        broker = Broker(control_design_of(release))
+        broker.lead(2, 0)
+        if not known:
+            broker.manager.restart()
+        assert broker.lead(2, 1, replicas=(2, 3)) == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
+        assert broker.lead(2, 2) == [expected]
+
+
 def test_a_log_that_is_there_needs_no_read() -> None:
     """After a restart the broker knows nothing but its logs."""
     broker = Broker()
