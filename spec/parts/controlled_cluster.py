@@ -458,12 +458,17 @@ class ClusterUnderControl(Specification[C]):
     # The controller, over a state.
 
     def receive(self, s: C, broker: BrokerId, request: ControlRequest) -> None:
-        """A broker goes by a request from now on; what was sent to one that does not run is gone when it starts."""
+        """A broker goes by a request from now on; what was sent to one that does not run is gone when it starts.
+
+        It ignores an earlier leader epoch than it has. [ReplicaManager.becomeLeaderOrFollower, 1.1, 3.9]
+        """
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
                 for told in states:
                     replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
-                    s.roles[replica] = Role(told.leader, told.leaderEpoch)
+                    role = s.roles[replica]
+                    if role is None or told.leaderEpoch >= role.leader_epoch:
+                        s.roles[replica] = Role(told.leader, told.leaderEpoch)
             case StopReplicaRequest(partitionStates=stopped):
                 for each in stopped:
                     replica = PartitionAndReplica(TopicPartition(each.topicName, each.partitionIndex), broker)
@@ -755,7 +760,7 @@ class ClusterUnderControl(Specification[C]):
 
     @transition_invariant
     def told_as_written(self, before: C, step: Step, after: C, partition: TopicPartition, broker: BrokerId) -> bool:
-        """P6, H6: who is told of a leader is told of the one that is in ZooKeeper, in its leader epoch."""
+        """P6, H6: who goes by what it is told goes by the leader that is in ZooKeeper, in its leader epoch."""
         old, new = (s.roles[PartitionAndReplica(partition, broker)] for s in (before, after))
         if new is None or new == old:
             return True

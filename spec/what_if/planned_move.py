@@ -28,12 +28,11 @@ from spec.systems.reassignment import (
 )
 from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.situations import MOVE
-from statemachines.control_requests import ControlRequest
 from statemachines.controller_calls import Processing
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.state_change import ElectionOutcome, Handled, Processed, StateChangeFailure
-from statemachines.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import REASSIGN_PARTITIONS, TopicAssignment
 from statemachines.znode import Code, Node
 
@@ -152,18 +151,6 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
             )
             step = step._replace(awaits=step.awaits._replace(what=Handled(tuple(results))))
         super().go_on(s, step)
-
-    def receive(self, s: MovingCluster, broker: BrokerId, request: ControlRequest) -> None:
-        """A broker that is told of an earlier leader epoch than its own keeps that: a new replica, until 2.3.
-
-        [ReplicaManager.becomeLeaderOrFollower, 2.3, 3.9]
-        """
-        replica = PartitionAndReplica(PARTITION, broker)
-        before = s.roles[replica]
-        super().receive(s, broker, request)
-        now = s.roles[replica]
-        if before is not None and now is not None and now.leader_epoch < before.leader_epoch:
-            s.roles[replica] = before
 
     def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
         """Who joins stands where its id has it stand."""
