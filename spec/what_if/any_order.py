@@ -2,7 +2,7 @@
 
 Brokers die, return and shut down in whatever order their events may happen, the controller goes on batch by batch in
 between, and, where that is asked for, another controller takes over at any moment. That is the system `partitions`
-with a `plan` in place of its bounds, `EventsInAnyOrder`; of a partition that is to move it is `planned_move`. A
+with a `plan` in place of its bounds, `EventsInAnyOrder`; of a partition that moves it is `planned_move`. A
 partition is explored alone, with the replicas that it has, and is to have.
 
 Partitions that behave alike are explored once; see `situations`.
@@ -32,7 +32,7 @@ from spec.what_if.events import ClusterEvent, Reassign
 from spec.what_if.plan import PARTITION, EventPlan, P
 from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
-from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
+from spec.what_if.situations import Situation, brokers_by_place, situations
 from statemachines.leader_and_isr import NO_LEADER
 from statemachines.releases import RELEASES, line_of
 from statemachines.topic_partition import TopicPartition
@@ -201,7 +201,8 @@ class AnyOrder:
                 first = each.partitions[0]
                 yield f"  the shortest way, as {first} has it:"
                 brokers = brokers_by_place(self.cluster.partitions[first], self.targets.get(first, ()))
-                for number, line in enumerate(_told(each.trace, brokers), 1):
+                told = _told(each.trace, brokers, begun=each.situation.is_under_way)
+                for number, line in enumerate(told, 1):
                     yield f"  {number:4}. {line}"
 
 
@@ -233,14 +234,19 @@ HAPPENINGS: Final = frozenset(
         *("elect_preferred", "need_no_election", "reassign", "write_reassignment"),
     }
 )
-"""Those that were planned: what comes before the first is how the cluster is told to begin."""
+"""Those that were planned: what comes before the first is how a cluster at rest begins."""
 BUSINESS: Final = frozenset({"answer_partitions", "answer_replicas", "answer_alteration", "next_change"})
 """Those that are told for what comes of them, if anything does that is to be seen."""
 
 
-def _told(trace: Trace, brokers: Sequence[BrokerId]) -> Iterator[str]:
-    """The steps of a trace that are to be seen from outside, with the partition's own brokers."""
-    begun = False
+def _told(trace: Trace, brokers: Sequence[BrokerId], *, begun: bool = False) -> Iterator[str]:
+    """The steps of a trace that are to be seen from outside, with the partition's own brokers.
+
+    Args:
+        trace: the steps.
+        brokers: by their places.
+        begun: something happens from the beginning. Else it begins with the first event that was planned.
+    """
     for each in trace.steps:
         action, parameters = each.step.action, each.step.parameters
         begun = begun or action in HAPPENINGS
@@ -280,12 +286,13 @@ def _require_few(situation: Situation, partition: TopicPartition) -> None:
         UsageError: there are too many replicas, or events.
     """
     kinds, constants = situation.kinds, ClusterUnderControl.constants()
-    moves, new = MOVE in kinds, situation.brokers - situation.replicas
-    if moves and not situation.isr:
+    new = len(situation.new)
+    if situation.moves and not situation.isr:
         raise UsageError(f"{partition} never had a leader; --any-order explores no reassignment of it")
-    if moves and (kinds["shutdown"] or kinds["election"]):
+    if situation.moves and (kinds["shutdown"] or kinds["election"]):
+        to_move = "is being reassigned" if situation.is_under_way else "is to move"
         raise UsageError(
-            f"{partition} is to move; --any-order explores that with --crash, --return, --failover and --unclean, "
+            f"{partition} {to_move}; --any-order explores that with --crash, --return, --failover and --unclean, "
             "and without --shutdown and --prefer"
         )
     for number, what, constant, less in (
@@ -317,9 +324,9 @@ class PlanBounds(NamedTuple):
         """Those to begin with."""
         highest = ClusterUnderControl.constants()["max_leader_epoch"].at_most or 0
         kinds = situation.kinds
-        changes = kinds["return"] + kinds["shutdown"] + situation.brokers - situation.replicas
+        changes = kinds["return"] + kinds["shutdown"] + len(situation.new)
         epochs = max(2 + len(situation.events), 1 + 2 * kinds["failover"])  # versions of its epoch, too
-        if MOVE in kinds:
+        if situation.moves:
             epochs += 2 + situation.replicas + 2 * kinds["failover"]  # who is told, who leaves, and all of that again
         return cls(min(epochs, highest), changes and changes + 1)
 
@@ -334,14 +341,14 @@ class PlanBounds(NamedTuple):
 def system_of(situation: Situation, release: str, bounds: PlanBounds | None = None) -> EventPlan[Any]:
     """The specification of a situation, within these bounds; else within those to begin with."""
     kinds = situation.kinds
-    of: type[EventPlan[Any]] = PlannedMove if MOVE in kinds else EventsInAnyOrder
+    of: type[EventPlan[Any]] = PlannedMove if situation.moves else EventsInAnyOrder
     own: dict[str, Any] = {
         "partitions": 1,
         "creation": False,
         "shutdowns": kinds["shutdown"] > 0,
         "preferred_elections": kinds["election"] > 0 and situation.replicas > 1,
     }
-    if MOVE in kinds:
+    if situation.moves:
         own = {"requests": 1, "first_replicas": min(situation.replicas, 3)}
     cls: Any = type(of.__name__, (of,), {"situation": situation})
     subject: EventPlan[Any] = cls(
@@ -420,7 +427,7 @@ def _explored(
     explored = bounds is not None and all(
         each.verdict in ("holds", "violated") for each in result.properties if each.name in outcomes
     )
-    arrives = ARRIVES not in broken if MOVE in situation.kinds else None
+    arrives = ARRIVES not in broken if situation.moves else None
     return WorstCase(situation, partitions, health, trace, result.distinct_states, explored, arrives)
 
 

@@ -1,6 +1,7 @@
 """A partition is to move, and other things are to happen: the system `reassignment` with a plan in place of bounds.
 
-An administrator asks for the one move that was planned, some time. Brokers that are added copy the partition, which
+An administrator asks for the one move that was planned, some time; or it is under way from the beginning, and the
+controller goes on with it. Brokers that are added copy the partition, which
 takes however long: other events may come before one of them is in sync, and it may die before it ever is. What the
 controller writes for the move is a step each, between which brokers die and another controller takes over.
 
@@ -71,7 +72,8 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """As it was described."""
-        return {PARTITION: ReplicaAssignment(tuple(range(self.situation.replicas)))}
+        replicas, adding, removing = range(self.situation.replicas), self.situation.adding, self.situation.removing
+        return {PARTITION: ReplicaAssignment(tuple(replicas), adding, removing)}
 
     @cached_property
     def targets(self) -> tuple[tuple[BrokerId, ...], ...]:
@@ -92,8 +94,8 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
 
     @property
     def added(self) -> frozenset[BrokerId]:
-        """The brokers that do not keep the partition yet."""
-        return frozenset(self.situation.target) - {*self.assignments[PARTITION].replicas}
+        """The brokers that have to copy the partition."""
+        return frozenset(self.situation.target) - {*self.assignments[PARTITION].origin_replicas}
 
     @property
     def leaving(self) -> frozenset[BrokerId]:

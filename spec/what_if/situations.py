@@ -2,11 +2,11 @@
 
 Alike they are if they look the same from the place of each replica in the assignment: how many replicas, which of
 them leads, which are in sync and in which order, which are alive, what happens to the broker of each, what is
-configured, and where it is to move: brokers that it is to move to have the places after those of its replicas. The
-order of the ISR of a partition that is to move is left out, as Kafka has a set there. What happens to other brokers
-does not reach a partition, but that the controller's broker dies is a failover for all. In which order replicas of
-several dead brokers go offline is not looked at, in Kafka it is that of a hash map: a way may be a step longer for
-that, and ends alike.
+configured, and where it is to move, or moves already: brokers that it is to move to have the places after those of
+its replicas. The order of the ISR of a partition that moves is left out, as Kafka has a set there. What happens to
+other brokers does not reach a partition, but that the controller's broker dies is a failover for all. In which order
+replicas of several dead brokers go offline is not looked at, in Kafka it is that of a hash map: a way may be a step
+longer for that, and ends alike.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from spec.what_if.events import (
     Return,
     Shutdown,
 )
+from statemachines.control_design import control_design_of
 from statemachines.releases import RELEASES, line_of
+from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
 
 __all__ = ["MOVE", "Situation", "brokers_by_place", "situations"]
@@ -49,7 +51,27 @@ class Situation(NamedTuple):
     min_isr: int
     unclean: bool
     target: tuple[BrokerId, ...] = ()
-    """Where it is to move: brokers that keep no replica yet have the places after those of its replicas."""
+    """Where it is to move: brokers that keep no replica yet have the places after those of its replicas. Empty: it is
+    to stay."""
+    adding: tuple[BrokerId, ...] = ()
+    """Those of its replicas that are added by a move that is under way."""
+    removing: tuple[BrokerId, ...] = ()
+    """Those that are removed by it."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is to move, or is on its way."""
+        return bool(self.target)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the move has begun."""
+        return bool(self.adding or self.removing)
+
+    @property
+    def new(self) -> frozenset[BrokerId]:
+        """The brokers that have to copy it."""
+        return frozenset(self.target) - {*range(self.replicas)} | {*self.adding}
 
     @property
     def brokers(self) -> int:
@@ -68,7 +90,7 @@ def situations(
     """The partitions that are alike, by their situations.
 
     Raises:
-        UsageError: an event cannot be explored, or a partition is being reassigned, or is to move twice.
+        UsageError: an event cannot be explored, or a partition is to move twice, or moves as it does in no release.
     """
     by_default = cluster.permits_unclean(line_of(release)) or AllowUnclean() in events
     of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
@@ -76,11 +98,12 @@ def situations(
     found: dict[Situation, list[TopicPartition]] = {}
     for partition, status in sorted(cluster.partitions.items()):
         replicas = status.assignment.replicas
-        if status.assignment.is_being_reassigned:
-            raise UsageError(
-                f"{partition} is being reassigned; --any-order explores no such move (--topic leaves it out)"
-            )
         target = targets.get(partition, ())
+        if status.assignment.is_being_reassigned:
+            _require_in_shape(partition, status.assignment, release)
+            if target:
+                raise UsageError(f"{partition} is being reassigned; --any-order explores no other move of it")
+            target = status.assignment.target_replicas
         place = {broker: number for number, broker in enumerate(brokers_by_place(status, target))}
         isr = [place[broker] for broker in status.isr]
         permitted = cluster.unclean.get(partition.topic, by_default) or partition.topic in of_topics
@@ -88,12 +111,15 @@ def situations(
         situation = Situation(
             len(replicas),
             None if status.leader is None else place[status.leader],
-            tuple(sorted(isr) if partition in targets else isr),
+            tuple(sorted(isr) if target else isr),
             frozenset(place[broker] for broker in place if broker in cluster.live),
             tuple(sorted((*happens, *([MOVE] if partition in targets else [])))),
             cluster.min_isr[partition.topic],
             permitted,
-            tuple(place[broker] for broker in target),
+            *(
+                tuple(place[broker] for broker in brokers)
+                for brokers in (target, status.assignment.adding_replicas, status.assignment.removing_replicas)
+            ),
         )
         found.setdefault(situation, []).append(partition)
     return {situation: tuple(partitions) for situation, partitions in found.items()}
@@ -106,6 +132,16 @@ def brokers_by_place(status: PartitionStatus, target: Sequence[BrokerId] = ()) -
     (3, 1, 4)
     """
     return tuple(dict.fromkeys((*status.assignment.replicas, *target)))
+
+
+def _require_in_shape(partition: TopicPartition, assignment: ReplicaAssignment, release: str) -> None:
+    """Refuse what no controller of this release has written."""
+    target = assignment.target_replicas
+    if not control_design_of(release).kip_455:
+        raise UsageError(f"{partition} has adding or removing replicas, which a topic's node has since Kafka 2.4")
+    if assignment.replicas[: len(target)] != target:
+        there, first = listed(assignment.replicas), listed(target)
+        raise UsageError(f"{partition} moves to {first}, which a controller puts first among its replicas: {there}")
 
 
 def _targets(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[TopicPartition, tuple[BrokerId, ...]]:

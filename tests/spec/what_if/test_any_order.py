@@ -593,6 +593,59 @@ def test_replicas_in_another_order() -> None:
     assert (case.health, case.arrives) == (PartitionHealth.Online, True)
 
 
+UNDER_WAY = PartitionStatus(ReplicaAssignment((2, 3, 1), (3,), (1,)), 1, (1, 2), 0)
+"""From 1 and 2 to 2 and 3."""
+
+
+@pytest.mark.parametrize(
+    ("events", "arrives"),
+    [((AnotherController(),), True), ((Crash(1),), True), ((Crash(3),), False), ((Crash(3), Return(3)), True)],
+    ids=str,
+)
+def test_a_move_that_is_under_way(events: tuple[ClusterEvent, ...], arrives: bool) -> None:
+    """The controller goes on with it, whatever happens meanwhile, without being asked again."""
+    found = in_any_order(cluster(UNDER_WAY), *events)
+    [case] = found.cases
+    assert (case.health, case.arrives, case.explored) == (PartitionHealth.Online, arrives, True)
+    assert "asks for the move" not in str(found)
+
+
+def test_what_a_move_that_is_under_way_has_done_is_told() -> None:
+    """Not only what comes after the first event."""
+    alone = PartitionStatus(ReplicaAssignment((3, 1), (3,), (1,)), 1, (1,), 0)
+    lines = iter(str(in_any_order(cluster(alone), Crash(3))).splitlines())
+    for told in ("at worst offline", "takes broker 3 into the ISR", "broker 1 deletes its log", "broker 3 dies"):
+        assert any(told in line for line in lines), told
+
+
+@pytest.mark.parametrize(
+    ("begun", "events", "release", "said"),
+    [
+        (
+            UNDER_WAY,
+            (move(1, 2), Crash(1)),
+            "3.9",
+            "t-0 is being reassigned; --any-order explores no other move of it",
+        ),
+        (UNDER_WAY, (Shutdown(1),), "3.9", "t-0 is being reassigned; --any-order explores that with --crash"),
+        (UNDER_WAY, (Crash(1),), "2.3", "which a topic's node has since Kafka 2.4"),
+        (
+            PartitionStatus(ReplicaAssignment((1, 2, 3), (3,), (1,)), 1, (1, 2), 0),
+            (Crash(1),),
+            "3.9",
+            "t-0 moves to 2, 3, which a controller puts first among its replicas: 1, 2, 3",
+        ),
+    ],
+    ids=["another move", "a shutdown", "2.3", "another order"],
+)
+def test_a_move_that_is_under_way_is_refused(
+    begun: PartitionStatus, events: tuple[ClusterEvent, ...], release: str, said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        in_any_order(cluster(begun), *events, release=release)
+    assert said in str(refused.value)
+
+
 def test_partitions_that_move_alike() -> None:
     begun = cluster(status(1, 2), status(3, 4, isr=(4, 3)), status(1, 2))
     moves = Reassign({T0: (2, 9), T1: (4, 1)})
