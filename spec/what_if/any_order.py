@@ -201,7 +201,7 @@ class AnyOrder:
                 first = each.partitions[0]
                 yield f"  the shortest way, as {first} has it:"
                 brokers = brokers_by_place(self.cluster.partitions[first], self.targets.get(first, ()))
-                told = _told(each.trace, brokers, begun=each.situation.is_under_way)
+                told = _told(each.trace, brokers, moving=each.situation.is_under_way)
                 for number, line in enumerate(told, 1):
                     yield f"  {number:4}. {line}"
 
@@ -239,17 +239,19 @@ BUSINESS: Final = frozenset({"answer_partitions", "answer_replicas", "answer_alt
 """Those that are told for what comes of them, if anything does that is to be seen."""
 
 
-def _told(trace: Trace, brokers: Sequence[BrokerId], *, begun: bool = False) -> Iterator[str]:
+def _told(trace: Trace, brokers: Sequence[BrokerId], *, moving: bool = False) -> Iterator[str]:
     """The steps of a trace that are to be seen from outside, with the partition's own brokers.
 
     Args:
         trace: the steps.
         brokers: by their places.
-        begun: something happens from the beginning. Else it begins with the first event that was planned.
+        moving: a move is under way from the beginning. Else it begins with the first event that was planned.
     """
+    happened = False
     for each in trace.steps:
         action, parameters = each.step.action, each.step.parameters
-        begun = begun or action in HAPPENINGS
+        happened = happened or action in HAPPENINGS
+        begun = happened or (moving and action != "become_controller")
         seen = "; ".join(_seen(each, brokers))
         if not begun or action not in SENTENCES or (action in BUSINESS and not seen):
             continue
