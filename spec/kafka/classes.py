@@ -56,6 +56,7 @@ def _compile(what: str, sources: Sequence[Path], jars: Sequence[Path], with_java
             check=False,
         )
         if run.returncode:
-            wrong = run.stderr.strip().splitlines()[0]
+            said = run.stderr.strip().splitlines()
+            wrong = next((line for line in said if ": error: " in line), said[0])  # warnings come before it
             raise EnvironmentFailed(f"the Java of {what} does not compile: {wrong}", "nothing was kept")
         unfinished.rename(classes)  # whole, or not at all

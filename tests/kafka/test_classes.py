@@ -43,8 +43,8 @@ def test_compiled_once(tmp_path: Path, with_java: Java) -> None:
 def test_what_does_not_compile(tmp_path: Path, with_java: Java) -> None:
     """One line with the first mistake, and nothing of it is kept: mended, it compiles."""
     good, bad = tmp_path / "A.java", tmp_path / "B.java"
-    good.write_text("class A { }")
-    bad.write_text("class B { int }")
+    good.write_text("import sun.misc.Unsafe; class A { Unsafe it; }")  # of which javac warns first
+    bad.write_text("class B { Nothing it; }")
     with pytest.raises(
         EnvironmentFailed, match=r"^the Java of small does not compile: .*B\.java:1: error: .*; nothing"
     ):
