@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from random import SystemRandom
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -19,6 +19,8 @@ from tests.kafka.receiver_comparison import KafkaReceivers
 
 RELEASE = "3.9.1"
 
+T = TypeVar("T")
+
 ControlPlanes: TypeAlias = Callable[[str], KafkaSteps]
 """What there is of each release."""
 Receivers: TypeAlias = Callable[[str], KafkaReceivers]
@@ -26,14 +28,26 @@ Receivers: TypeAlias = Callable[[str], KafkaReceivers]
 
 
 @contextmanager
-def running(release: str) -> Iterator[Harness]:
-    """Real KafkaControllers of a release; the test is skipped where they cannot be had."""
+def of_release(kind: Callable[[str], AbstractContextManager[T]], release: str) -> Iterator[T]:
+    """Java of a release; the test is skipped where it cannot be had."""
     with ExitStack() as stack:
         try:
-            harness = stack.enter_context(Harness(release))
+            java = stack.enter_context(kind(release))
         except UsageError as missing:
             pytest.skip(str(missing))
-        yield harness
+        yield java
+
+
+@contextmanager
+def of_each_release(kind: Callable[[str], AbstractContextManager[T]]) -> Iterator[Callable[[str], T]]:
+    """The same of any release, each as soon as it is asked for."""
+    with ExitStack() as stack:
+        yield cache(lambda release: stack.enter_context(of_release(kind, release)))
+
+
+def running(release: str) -> AbstractContextManager[Harness]:
+    """Real KafkaControllers of a release."""
+    return of_release(Harness, release)
 
 
 @pytest.fixture(scope="session")
@@ -43,15 +57,9 @@ def kafka() -> Iterator[Harness]:
         yield harness
 
 
-@contextmanager
-def calling(release: str) -> Iterator[PureCalls]:
-    """Functions of a release; the test is skipped where they cannot be had."""
-    with ExitStack() as stack:
-        try:
-            calls = stack.enter_context(PureCalls(release))
-        except UsageError as missing:
-            pytest.skip(str(missing))
-        yield calls
+def calling(release: str) -> AbstractContextManager[PureCalls]:
+    """Functions of a release."""
+    return of_release(PureCalls, release)
 
 
 @pytest.fixture(scope="session")
@@ -63,16 +71,8 @@ def pure() -> Iterator[PureCalls]:
 
 @pytest.fixture(scope="session")
 def control_planes() -> Iterator[ControlPlanes]:
-    """A controller of each release, or its state machines; the test is skipped where they cannot be had."""
-    with ExitStack() as stack:
-
-        @cache
-        def control_plane_of(release: str) -> KafkaSteps:
-            try:
-                return stack.enter_context(KafkaSteps(release))
-            except UsageError as missing:
-                pytest.skip(str(missing))
-
+    """A controller of each release, or its state machines."""
+    with of_each_release(KafkaSteps) as control_plane_of:
         yield control_plane_of
 
 
@@ -84,16 +84,8 @@ def control_plane(control_planes: ControlPlanes) -> KafkaSteps:
 
 @pytest.fixture(scope="session")
 def receivers() -> Iterator[Receivers]:
-    """Receiving brokers of each release; the test is skipped where they cannot be had."""
-    with ExitStack() as stack:
-
-        @cache
-        def receivers_of(release: str) -> KafkaReceivers:
-            try:
-                return stack.enter_context(KafkaReceivers(release))
-            except UsageError as missing:
-                pytest.skip(str(missing))
-
+    """Receiving brokers of each release."""
+    with of_each_release(KafkaReceivers) as receivers_of:
         yield receivers_of
 
 

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -18,6 +19,8 @@ import kafka.server.KafkaConfig;
 import kafka.server.metadata.ConfigRepository;
 import kafka.zookeeper.ZooKeeperClientException;
 import org.apache.kafka.common.config.ConfigResource;
+import scala.collection.JavaConverters;
+import scala.collection.Seq;
 
 /** The log directories of one broker, what fails there, and the LogManager that has them open. */
 final class LogDirectories implements AutoCloseable {
@@ -56,6 +59,21 @@ final class LogDirectories implements AutoCloseable {
 
     Set<String> failed() {
         return failed;
+    }
+
+    /** Those that there are, as Kafka has them. */
+    Seq<File> all() {
+        return files(paths);
+    }
+
+    /** Those that have failed, as Kafka has them. */
+    Seq<File> lost() {
+        return files(failed);
+    }
+
+    private static Seq<File> files(Collection<String> paths) {
+        return JavaConverters.asScalaBuffer(
+            paths.stream().map(path -> new File(path).getAbsoluteFile()).toList());
     }
 
     /** What would run later, by its name: it runs where it is asked for. */

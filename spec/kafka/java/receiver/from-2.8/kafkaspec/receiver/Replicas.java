@@ -3,21 +3,15 @@ package kafkaspec.receiver;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.concurrent.atomic.AtomicBoolean;
-import kafka.cluster.OngoingReassignmentState;
 import kafka.cluster.Partition;
 import kafka.server.AlterIsrManager;
 import kafka.server.BrokerTopicStats;
-import kafka.server.HostedPartition;
 import kafka.server.LogDirFailureChannel;
-import kafka.server.ReplicaFetcherManager;
 import kafka.server.ReplicaManager;
-import kafka.server.ReplicationQuotaManager;
 import kafka.server.ZkMetadataCache;
-import kafkaspec.Fields;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import scala.Option;
-import scala.collection.Iterable;
 import scala.collection.JavaConverters;
 
 /** The ReplicaManager of Kafka 2.8, what it knows of its partitions, and of the cluster. */
@@ -38,16 +32,6 @@ abstract class Replicas extends ReplicaManager {
         return (ZkMetadataCache) metadataCache();
     }
 
-    @Override
-    public ReplicaFetcherManager createReplicaFetcherManager(
-            Metrics metrics, Time time, Option<String> prefix, ReplicationQuotaManager quota) {
-        return new IdleFetchers(this, metrics, quota);
-    }
-
-    void observeHosted(ObjectNode seen) {
-        JavaConverters.asJavaIterable(allPartitions()).forEach(each -> put(seen, each._1().toString(), each._2()));
-    }
-
     void observeMetadata(ObjectNode seen) {
         Option<Object> controller = cache().getControllerId();
         seen.put("controller_id", controller.isEmpty() ? null : (Integer) controller.get());
@@ -58,29 +42,10 @@ abstract class Replicas extends ReplicaManager {
             ControlRequests.fields(cache().getPartitionInfo(each.topic(), each.partition()).get())));
     }
 
-    private static void put(ObjectNode hosted, String name, HostedPartition partition) {
-        if (!(partition instanceof HostedPartition.Online online)) {
-            hosted.putNull(name);
-            return;
-        }
-        Partition known = online.partition();
-        ObjectNode seen = hosted.putObject(name);
-        seen.put("leader", known.leaderReplicaIdOpt().isEmpty() ? null : (Integer) known.leaderReplicaIdOpt().get());
-        seen.put("leader_epoch", known.getLeaderEpoch());
+    /** What it knows of an ISR. */
+    static void observeIsr(ObjectNode seen, Partition known) {
         seen.put("partition_epoch", known.getZkVersion());
-        seen.put("controller_epoch", (Integer) Fields.get(known, "controllerEpoch"));
-        brokers(seen.putArray("isr"), known.isrState().isr());
+        ReceivingBroker.brokers(seen.putArray("isr"), known.isrState().isr());
         seen.put("leader_recovery_state", RECOVERED);
-        brokers(seen.putArray("replicas"), known.assignmentState().replicas());
-        ArrayNode adding = seen.putArray("adding");
-        ArrayNode removing = seen.putArray("removing");
-        if (known.assignmentState() instanceof OngoingReassignmentState moves) {
-            brokers(adding, moves.addingReplicas());
-            brokers(removing, moves.removingReplicas());
-        }
-    }
-
-    private static void brokers(ArrayNode array, Iterable<Object> brokers) {
-        JavaConverters.asJavaIterable(brokers).forEach(broker -> array.add((Integer) broker));
     }
 }

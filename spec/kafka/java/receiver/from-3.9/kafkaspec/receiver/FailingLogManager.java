@@ -32,7 +32,7 @@ final class FailingLogManager extends LogManager {
 
     private FailingLogManager(LogDirectories directories, KafkaConfig config, LogDirFailureChannel failures) {
         super(
-            files(config.logDirs()), files(failed(directories)), directories.configurations(),
+            directories.all(), directories.lost(), directories.configurations(),
             new LogConfig(config.extractLogConfigMap()), LogCleaner.cleanerConfig(config), 1, Long.MAX_VALUE,
             Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, 60_000, new ProducerStateManagerConfig(60_000, false),
             60_000, config.interBrokerProtocolVersion(), Surroundings.scheduler(directories.scheduled()),
@@ -68,14 +68,5 @@ final class FailingLogManager extends LogManager {
                 lock.destroy();
             }
         }
-    }
-
-    private static Seq<String> failed(LogDirectories directories) {
-        return JavaConverters.asScalaBuffer(directories.failed().stream().toList());
-    }
-
-    private static Seq<File> files(Seq<String> paths) {
-        return JavaConverters.asScalaBuffer(
-            JavaConverters.seqAsJavaList(paths).stream().map(path -> new File(path).getAbsoluteFile()).toList());
     }
 }

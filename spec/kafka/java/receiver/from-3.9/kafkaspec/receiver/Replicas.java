@@ -3,22 +3,16 @@ package kafkaspec.receiver;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.concurrent.atomic.AtomicBoolean;
-import kafka.cluster.OngoingReassignmentState;
 import kafka.cluster.Partition;
 import kafka.server.BrokerFeatures;
 import kafka.server.BrokerTopicStats;
-import kafka.server.HostedPartition;
-import kafka.server.ReplicaFetcherManager;
 import kafka.server.ReplicaManager;
-import kafka.server.ReplicationQuotaManager;
 import kafka.server.metadata.ZkMetadataCache;
-import kafkaspec.Fields;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.common.DirectoryEventHandler;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import scala.Option;
-import scala.collection.Iterable;
 import scala.collection.JavaConverters;
 
 /** The ReplicaManager of Kafka 3.9, what it knows of its partitions, and of the cluster. */
@@ -42,16 +36,6 @@ abstract class Replicas extends ReplicaManager {
         return (ZkMetadataCache) metadataCache();
     }
 
-    @Override
-    public ReplicaFetcherManager createReplicaFetcherManager(
-            Metrics metrics, Time time, Option<String> prefix, ReplicationQuotaManager quota) {
-        return new IdleFetchers(this, metrics, quota);
-    }
-
-    void observeHosted(ObjectNode seen) {
-        JavaConverters.asJavaIterable(allPartitions()).forEach(each -> put(seen, each._1().toString(), each._2()));
-    }
-
     void observeMetadata(ObjectNode seen) {
         seen.put("controller_id", cache().getControllerId().isEmpty() ? null : cache().getControllerId().get().id());
         ArrayNode alive = seen.putArray("alive_brokers");
@@ -63,29 +47,10 @@ abstract class Replicas extends ReplicaManager {
             }));
     }
 
-    private static void put(ObjectNode hosted, String name, HostedPartition partition) {
-        if (!(partition instanceof HostedPartition.Online online)) {
-            hosted.putNull(name);
-            return;
-        }
-        Partition known = online.partition();
-        ObjectNode seen = hosted.putObject(name);
-        seen.put("leader", known.leaderReplicaIdOpt().isEmpty() ? null : (Integer) known.leaderReplicaIdOpt().get());
-        seen.put("leader_epoch", known.getLeaderEpoch());
+    /** What it knows of an ISR. */
+    static void observeIsr(ObjectNode seen, Partition known) {
         seen.put("partition_epoch", known.getPartitionEpoch());
-        seen.put("controller_epoch", (Integer) Fields.get(known, "controllerEpoch"));
-        brokers(seen.putArray("isr"), known.partitionState().isr());
+        ReceivingBroker.brokers(seen.putArray("isr"), known.partitionState().isr());
         seen.put("leader_recovery_state", known.partitionState().leaderRecoveryState().value());
-        brokers(seen.putArray("replicas"), known.assignmentState().replicas());
-        ArrayNode adding = seen.putArray("adding");
-        ArrayNode removing = seen.putArray("removing");
-        if (known.assignmentState() instanceof OngoingReassignmentState moves) {
-            brokers(adding, moves.addingReplicas());
-            brokers(removing, moves.removingReplicas());
-        }
-    }
-
-    private static void brokers(ArrayNode array, Iterable<Object> brokers) {
-        JavaConverters.asJavaIterable(brokers).forEach(broker -> array.add((Integer) broker));
     }
 }
