@@ -34,7 +34,19 @@ __all__ = [
     "PendingExpandIsr",
     "PendingPartitionChange",
     "PendingShrinkIsr",
+    "goes_by",
 ]
+
+
+def goes_by(known: LeaderEpoch, told: LeaderEpoch) -> bool:
+    """Whether a replica that is in a leader epoch leads or follows in that of LeaderAndIsr: it is newer.
+
+    >>> goes_by(3, 4), goes_by(3, 3), goes_by(3, 2)
+    (True, False, False)
+
+    [ReplicaManager.becomeLeaderOrFollower, 1.0 to 3.9]
+    """
+    return told > known
 
 
 class CommittedPartitionState(NamedTuple):

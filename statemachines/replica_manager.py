@@ -57,7 +57,7 @@ from statemachines.control_requests import (
 from statemachines.control_responses import LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse
 from statemachines.controller import accepts
 from statemachines.errors import Errors
-from statemachines.hosted_partition import OFFLINE_PARTITION, HostedPartition
+from statemachines.hosted_partition import OFFLINE_PARTITION, HostedPartition, goes_by
 from statemachines.leader_and_isr import EPOCH_DURING_DELETE, NO_EPOCH
 from statemachines.metadata_cache import MetadataCache
 from statemachines.topic_partition import TopicPartition
@@ -314,7 +314,7 @@ class ReplicaManager:
             return Errors.KAFKA_STORAGE_ERROR
         if told.leaderEpoch == hosted.leader_epoch and partition not in self.state.logs:
             raise _CutShort(Errors.NOT_LEADER_OR_FOLLOWER)
-        if told.leaderEpoch <= hosted.leader_epoch:
+        if not goes_by(hosted.leader_epoch, told.leaderEpoch):
             return Errors.STALE_CONTROLLER_EPOCH
         return Errors.NONE if self.broker in told.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -62,6 +62,7 @@ from statemachines.control_requests import (
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.controller_calls import Await, Call, Calls, EventFailure, Processing, ZkRequests
+from statemachines.hosted_partition import goes_by
 from statemachines.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition import (
@@ -141,8 +142,8 @@ class ControlledCluster(PartitionStates):
     )
     deaths: Deaths = variable("How often a broker died.")
     roles: Total[PartitionAndReplica, Role | None] = variable(
-        "The last LeaderAndIsr that was sent to a replica; None if that was before its broker started, or if it was "
-        "to stop since. Left out: queues of requests, so that a broker goes by what was sent to it last."
+        "The LeaderAndIsr of the newest leader epoch that was sent to a replica; None if that was before its broker "
+        "started, or if it was to stop since. Left out: queues of requests, so that a broker obeys at once."
     )
     active: bool = variable("The controller takes itself for controller. [isActive]")
     isr_change_notification: frozenset[TopicPartition] = variable(
@@ -458,16 +459,13 @@ class ClusterUnderControl(Specification[C]):
     # The controller, over a state.
 
     def receive(self, s: C, broker: BrokerId, request: ControlRequest) -> None:
-        """A broker goes by a request from now on; what was sent to one that does not run is gone when it starts.
-
-        It ignores an earlier leader epoch than it has. [ReplicaManager.becomeLeaderOrFollower, 1.1, 3.9]
-        """
+        """A broker goes by a request from now on; what was sent to one that does not run is gone when it starts."""
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
                 for told in states:
                     replica = PartitionAndReplica(TopicPartition(told.topicName, told.partitionIndex), broker)
                     role = s.roles[replica]
-                    if role is None or told.leaderEpoch >= role.leader_epoch:
+                    if role is None or goes_by(role.leader_epoch, told.leaderEpoch):
                         s.roles[replica] = Role(told.leader, told.leaderEpoch)
             case StopReplicaRequest(partitionStates=stopped):
                 for each in stopped:
