@@ -42,6 +42,7 @@ from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
 from spec.what_if.situations import MOVE, Situation, brokers_by_place, situations
+from statemachines.control_design import control_design_of
 from statemachines.control_requests import ControlRequest
 from statemachines.leader_and_isr import LeaderAndIsr
 from statemachines.releases import RELEASES
@@ -644,6 +645,20 @@ def test_a_move_that_is_under_way_is_refused(
     with pytest.raises(UsageError) as refused:
         in_any_order(cluster(begun), *events, release=release)
     assert said in str(refused.value)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", [each for each in RELEASES if control_design_of(each).kip_455])
+def test_a_move_that_is_under_way_breaks_no_rule(release: str) -> None:
+    """With any ISR, and whatever happens: else it would be a fault of the program."""
+    for isr in ((1,), (1, 2), (1, 2, 3)):
+        begun = cluster(PartitionStatus(UNDER_WAY.assignment, 1, isr, 0))
+        for events in (
+            (Crash(1), AnotherController()),
+            (Crash(3), Return(3), AnotherController()),
+            (AllowUnclean(), Crash(1), Crash(2)),
+        ):
+            assert in_any_order(begun, *events, release=release).cases[0].explored
 
 
 def test_partitions_that_move_alike() -> None:
