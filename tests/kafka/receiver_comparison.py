@@ -31,7 +31,7 @@ Seen: TypeAlias = dict[str, Any]
 
 
 class KafkaReceivers(PureCalls):
-    """Receiving brokers of a release of Kafka, from `__enter__` to `__exit__`.
+    """Receiving brokers of a release of Kafka, and channels to brokers, from `__enter__` to `__exit__`.
 
     Args:
         release: one of those that are run.
@@ -79,7 +79,11 @@ class Register(NamedTuple):
     epoch: BrokerEpoch
 
 
-Command: TypeAlias = Receive | FailDirectory | Restart | Register
+class ShutDown(NamedTuple):
+    """Its process is on its way out."""
+
+
+Command: TypeAlias = Receive | FailDirectory | Restart | Register | ShutDown
 
 
 def _written_all(sequence: Sequence[Command]) -> Any:
@@ -92,8 +96,7 @@ def _written(command: Command) -> Any:
         case Receive(request, topic_ids, failing, unread):
             return {
                 "do": "receive",
-                "request": type(request).__name__,
-                "told": _fields(request),
+                **request_written(request),
                 "topic_ids": topic_ids,
                 "failing": failing,
                 "unread": unread,
@@ -104,6 +107,13 @@ def _written(command: Command) -> Any:
             return {"do": "restart"}
         case Register(epoch):
             return {"do": "register", "epoch": epoch}
+        case ShutDown():
+            return {"do": "shut_down"}
+
+
+def request_written(request: ControlRequest) -> Mapping[str, Any]:
+    """A request as `ControlRequests.java` takes it."""
+    return {"request": type(request).__name__, "told": _fields(request)}
 
 
 def _fields(record: Any) -> Any:
@@ -173,7 +183,13 @@ class Receiver:
 
     def __init__(self, kinds: Kinds, release: str) -> None:
         self.cache = kinds.cache()
-        self.manager = kinds.manager(BROKER, self.cache, design=control_design_of(line_of(release)))
+        self.is_shutting_down = False
+        self.manager = kinds.manager(
+            BROKER,
+            self.cache,
+            design=control_design_of(line_of(release)),
+            is_shutting_down=lambda: self.is_shutting_down,
+        )
         self.broker_epoch = BROKER_EPOCH
         self._changes: list[LeadershipChange] = []
         self.apis = kinds.apis(self.manager, lambda: self.broker_epoch, self._changes.append)
@@ -189,10 +205,13 @@ class Receiver:
                 there = [each for each in self.manager.state.logs if where[str(each)] == number]
                 self.manager.handle_log_dir_failure(there)
             case Restart():
+                self.is_shutting_down = False
                 self.manager.restart()
                 self.cache.state = InMemoryMetadata()
             case Register(epoch):
                 self.broker_epoch = epoch
+            case ShutDown():
+                self.is_shutting_down = True
         return {}
 
     def seen(self, where: Mapping[str, int]) -> Seen:

@@ -32,6 +32,7 @@ from tests.kafka.receiver_comparison import (
     Receive,
     Register,
     Restart,
+    ShutDown,
 )
 
 TELLS_RECOVERY: Final = Release("3.2")
@@ -104,6 +105,7 @@ class Drawing:
                 self._fail_directory,
                 self._restart,
                 self._register,
+                self._shut_down,
             )
         )
         return draw()
@@ -119,6 +121,9 @@ class Drawing:
     def _register(self) -> Command:
         self._broker_epoch += 10
         return Register(self._broker_epoch)
+
+    def _shut_down(self) -> Command:
+        return ShutDown()
 
     def _leader_and_isr(self) -> Command:
         failing, unread = self._failures()

@@ -53,6 +53,7 @@ from tests.kafka.receiver_comparison import (
     Register,
     Restart,
     Seen,
+    ShutDown,
     all_asked,
     asked,
     compare,
@@ -62,7 +63,7 @@ from tests.kafka.receiver_comparison import (
 from tests.kafka.receiver_sequences import Drawing
 from tests.statemachines.control import T0, T1
 from tests.statemachines.receiving import EPOCH, Kinds, told
-from tests.statemachines.test_kafka_apis import MUTANTS, mutated, starts_no_fetcher_when_it_shuts_down
+from tests.statemachines.test_kafka_apis import MUTANTS, mutated
 
 LENGTH = 15
 CHOICES = 512
@@ -286,6 +287,15 @@ RULES: dict[str, tuple[str, Sequence[Command]]] = {
     "a log from before goes": ("NONE", [ALL, lead(2, 3), Restart(), stop(0, delete=True)]),
     "a log that cannot be deleted": ("KAFKA_STORAGE_ERROR", [ALL, lead(2, 3), stop(3, delete=True, failing="t-0")]),
     "no log that could be": ("NONE", [ALL, stop(3, delete=True, failing="t-0")]),
+    "it shuts down, and follows": ("NONE", [ALL, ShutDown(), lead(2, 0)]),
+    "it shuts down, and follows another": ("NONE", [ALL, lead(2, 0), ShutDown(), lead(3, 1)]),
+    "it shuts down, and ceases to lead": ("NONE", [ALL, lead(1, 0), ShutDown(), lead(3, 1)]),
+    "it shuts down, and leads": ("NONE", [ALL, lead(2, 0), ShutDown(), lead(1, 1)]),
+    "it shuts down, and hears of its leader again": (
+        "STALE_CONTROLLER_EPOCH",
+        [ALL, lead(2, 0), ShutDown(), lead(2, 0)],
+    ),
+    "it shuts down, and starts": ("NONE", [ALL, lead(2, 0), ShutDown(), Restart(), ALL, lead(2, 1)]),
     "it hears of a leader": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=1), tell(1)]),
     "it hears that nobody leads": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=-1)]),
     "it hears of a deletion": ("NONE", [tell(1, 2, leader=2), tell(1, 2, leader=LEADER_DURING_DELETE)]),
@@ -369,8 +379,7 @@ def some(receiver: KafkaReceivers, ruled: Told) -> Told:
     return [*all_asked(receiver, drawn(0, 15)), *ruled]
 
 
-SHOWN: Final = [kinds for kinds, scenario in MUTANTS if scenario is not starts_no_fetcher_when_it_shuts_down]
-"""Where no broker shuts down."""
+SHOWN: Final = [kinds for kinds, _ in MUTANTS]
 
 
 @pytest.mark.parametrize("kinds", SHOWN, ids=map(mutated, SHOWN))

@@ -33,6 +33,10 @@ final class ControlRequests {
     private ControlRequests() { }
 
     static AbstractControlRequest of(JsonNode command) {
+        return builder(command).build();
+    }
+
+    static AbstractControlRequest.Builder<? extends AbstractControlRequest> builder(JsonNode command) {
         JsonNode told = Json.field(command, "told");
         int controller = Json.field(told, "controllerId").asInt();
         int epoch = Json.field(told, "controllerEpoch").asInt();
@@ -45,13 +49,13 @@ final class ControlRequests {
             case "LeaderAndIsrRequest" -> new LeaderAndIsrRequest.Builder(
                 ids.isEmpty() ? LAST_WITHOUT_TOPIC_IDS : ApiKeys.LEADER_AND_ISR.latestVersion(), controller, epoch,
                 brokerEpoch, list(states, ControlRequests::leaderAndIsr), ids,
-                list(Json.field(told, "liveLeaders"), leader -> new Node(leader.asInt(), "localhost", 9092))).build();
+                list(Json.field(told, "liveLeaders"), leader -> new Node(leader.asInt(), "localhost", 9092)));
             case "StopReplicaRequest" -> new StopReplicaRequest.Builder(
-                ApiKeys.STOP_REPLICA.latestVersion(), controller, epoch, brokerEpoch, false, stopped(states)).build();
+                ApiKeys.STOP_REPLICA.latestVersion(), controller, epoch, brokerEpoch, false, stopped(states));
             case "UpdateMetadataRequest" -> new UpdateMetadataRequest.Builder(
                 ApiKeys.UPDATE_METADATA.latestVersion(), controller, epoch, brokerEpoch,
                 list(states, ControlRequests::metadata),
-                list(Json.field(told, "liveBrokers"), ControlRequests::broker), ids).build();
+                list(Json.field(told, "liveBrokers"), ControlRequests::broker), ids);
             default -> throw new Json.Malformed("no request " + name);
         };
     }

@@ -28,6 +28,7 @@ import org.apache.kafka.common.requests.UpdateMetadataResponse;
  * <li>`fail_directory`: the log directory of this `number` fails
  * <li>`restart`: the process starts anew, with the logs
  * <li>`register`: the broker has registered anew, under this `epoch`
+ * <li>`shut_down`: the process is on its way out
  * </ul>
  *
  * <p>Its answer: after each command what is to be seen of the broker, see ReceivingBroker, and of a request what was
@@ -56,6 +57,7 @@ public final class Receivers implements Call {
                         directories.restart();
                         broker = start(directories);
                     }
+                    case "shut_down" -> broker.shutDown();
                     case "register" -> apis.register(Json.field(command, "epoch").asLong());
                     default -> throw new Json.Malformed("nothing to do as " + does);
                 }
@@ -77,18 +79,26 @@ public final class Receivers implements Call {
     }
 
     private static void put(AbstractResponse response, Map<Uuid, String> topics, ObjectNode answered) {
+        answered.put("error", error(response).name());
         ObjectNode partitions = answered.putObject("partitions");
         if (response instanceof LeaderAndIsrResponse leaderAndIsr) {
-            answered.put("error", leaderAndIsr.error().name());
             leaderAndIsr.partitionErrors(topics).forEach(
                 (partition, error) -> partitions.put(partition.toString(), error.name()));
         } else if (response instanceof StopReplicaResponse stopReplica) {
-            answered.put("error", stopReplica.error().name());
             stopReplica.partitionErrors().forEach(partition -> partitions.put(
                 partition.topicName() + "-" + partition.partitionIndex(),
                 Errors.forCode(partition.errorCode()).name()));
-        } else if (response instanceof UpdateMetadataResponse updateMetadata) {
-            answered.put("error", updateMetadata.error().name());
         }
+    }
+
+    /** What a controller is told of a request as a whole. */
+    static Errors error(AbstractResponse response) {
+        if (response instanceof LeaderAndIsrResponse leaderAndIsr) {
+            return leaderAndIsr.error();
+        }
+        if (response instanceof StopReplicaResponse stopReplica) {
+            return stopReplica.error();
+        }
+        return ((UpdateMetadataResponse) response).error();
     }
 }

@@ -3,6 +3,7 @@ package kafkaspec.receiver;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import kafka.cluster.OngoingReassignmentState;
 import kafka.cluster.Partition;
 import kafka.server.HostedPartition;
@@ -49,6 +50,10 @@ final class ReceivingBroker extends Replicas {
                 return onLeadershipChange.apply(nowLed, nowFollowed);
             }
         });
+    }
+
+    void shutDown() {
+        ((AtomicBoolean) Fields.get(this, "isShuttingDown")).set(true);
     }
 
     /** All that is to be seen; what the last request changed is seen once. */

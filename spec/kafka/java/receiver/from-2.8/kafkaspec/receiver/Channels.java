@@ -1,0 +1,36 @@
+package kafkaspec.receiver;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import kafkaspec.Json;
+import kafkaspec.pure.Call;
+
+/**
+ * How requests get to brokers: ControllerChannelManager with its RequestSendThreads, over connections on loopback.
+ *
+ * <p>A case: `sequences` of commands, each to channels of its own, all at once, since a thread that sends again
+ * waits before it does. See Conversation for what there is to do, and what is answered.
+ */
+public final class Channels implements Call {
+    @Override
+    public JsonNode answer(JsonNode given) throws Exception {
+        ArrayNode answers = Json.array();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try {
+            List<Future<ArrayNode>> told = new ArrayList<>();
+            Json.field(given, "sequences").forEach(
+                commands -> told.add(threads.submit(() -> Conversation.of(commands))));
+            for (Future<ArrayNode> each : told) {
+                answers.add(each.get());
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        return answers;
+    }
+}

@@ -1,0 +1,265 @@
+"""Channels of ours and of Kafka's through which the same requests go, and what is to be seen of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from election.ids import BrokerId
+from statemachines.control_design import control_design_of
+from statemachines.control_requests import (
+    ControlRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from statemachines.control_responses import (
+    ControlResponse,
+    LeaderAndIsrResponse,
+    StopReplicaResponse,
+    UpdateMetadataResponse,
+)
+from statemachines.controller_channel_manager import ControllerChannelManager, Delivery, RequestNotSent
+from statemachines.controller_context import ControllerContext
+from statemachines.errors import Errors
+from statemachines.releases import line_of
+from tests.kafka.receiver_comparison import RELEASE, KafkaReceivers, request_written
+
+AT_ONCE: Final = 25
+"""How many sequences Kafka goes through at once: a thread that sends again waits for 100 ms before it does."""
+
+Seen: TypeAlias = dict[str, Any]
+"""What is to be seen of the channels after a command."""
+
+
+class Startup(NamedTuple):
+    """The controller takes over, and has channels to these brokers."""
+
+    brokers: tuple[BrokerId, ...]
+
+
+class Shutdown(NamedTuple):
+    """It resigns."""
+
+
+class AddBroker(NamedTuple):
+    """A broker is to have a channel."""
+
+    broker: BrokerId
+
+
+class RemoveBroker(NamedTuple):
+    """Its channel ends."""
+
+    broker: BrokerId
+
+
+class Send(NamedTuple):
+    """A request is put into its queue; requests are told apart by their `controllerEpoch`."""
+
+    broker: BrokerId
+    request: ControlRequest
+
+
+class Answer(NamedTuple):
+    """The broker answers what it has got."""
+
+    broker: BrokerId
+    error: Errors
+
+
+class Break(NamedTuple):
+    """It has handled the request, and the connection breaks before it has answered."""
+
+    broker: BrokerId
+    unread: int = 0
+    """How many connections after this one break before it has read anything."""
+
+
+class Misanswer(NamedTuple):
+    """What it answers is no answer to this request: by that, too, the connection breaks."""
+
+    broker: BrokerId
+
+
+class Stop(NamedTuple):
+    """Its process ends: nothing listens there."""
+
+    broker: BrokerId
+
+
+class Start(NamedTuple):
+    """It listens again."""
+
+    broker: BrokerId
+
+
+Command: TypeAlias = Startup | Shutdown | AddBroker | RemoveBroker | Send | Answer | Break | Misanswer | Stop | Start
+
+
+def _written(command: Command) -> Any:
+    """A command as `Conversation.java` takes it."""
+    match command:
+        case Startup(brokers):
+            return {"do": "startup", "brokers": brokers}
+        case Shutdown():
+            return {"do": "shutdown"}
+        case AddBroker(broker):
+            return {"do": "add", "broker": broker}
+        case RemoveBroker(broker):
+            return {"do": "remove", "broker": broker}
+        case Send(broker, request):
+            return {"do": "send", "broker": broker, **request_written(request), "topic_ids": {}}
+        case Answer(broker, error):
+            return {"do": "answer", "broker": broker, "error": error.name}
+        case Break(broker, unread):
+            return {"do": "break", "broker": broker, "unread": unread}
+        case Misanswer(broker) | Stop(broker) | Start(broker):
+            return {"do": type(command).__name__.lower(), "broker": broker}
+
+
+def all_asked(
+    kafka: KafkaReceivers, sequences: Iterable[Sequence[Command]]
+) -> Iterator[tuple[Sequence[Command], Sequence[Seen]]]:
+    """Sequences, each with what Kafka makes of it."""
+    for many, seen in kafka.of("Channels", _batches(sequences), _written_all, a_line=1):
+        yield from zip(many, seen, strict=True)
+
+
+def _batches(sequences: Iterable[Sequence[Command]]) -> Iterator[list[Sequence[Command]]]:
+    remaining = iter(sequences)
+    while many := list(islice(remaining, AT_ONCE)):
+        yield many
+
+
+def _written_all(sequences: Sequence[Sequence[Command]]) -> Any:
+    return {"sequences": [list(map(_written, sequence)) for sequence in sequences]}
+
+
+def compare(
+    sequence: Sequence[Command],
+    seen: Sequence[Seen],
+    kind: type[ControllerChannelManager] = ControllerChannelManager,
+    release: str = RELEASE,
+) -> None:
+    """Our channels do what Kafka's have done; AssertionError says after which command it is otherwise."""
+    channels = Channels(kind, release)
+    for number, (command, kafkas) in enumerate(zip(sequence, seen, strict=False)):  # if Kafka is stuck, it has ended
+        ours = channels.carry_out(command)
+        differences = [f"{key}: Kafka {kafkas[key]}, here {ours[key]}" for key in ours if kafkas[key] != ours[key]]
+        assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
+
+
+def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kind: type[ControllerChannelManager]) -> bool:
+    """Whether Kafka's channels have done something else than those of this kind."""
+    try:
+        compare(sequence, seen, kind)
+    except AssertionError:
+        return True
+    return False
+
+
+class Channels:
+    """Those of a controller of ours, and the brokers at their other ends.
+
+    Args:
+        kind: the channels, or a mutant of them.
+        release: of Kafka.
+    """
+
+    def __init__(self, kind: type[ControllerChannelManager], release: str) -> None:
+        self._not_sent: list[RequestNotSent] = []
+        design = control_design_of(line_of(release))
+        self._manager = kind(ControllerContext(), design=design, log=self._not_sent.append)
+        self._stopped: set[BrokerId] = set()
+        self._holding: set[BrokerId] = set()
+        """The brokers that have read what their thread is sending now."""
+        self._received: dict[str, list[int]] = {}
+        self._answered: list[list[Any]] = []
+
+    def carry_out(self, command: Command) -> Seen:
+        """Do it, and let each thread send what it can; what is to be seen then."""
+        for noted in (self._not_sent, self._received, self._answered):
+            noted.clear()
+        refused = False
+        try:
+            self._do(command)
+        except ValueError:
+            refused = True
+        self._settle()
+        queues = self._manager.state.message_queues
+        return {
+            "stuck": False,
+            "refused": refused,
+            "received": self._received,
+            "answered": self._answered,
+            "queues": {str(broker): list(map(_number, queue)) for broker, queue in queues.items()},
+            "not_sent": len(self._not_sent),
+        }
+
+    def _do(self, command: Command) -> None:
+        match command:
+            case Startup(brokers):
+                self._manager.startup(brokers)
+            case Shutdown():
+                self._manager.shutdown()
+                self._holding.clear()
+            case AddBroker(broker):
+                self._manager.add_broker(broker)
+            case RemoveBroker(broker):
+                self._manager.remove_broker(broker)
+                self._holding.discard(broker)
+            case Send(broker, request):
+                self._manager.send_request(broker, request)
+            case Answer(broker, error):
+                self._exchange(broker, Delivery.Answered, error)
+            case Break(broker, unread):
+                self._exchange(broker, Delivery.ReplyLost)
+                for _ in range(unread):
+                    self._exchange(broker, Delivery.NotDelivered)
+            case Misanswer(broker):
+                self._exchange(broker, Delivery.ReplyLost)
+            case Stop(broker):
+                self._stopped.add(broker)
+                if broker in self._holding:
+                    self._exchange(broker, Delivery.ReplyLost)
+            case Start(broker):
+                self._stopped.remove(broker)
+
+    def _exchange(self, broker: BrokerId, delivery: Delivery, error: Errors = Errors.NONE) -> None:
+        """What the thread is sending is sent once."""
+
+        def handle(request: ControlRequest) -> ControlResponse:
+            if delivery is Delivery.Answered:
+                self._answered.append([broker, _number(request), error.name])
+            return _response(request, error)
+
+        self._manager.exchange(broker, handle, delivery)
+        self._holding.discard(broker)
+
+    def _settle(self) -> None:
+        """Each thread that has something to send has it read, or finds that nothing listens."""
+        for broker, thread in tuple(self._manager.state.request_send_threads.items()):
+            if broker in self._holding or not (thread.request or self._manager.queue_size(broker)):
+                continue
+            if broker in self._stopped:
+                self._exchange(broker, Delivery.NotDelivered)
+            else:
+                request = thread.request or self._manager.take(broker)
+                self._received.setdefault(str(broker), []).append(_number(request))
+                self._holding.add(broker)
+
+
+def _number(request: ControlRequest) -> int:
+    return request.controllerEpoch
+
+
+def _response(request: ControlRequest, error: Errors) -> ControlResponse:
+    match request:
+        case LeaderAndIsrRequest():
+            return LeaderAndIsrResponse(error)
+        case StopReplicaRequest():
+            return StopReplicaResponse(error)
+        case UpdateMetadataRequest():
+            return UpdateMetadataResponse(error)

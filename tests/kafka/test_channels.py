@@ -1,0 +1,152 @@
+"""A controller's channels beside Kafka's own: generated sequences of commands, and each rule.
+
+Kafka's is ControllerChannelManager with its RequestSendThreads and their network clients, of 3.9.1 and of 2.8.2; the
+brokers at the other ends are sockets of this machine, which read, answer and break off as the sequence says. After
+each command these are equal: what waits in each queue; what each broker has read since the command before, again or
+for the first time; which requests were answered, with which error; what was dropped for lack of a channel; what was
+refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import TypeAlias
+
+import pytest
+
+from statemachines.control_requests import UpdateMetadataRequest
+from statemachines.errors import Errors
+from tests.kafka.channel_comparison import (
+    AddBroker,
+    Answer,
+    Break,
+    Command,
+    Misanswer,
+    RemoveBroker,
+    Seen,
+    Send,
+    Shutdown,
+    Start,
+    Startup,
+    Stop,
+    all_asked,
+    compare,
+    is_contradicted,
+)
+from tests.kafka.channel_sequences import Drawing
+from tests.kafka.conftest import Receivers
+from tests.kafka.receiver_comparison import OLDER, RELEASE, KafkaReceivers
+from tests.statemachines.test_controller_channel_manager import MUTANTS, Kind
+
+LENGTH = 25
+LONG = int(os.environ.get("CHANNEL_SEQUENCES", 2_000))
+"""How many sequences the long test has."""
+HAPPENS = {"read", "read again", "answered NONE", "refused", "not_sent", "waits", "nothing waits"}
+"""What many sequences come to: that it is met shows that they go everywhere."""
+
+Told: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Seen]]]
+"""Sequences, each with what Kafka makes of it."""
+
+
+def drawn(seed: int, count: int) -> Iterable[list[Command]]:
+    """So many sequences; each is `Drawing(Random(f"{seed} {number}").randrange).sequence(25)`."""
+    return (Drawing(Random(f"{seed} {number}").randrange).sequence(LENGTH) for number in range(count))
+
+
+# Generated.
+
+
+def test_sequences(receiver: KafkaReceivers, first_seed: int) -> None:
+    """A handful."""
+    print(f"seed {first_seed}")
+    agreed(receiver, first_seed, 50)
+
+
+@pytest.mark.parametrize("release", OLDER)
+def test_sequences_of_older_releases(receivers: Receivers, release: str, first_seed: int) -> None:
+    """The same."""
+    print(f"seed {first_seed}")
+    agreed(receivers(release), first_seed, 25)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", [RELEASE, *OLDER])
+def test_many_sequences(receivers: Receivers, release: str, first_seed: int) -> None:
+    """They meet whatever can happen."""
+    print(f"seed {first_seed}")
+    assert agreed(receivers(release), first_seed, LONG) >= HAPPENS
+
+
+def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
+    """So many sequences, on which both sides agree: what they came to."""
+    happened: set[str] = set()
+    for sequence, seen in all_asked(kafka, drawn(seed, count)):
+        compare(sequence, seen, release=kafka.release)
+        happened.update(what_happened(seen))
+    return happened
+
+
+def what_happened(seen: Sequence[Seen]) -> Iterator[str]:
+    """What is to be told of what is seen of Kafka."""
+    read: set[int] = set()
+    for now in seen:
+        for number in (number for numbers in now["received"].values() for number in numbers):
+            yield "read again" if number in read else "read"
+            read.add(number)
+        yield from (f"answered {error}" for _, _, error in now["answered"])
+        yield from (name for name in ("refused", "not_sent") if now[name])
+        yield from ("waits" if queue else "nothing waits" for queue in now["queues"].values())
+
+
+# Each rule.
+
+
+def send(broker: int, *numbers: int) -> list[Command]:
+    """Requests that can be told apart."""
+    return [Send(broker, UpdateMetadataRequest(9, number, 101, (), ())) for number in numbers]
+
+
+ANSWER = Answer(1, Errors.NONE)
+RULES: dict[str, tuple[list[int], Sequence[Command]]] = {
+    "in order": ([1, 2, 3], [Startup((1,)), *send(1, 1, 2, 3), *[ANSWER] * 3]),
+    "an error is an answer": ([1, 2], [Startup((1,)), *send(1, 1, 2), Answer(1, Errors.STALE_BROKER_EPOCH), ANSWER]),
+    "again, before the next": ([1, 1, 2], [Startup((1,)), *send(1, 1, 2), Break(1), *[ANSWER] * 2]),
+    "again and again": ([1, 1, 1], [Startup((1,)), *send(1, 1), Break(1), Break(1), ANSWER]),
+    "a connection that breaks before it is read": ([1, 1, 2], [Startup((1,)), *send(1, 1, 2), Break(1, 3), ANSWER]),
+    "another request's answer": ([1, 1, 2], [Startup((1,)), *send(1, 1, 2), Misanswer(1), ANSWER]),
+    "a broker that is down for a while": ([1, 1, 2], [Startup((1,)), *send(1, 1, 2), Stop(1), Start(1), ANSWER]),
+    "one that is not up yet": ([1, 2], [Startup((1,)), Stop(1), *send(1, 1, 2), Start(1), ANSWER]),
+    "another broker does not wait": ([2], [Startup((1, 2)), Stop(2), *send(2, 1), *send(1, 2), ANSWER, Start(2)]),
+    "what waited is gone": ([1, 3], [Startup((1,)), *send(1, 1, 2), RemoveBroker(1), AddBroker(1), *send(1, 3)]),
+    "and so it is of one that is down": (
+        [3],
+        [Startup((1,)), Stop(1), *send(1, 1), RemoveBroker(1), Start(1), AddBroker(1), *send(1, 3)],
+    ),
+    "a channel that is there is kept": ([1, 2], [Startup((1,)), *send(1, 1, 2), AddBroker(1), ANSWER]),
+    "no channel": ([], [Startup(()), *send(1, 1), AddBroker(1)]),
+    "no channel to remove": ([], [Startup(()), RemoveBroker(1)]),
+    "the controller resigns": ([1, 3], [Startup((1,)), *send(1, 1, 2), Shutdown(), Startup((1,)), *send(1, 3)]),
+    "it resigns while a broker is down": ([], [Startup((1,)), Stop(1), *send(1, 1), Shutdown(), Start(1)]),
+}
+"""What broker 1 reads of Kafka's channel, and of ours."""
+
+
+@pytest.fixture(scope="module")
+def ruled(receiver: KafkaReceivers) -> Told:
+    """The case of each rule."""
+    return list(all_asked(receiver, (sequence for _, sequence in RULES.values())))
+
+
+def test_each_rule(ruled: Told) -> None:
+    """Kafka's broker reads so, and both come to the same."""
+    for (name, (reads, _)), (sequence, seen) in zip(RULES.items(), ruled, strict=True):
+        compare(sequence, seen)
+        assert (name, [number for now in seen for number in now["received"].get("1", ())]) == (name, reads)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in MUTANTS], ids=lambda kind: kind.__name__)
+def test_kafka_contradicts_each_mutant(ruled: Told, kind: Kind) -> None:
+    """Of those that the scenarios of the core catch."""
+    assert any(is_contradicted(sequence, seen, kind) for sequence, seen in ruled)
