@@ -76,8 +76,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: a test that waits for a server, or for a process it has killed, needs none."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are cores: a test that waits for a server, or for a process it has killed, needs none."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(optionalhook=True)
