@@ -60,11 +60,11 @@ class Drawing:
         self._stopped: set[BrokerId] = set()
 
     def sequence(self, length: int) -> list[Command]:
-        """So many commands; the controller takes over first."""
+        """So many commands. The controller takes over first, and at last resigns: then all that was sent is read."""
         commands = [self._startup()]
-        while len(commands) < length:
+        while len(commands) < length - 1:
             commands.append(self._command())
-        return commands
+        return [*commands, self._shutdown()]
 
     def _one(self, of: Sequence[Any]) -> Any:
         return of[self._pick(len(of))]
