@@ -12,6 +12,8 @@ Deliberate disagreements, each of which is one still:
                         epoch; where there are none, what tells a replica without log its own epoch is stale, no more
     no leader epoch     is said by no controller; until 2.8 it is answered as an older one is
     an empty directory  is left where a configuration is not read; after a restart it is a log, here there is none
+    a log that is not   open, as its replica has been refused since a restart, does not fail with its directory: Kafka
+    open                keeps the replica, here it is offline
     hash maps           say in which order Kafka handles partitions, which shows where a request is cut short
 """
 
@@ -445,4 +447,14 @@ def test_a_directory_without_log_becomes_one(receiver: KafkaReceivers) -> None:
     compare(sequence[:-1], seen[:-1])
     assert [len(each["logs"]) for each in seen] == [0, 0, 1]
     with pytest.raises(AssertionError, match="logs: Kafka"):
+        compare(sequence, seen)
+
+
+def test_a_log_that_is_not_open_does_not_fail(receiver: KafkaReceivers) -> None:
+    """After a restart a replica that is refused has opened none. [ReplicaManager.scala, handleLogDirFailure]"""
+    refused: list[Command] = [ALL, lead(2, 0), Restart(), ALL, lead(2, 1, replicas=(2, 3))]
+    sequence, seen = asked(receiver, *refused, FailDirectory(0))
+    compare(sequence[:-1], seen[:-1])
+    assert seen[-1]["all_partitions"]["t-0"] is not None
+    with pytest.raises(AssertionError, match="all_partitions: Kafka"):
         compare(sequence, seen)
