@@ -23,7 +23,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from random import Random
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -381,10 +381,7 @@ def some(receiver: KafkaReceivers, ruled: Told) -> Told:
     return [*all_asked(receiver, drawn(0, 15)), *ruled]
 
 
-SHOWN: Final = [kinds for kinds, _ in MUTANTS]
-
-
-@pytest.mark.parametrize("kinds", SHOWN, ids=map(mutated, SHOWN))
+@pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=mutated)
 def test_kafka_contradicts_each_mutant(some: Told, kinds: Kinds) -> None:
     """Of those that the scenarios of the core catch."""
     assert any(is_contradicted(sequence, seen, kinds) for sequence, seen in some)
