@@ -7,7 +7,7 @@ answered; then two ISRs count:
     committed  the ISR that ZooKeeper is known to have
     maximal    the committed one, and the replica that is about to join: the high watermark waits for all of these
 
-To lead or to follow, a replica needs its log. If there is none it is made, and for that its topic's configuration is
+To lead or to follow, a replica opens its log. If there is none it is made, and for that its topic's configuration is
 read from ZooKeeper; the read may fail when the rest is half done. A leader takes its epochs behind it, so that the
 request can be repeated. A follower did so until 3.5, and takes them before it since 3.6 [#14138]: then the request,
 repeated, is refused as a whole (`replica_manager`), and the replica fetches from no leader until the next leader
@@ -117,6 +117,8 @@ class HostedPartition(NamedTuple):
     """That of the controller that wrote the state which it has been told: it goes into the leader's own writes."""
     assignment: ReplicaAssignment = UNASSIGNED
     state: IsrState = CommittedPartitionState()
+    has_log: bool = False
+    """Its log is open; one from before a restart lies there until the broker leads or follows [Partition.log]."""
 
     def is_led_by(self, broker: BrokerId) -> bool:
         """Whether this broker, whose partition it is, leads [isLeader]."""
@@ -134,7 +136,7 @@ class HostedPartition(NamedTuple):
         """
         committed = CommittedPartitionState(told.isr)
         made = self._with(told, committed)
-        return made._with_epochs(told) if has_log else made
+        return made.with_log()._with_epochs(told) if has_log else made
 
     def make_follower(
         self, told: LeaderAndIsrPartitionState, has_log: bool = True, epoch_after_log: bool = False
@@ -148,7 +150,13 @@ class HostedPartition(NamedTuple):
         """
         committed = CommittedPartitionState((), told.leaderRecoveryState)
         made = self._with(told, committed)
+        if has_log:
+            made = made.with_log()
         return made._with_epochs(told) if has_log or not epoch_after_log else made
+
+    def with_log(self) -> "HostedPartition":
+        """Its log is open [createLogIfNotExists]."""
+        return self._replace(has_log=True)
 
     def prepare_isr_expand(self, broker: BrokerId, replica: BrokerId) -> "HostedPartition":
         """The leader is about to take a replica into the ISR, of which no change is under way [prepareIsrExpand]."""

@@ -14,11 +14,12 @@ A replica follows only a leader that is alive in the metadata cache. Else it kee
 made, and the answer is NONE all the same: if UpdateMetadata does not go before LeaderAndIsr, replicas follow no
 leader [KAFKA-4443].
 
-Until 3.0 a replica that has no log when LeaderAndIsr has been handled is taken for offline (`offline_without_log`):
-also one that was not known before, and is refused now, for a log is opened only where the broker leads or follows.
+Until 3.0 a replica whose log is not open when LeaderAndIsr has been handled is taken for offline
+(`offline_without_log`): also one that was not known before, and is refused now, for a log is opened only where the
+broker leads or follows. A log that is not open does not fail with its directory: the replica stays.
 
-What tells a replica its own epoch once more is refused: so no ISR is changed by LeaderAndIsr alone. If that replica
-has no log, the whole request is refused, NOT_LEADER_OR_FOLLOWER, whatever else it says: Kafka looks for the log that
+What tells a replica its own epoch once more is refused: so no ISR is changed by LeaderAndIsr alone. If its log is
+not open, the whole request is refused, NOT_LEADER_OR_FOLLOWER, whatever else it says: Kafka looks for the log that
 is to learn the id of its topic, and finds none [localLogOrException]. Until 3.5 a replica without log has no epoch.
 
 A log that is missing is made, with the topic's configuration from ZooKeeper. What can go wrong is given, as
@@ -207,7 +208,6 @@ class ReplicaManager:
         if not self._takes(request):
             return LeadershipChange(_refused(states, Errors.STALE_CONTROLLER_EPOCH))
         handling = _Handling(failures, {})
-        unknown = [each for each in states if each not in self.state.all_partitions]
         try:
             handling.errors.update((each, self._judged(each, told)) for each, told in states.items())
             accepted = {each: told for each, told in states.items() if handling.errors[each] is Errors.NONE}
@@ -221,9 +221,9 @@ class ReplicaManager:
             if handling.logs:
                 self.state.logs |= frozenset(handling.logs)
         if self.design.offline_without_log:
-            refused = {each for each in unknown if handling.errors[each] is not Errors.NONE}
-            for partition in states.keys() - (self.state.logs - refused):  # what is refused has opened no log
-                self.state.all_partitions[partition] = OFFLINE_PARTITION
+            for partition in states:
+                if not self.state.all_partitions[partition].has_log:
+                    self.state.all_partitions[partition] = OFFLINE_PARTITION
         return LeadershipChange(LeaderAndIsrResponse(Errors.NONE, tuple(handling.errors.items())), leaders, followers)
 
     def stop_replicas(
@@ -280,7 +280,8 @@ class ReplicaManager:
         /log_dir_event_notification.
         """
         gone = frozenset(partitions) & self.state.logs
-        offline = tuple(partition for partition in self.state.all_partitions if partition in gone)
+        hosted = self.state.all_partitions.items()
+        offline = tuple(partition for partition, its in hosted if its.has_log and partition in gone)
         for partition in offline:
             self.state.fetchers.pop(partition, None)
             self.state.all_partitions[partition] = OFFLINE_PARTITION
@@ -307,12 +308,12 @@ class ReplicaManager:
         """What stands against leading or following; a partition that was not known is, from now on.
 
         Raises:
-            _CutShort: the replica is in this epoch without a log, into which Kafka would write the id of its topic.
+            _CutShort: the replica is in this epoch, and the log is not open that is to learn the id of its topic.
         """
         hosted = self.state.all_partitions.setdefault(partition, HostedPartition())
         if not hosted.online:
             return Errors.KAFKA_STORAGE_ERROR
-        if told.leaderEpoch == hosted.leader_epoch and partition not in self.state.logs:
+        if told.leaderEpoch == hosted.leader_epoch and not hosted.has_log:
             raise _CutShort(Errors.NOT_LEADER_OR_FOLLOWER)
         if not goes_by(hosted.leader_epoch, told.leaderEpoch):
             return Errors.STALE_CONTROLLER_EPOCH
@@ -359,7 +360,7 @@ class ReplicaManager:
                 failure = self._create_log(partition, told.isNew, handling)
                 if failure is LogFailure.ConfigNotRead:
                     raise _CutShort(Errors.UNKNOWN_SERVER_ERROR)
-                self._become(partition, hosted, failure, handling)
+                self._become(partition, hosted.with_log(), failure, handling)
                 continue
             if self._is_ahead(hosted, told):
                 continue

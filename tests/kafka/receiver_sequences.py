@@ -68,8 +68,6 @@ class Drawing:
         self._leader_epochs: Counter[TopicPartition] = Counter()
         self._partition_epochs: Counter[TopicPartition] = Counter()
         self._half_read: list[TopicPartition] = []
-        self._has_restarted = self._has_unopened = False
-        """Whether a log may lie there that is not open: its replica was refused in this life of the broker."""
 
     def sequence(self, length: int) -> list[Command]:
         """So many commands; mostly the broker hears first who is alive."""
@@ -113,15 +111,12 @@ class Drawing:
         return draw()
 
     def _fail_directory(self) -> Command:
-        """Not the last one: then the broker halts. Not where a log may not be open."""
-        return self._register() if self._has_unopened else FailDirectory(self._pick(2))
+        """Not the last one: then the broker halts."""
+        return FailDirectory(self._pick(2))
 
     def _restart(self) -> Command:
         """Not where a directory may lie that has no log yet."""
-        if self._half_read:
-            return self._leader_and_isr()
-        self._has_restarted = True
-        return Restart()
+        return self._leader_and_isr() if self._half_read else Restart()
 
     def _register(self) -> Command:
         self._broker_epoch += 10
@@ -151,7 +146,6 @@ class Drawing:
         replicas = self._some(BROKERS, 1)
         if BROKER not in replicas and not self._rarely():
             replicas = (BROKER, *replicas)
-        self._has_unopened |= self._has_restarted and BROKER not in replicas
         recovering = self._tells_recovery and self._rarely()
         return LeaderAndIsrPartitionState(
             *partition,

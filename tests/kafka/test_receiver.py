@@ -12,8 +12,6 @@ Deliberate disagreements, each of which is one still:
                         epoch; where there are none, what tells a replica without log its own epoch is stale, no more
     no leader epoch     is said by no controller; until 2.8 it is answered as an older one is
     an empty directory  is left where a configuration is not read; after a restart it is a log, here there is none
-    a log that is not   open, as its replica has been refused since a restart, does not fail with its directory: Kafka
-    open                keeps the replica, here it is offline
     hash maps           say in which order Kafka handles partitions, which shows where a request is cut short
 """
 
@@ -277,6 +275,14 @@ RULES: dict[str, tuple[str, Sequence[Command]]] = {
         "KAFKA_STORAGE_ERROR",
         [ALL, lead(1, 0), FailDirectory(0), Restart(), lead(1, 0)],
     ),
+    "a directory that fails with a log that is not open": (
+        "NONE",
+        [ALL, lead(2, 0), Restart(), ALL, lead(2, 1, replicas=(2, 3)), FailDirectory(0), stop(1)],
+    ),
+    "a log that was not open when its directory failed": (
+        "KAFKA_STORAGE_ERROR",
+        [ALL, lead(2, 0), Restart(), ALL, lead(2, 1, replicas=(2, 3)), FailDirectory(0), lead(2, 2)],
+    ),
     "it stops": ("NONE", [ALL, lead(2, 3), stop(4)]),
     "it stops in its epoch": ("NONE", [ALL, lead(2, 3), stop(3)]),
     "a late stop": ("FENCED_LEADER_EPOCH", [ALL, lead(2, 3), stop(2)]),
@@ -331,6 +337,7 @@ ANSWERED_OTHERWISE: Mapping[str, Mapping[str, str]] = {
         "that follower stops": "KAFKA_STORAGE_ERROR",
         "that leader once more": "KAFKA_STORAGE_ERROR",
         "a replica that was refused before": "KAFKA_STORAGE_ERROR",
+        "a directory that fails with a log that is not open": "KAFKA_STORAGE_ERROR",
         "it stops in its epoch": "FENCED_LEADER_EPOCH",
         "a log that cannot be deleted": "FENCED_LEADER_EPOCH",
     },
@@ -444,14 +451,4 @@ def test_a_directory_without_log_becomes_one(receiver: KafkaReceivers) -> None:
     compare(sequence[:-1], seen[:-1])
     assert [len(each["logs"]) for each in seen] == [0, 0, 1]
     with pytest.raises(AssertionError, match="logs: Kafka"):
-        compare(sequence, seen)
-
-
-def test_a_log_that_is_not_open_does_not_fail(receiver: KafkaReceivers) -> None:
-    """After a restart a replica that is refused has opened none. [ReplicaManager.scala, handleLogDirFailure]"""
-    refused: list[Command] = [ALL, lead(2, 0), Restart(), ALL, lead(2, 1, replicas=(2, 3))]
-    sequence, seen = asked(receiver, *refused, FailDirectory(0))
-    compare(sequence[:-1], seen[:-1])
-    assert seen[-1]["all_partitions"]["t-0"] is not None
-    with pytest.raises(AssertionError, match="all_partitions: Kafka"):
         compare(sequence, seen)

@@ -28,6 +28,7 @@ def test_a_leader_has_the_isr_and_recovers_at_once() -> None:
         controller_epoch=5,
         assignment=MOVING,
         state=CommittedPartitionState((1, 2), LeaderRecoveryState.RECOVERED),
+        has_log=True,
     )
     assert (made.is_led_by(1), made.is_led_by(2), OFFLINE_PARTITION.is_led_by(1)) == (True, False, False)
 
@@ -43,13 +44,14 @@ def test_a_follower_forgets_the_isr() -> None:
         controller_epoch=5,
         assignment=MOVING,
         state=CommittedPartitionState((), RECOVERING),
+        has_log=True,
     )
 
 
 def test_without_its_log_a_leader_is_half_made() -> None:
     """It has the ISR, and not the epoch: the request can come again."""
     made = HostedPartition().make_leader(TOLD, 1, has_log=False)
-    assert (made.leader, made.leader_epoch, made.partition_epoch) == (None, -1, 0)
+    assert (made.leader, made.leader_epoch, made.partition_epoch, made.has_log) == (None, -1, 0, False)
     assert made.state.isr == (1, 2)
 
 

@@ -163,6 +163,16 @@ def starts_no_fetcher_when_it_shuts_down(kinds: Kinds) -> None:
     assert broker.changes[-1].followers == (T0, T1)
 
 
+def keeps_what_has_opened_no_log(kinds: Kinds) -> None:
+    """A replica that was refused has opened none: the directory fails with its log, and it is as it was."""
+    broker = Broker(kinds=kinds)
+    broker.lead(2, 0)
+    broker.manager.restart()
+    broker.lead(2, 1, replicas=(2, 3))
+    assert broker.manager.handle_log_dir_failure([T0]) == ()
+    assert broker.hosted().online
+
+
 BATTERY: list[Callable[[Kinds], None]] = [
     refuses_an_earlier_registration,
     takes_any_other_registration,
@@ -179,6 +189,7 @@ BATTERY: list[Callable[[Kinds], None]] = [
     refuses_all_beside_half_a_follower,
     deletes_no_log_without_fail,
     starts_no_fetcher_when_it_shuts_down,
+    keeps_what_has_opened_no_log,
 ]
 
 
@@ -346,6 +357,16 @@ class LeavesFetchersAlone(ReplicaManager):
         return made
 
 
+class OpensWhatLiesThere(ReplicaManager):
+    """The log of a replica is open where there is one."""
+
+    def _judged(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+        error = super()._judged(partition, told)
+        if partition in self.state.logs:
+            self.state.all_partitions[partition] = self.state.all_partitions[partition].with_log()
+        return error
+
+
 MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(apis=IgnoresTheBrokerEpoch), refuses_an_earlier_registration),
     (Kinds(apis=TakesItsOwnRegistrationOnly), takes_any_other_registration),
@@ -365,6 +386,7 @@ MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(manager=FailsToDeleteNothing), deletes_no_log_without_fail),
     (Kinds(manager=FetchesToTheLast), starts_no_fetcher_when_it_shuts_down),
     (Kinds(manager=LeavesFetchersAlone), starts_no_fetcher_when_it_shuts_down),
+    (Kinds(manager=OpensWhatLiesThere), keeps_what_has_opened_no_log),
 ]
 
 

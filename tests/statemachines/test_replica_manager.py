@@ -76,11 +76,11 @@ def test_a_partition_of_others_is_not_led() -> None:
 
 
 def test_a_leader_that_is_not_alive_is_not_followed() -> None:
-    """The replica keeps its role and its epoch, and the answer says nothing of it. [KAFKA-4443]"""
+    """The replica keeps its role and its epoch, has its log, and the answer says nothing of it. [KAFKA-4443]"""
     broker = Broker()
     broker.tell(1, 3)
     assert broker.lead(2, 0) == [NONE]
-    assert broker.hosted() == HostedPartition()
+    assert broker.hosted() == HostedPartition().with_log()
     assert broker.manager.state.logs == {T0}
     broker.tell(1, 2, 3)
     assert broker.lead(2, 0) == [NONE], "the request can come again"
@@ -130,6 +130,17 @@ def test_a_failed_log_directory_makes_a_replica_offline() -> None:
     assert (broker.hosted(T0), broker.fetches(T0), broker.fetches(T1)) == (OFFLINE_PARTITION, None, (2, 0))
     assert broker.lead(2, 1, T0, T1) == [Errors.KAFKA_STORAGE_ERROR, NONE]
     assert broker.stop(1) == [Errors.KAFKA_STORAGE_ERROR]
+
+
+def test_a_log_that_is_not_open_does_not_fail_with_its_directory() -> None:
+    """It lies there from before a restart, and is gone; the replica is told of it when it is to lead or to follow."""
+    broker = Broker()
+    broker.lead(2, 0)
+    broker.manager.restart()
+    broker.lead(2, 1, replicas=(2, 3))
+    assert broker.manager.handle_log_dir_failure([T0]) == ()
+    assert (broker.hosted(), broker.manager.state.logs) == (HostedPartition(), frozenset())
+    assert broker.lead(2, 2) == [Errors.KAFKA_STORAGE_ERROR]
 
 
 def test_with_a_failed_directory_only_new_replicas_get_a_log() -> None:
