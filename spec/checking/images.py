@@ -55,6 +55,39 @@ class Codes:
         return sum(code << shift for code, (shift, _) in zip(codes, self._shifts, strict=True))
 
 
+class Permuted:
+    """Packed states as a permutation leaves them; what it makes of the bits of a cell is found out once.
+
+    Args:
+        images: by slot, what it puts there. A slot and its guard are of one cell.
+    """
+
+    def __init__(self, layout: Layout, images: Sequence[Image]):
+        self._codes = Codes(layout)
+        self._from: list[list[tuple[int, Image]]] = [[] for _ in layout.cells]
+        for slot, image in enumerate(images):
+            self._from[layout.slots[image.source].cell].append((slot, image))
+        self._known: list[tuple[int, dict[int, int]]] = [(cell.mask, {}) for cell in layout.cells]
+
+    def of(self, packed: int) -> int:
+        """Where it takes a packed state."""
+        taken = 0
+        for cell, (mask, known) in enumerate(self._known):
+            bits = packed & mask
+            found = known.get(bits)
+            if found is None:
+                found = known[bits] = self._found(cell, bits)
+            taken |= found
+        return taken
+
+    def _found(self, cell: int, bits: int) -> int:
+        codes = self._codes.unpack(bits)
+        taken = [0] * len(codes)
+        for slot, image in self._from[cell]:
+            taken[slot] = image.of(codes)
+        return self._codes.pack(taken)
+
+
 def images(model: Model, permutation: Permutation) -> tuple[Image, ...]:
     """What a permutation puts into each slot of a model's states.
 

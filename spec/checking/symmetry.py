@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spec.checking.exploration import OnProgress, Statistics, split
 from spec.checking.group import described, every_permutation, generators, order, sorts_in
-from spec.checking.images import Codes, Image, NotSymmetric, images
+from spec.checking.images import Image, NotSymmetric, Permuted, images
 from spec.checking.least import Least
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Transition
 from spec.checking.packed_state import PackedState
@@ -54,8 +54,8 @@ class Probe(NamedTuple):
     """A permutation that is tried on states."""
 
     permutation: Permutation
-    images: tuple[Image, ...]
-    """By slot, what it puts there."""
+    states: Permuted
+    """Where it takes them."""
     instances: tuple[tuple[int, ...], ...]
     """By action and instance: the instance with the parameters permuted."""
 
@@ -94,7 +94,6 @@ class Symmetry:
             self._prepare()
         except NotSymmetric as wrong:
             raise self._refused(f"variable {wrong.variable}", f"its domain is not symmetric: {wrong.cause}") from None
-        self._codes = Codes(model.layout)
         self._examine_initial_states()
 
     def _telling(self, on_progress: OnProgress | None) -> Callable[[], None]:
@@ -135,7 +134,7 @@ class Symmetry:
         self._probes = [
             Probe(
                 permutation,
-                its,
+                Permuted(self.model.layout, its),
                 tuple(tuple(_instances([*action.domains.values()], permutation)) for action in self.model.actions),
             )
             for permutation, its in zip(tried, their_images, strict=True)
@@ -230,7 +229,7 @@ class Symmetry:
                 raise self._refused(self._kind_of(failed.what), failed.cause) from failed
         self._compare(here, unnamed, f"it singles out a {self._names}")
         for probe in self._probes:
-            there = self._behaviour(self.model, self._image(probe, packed))
+            there = self._behaviour(self.model, probe.states.of(packed))
             why = f"it does otherwise with {described(probe.permutation)}"
             self._compare(self._renamed(probe, here), there, why)
 
@@ -244,16 +243,11 @@ class Symmetry:
             closed,
         )
 
-    def _image(self, probe: Probe, packed: int) -> int:
-        """Where a permutation takes a state."""
-        codes = self._codes.unpack(packed)
-        return self._codes.pack(image.of(codes) for image in probe.images)
-
     def _renamed(self, probe: Probe, seen: _Behaviour) -> _Behaviour:
         """What is to be seen in the image of a state under a permutation."""
         return _Behaviour(
             {
-                (action, probe.instances[action][at]): None if after is None else self._image(probe, after)
+                (action, probe.instances[action][at]): None if after is None else probe.states.of(after)
                 for (action, at), after in seen.steps.items()
             },
             {(action, probe.instances[action][at], judged) for action, at, judged in seen.judged},
@@ -286,7 +280,7 @@ class Symmetry:
             except (ToldApart, OutOfDomain, TypeError) as failed:
                 raise self._refused("a domain", str(failed)) from failed
         closed = all(
-            self._image(probe, state) in first for state in first if state is not None for probe in self._probes
+            probe.states.of(state) in first for state in first if state is not None for probe in self._probes
         )
         if first != named or not closed:
             raise self._refused("initial", f"it singles out a {self._names}")

@@ -75,7 +75,8 @@ class Cell:
         self._slots = [
             ((words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in self.places
         ]
-        self._mask = sum(mask << shift for shift, mask in self._slots)
+        self.mask = sum(mask << shift for shift, mask in self._slots)
+        """Which bits of the integer are its own."""
         # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple.
         self._met: dict[type, dict[Any, tuple[Any, int]]] = {}
         self._values: dict[int, Any] = {}
@@ -114,7 +115,7 @@ class Cell:
 
     def unpack(self, packed: int) -> Any:
         """The value that a packed state has here; always the same object for the same value."""
-        bits = packed & self._mask
+        bits = packed & self.mask
         try:
             return self._values[bits]
         except KeyError:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spec.checking import Result, check
 from spec.checking.group import every_permutation, order, sorts_in
-from spec.checking.images import Codes, images
+from spec.checking.images import Codes, Permuted, images
 from spec.checking.least import Least
 from spec.checking.model import Model
 from spec.checking.replay import Replay
@@ -237,13 +237,14 @@ def renamed(model: Model, permutation: Permutation, state: Values) -> Values:
 
 @given(symmetric_states(), st.data())
 def test_images_are_those_of_the_values(drawn: tuple[Model, Values], data: st.DataObject) -> None:
-    """Slot by slot comes to the same as value by value."""
+    """Slot by slot comes to the same as value by value, and so does cell by cell."""
     model, state = drawn
     number = data.draw(st.integers(0, len(group_of(model)) - 1))
-    codes = Codes(model.layout)
-    before = codes.unpack(model.layout.pack(state))
-    after = codes.pack(image.of(before) for image in least_of(model).images[number])
-    assert after == model.layout.pack(renamed(model, group_of(model)[number], state))
+    codes, packed = Codes(model.layout), model.layout.pack(state)
+    before, its = codes.unpack(packed), least_of(model).images[number]
+    after = model.layout.pack(renamed(model, group_of(model)[number], state))
+    assert codes.pack(image.of(before) for image in its) == after
+    assert Permuted(model.layout, its).of(packed) == after
 
 
 @given(symmetric_states())
