@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 from spec.language.anonymous import Anonymous, values_are_anonymous
@@ -63,8 +63,9 @@ def either(*choices: Domain[Any] | Iterable[Any]) -> Domain[Any]:
     """The values of the first domain, then those of the next; none may stand in two."""
     domains = [as_domain(choice) for choice in choices]
     both = EnumerationDomain(chain.from_iterable(domains))
-    home = {value: domain for domain in domains for value in domain}
     if sorts := united(domain.sorts for domain in domains):
+        homes = chain.from_iterable(repeat(domain, domain.size) for domain in domains)
+        home = dict(zip(both.values, homes, strict=True))
         both.moving = Moving(sorts, lambda value, permutation: home[value].moved(value, permutation))
     return both
 
