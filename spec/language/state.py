@@ -145,6 +145,8 @@ class Layout:
         self, domains: Mapping[str, tuple[str, Domain[Any] | MappingDomain]], states: type[State] | None = None
     ):
         self.states = State if states is None else states
+        self.states_made: dict[tuple[type[State], str], tuple[type[State], Mapping[str, Variable]]] = {}
+        """What states of this layout are, by their class and the prefix of their variables, once there is one."""
         self.variables: dict[str, Variable] = {}
         cells: list[tuple[str, Domain[Any]]] = []
         for name, (doc, domain) in domains.items():
@@ -267,25 +269,34 @@ class State(metaclass=Body):
         return _members_of(cls)
 
     def __new__(cls, layout: Layout, row: CellRow | None = None, prefix: str = "") -> State:  # noqa: D102
-        # Reading is what happens most: a mapping is an attribute as it stands, a plain variable a property.
-        own = {name.removeprefix(prefix): of for name, of in layout.variables.items() if name.startswith(prefix)}
-        own = {name: of for name, of in own.items() if "." not in name}
-        members = cls.members()
-        plain = {name: _plain(of.name, of.at) for name, of in own.items() if isinstance(of.at, int)}
-        plain |= {
-            name: _missing(name) for name, each in members.items() if isinstance(each, Declared) and name not in own
-        }
-        self: State = object.__new__(type("State", (cls,), plain))
+        laid_out = layout.states_made.get((cls, prefix))
+        if laid_out is None:
+            laid_out = layout.states_made[cls, prefix] = cls._laid_out(layout, prefix)
+        made, own = laid_out
+        self: State = object.__new__(made)
         row = CellRow() if row is None else row
         self.__dict__.update(_layout=layout, _row=row, _own=own)
         for name, variable in own.items():
             if isinstance(variable.at, dict):
                 view = _PartialMapping if variable.partial else _TotalMapping
                 self.__dict__[name] = view(variable.name, variable.at, row)
-        for name, states in members.items():
+        for name, states in cls.members().items():
             if not isinstance(states, Declared):
                 self.__dict__[name] = states(layout, row, f"{prefix}{name}.")
         return self
+
+    @classmethod
+    def _laid_out(cls, layout: Layout, prefix: str) -> tuple[type[State], Mapping[str, Variable]]:
+        """A class that has a property for each plain variable: reading is what happens most. And the variables."""
+        own = {name.removeprefix(prefix): of for name, of in layout.variables.items() if name.startswith(prefix)}
+        own = {name: of for name, of in own.items() if "." not in name}
+        plain = {name: _plain(of.name, of.at) for name, of in own.items() if isinstance(of.at, int)}
+        plain |= {
+            name: _missing(name)
+            for name, each in cls.members().items()
+            if isinstance(each, Declared) and name not in own
+        }
+        return type("State", (cls,), plain), own
 
     if not TYPE_CHECKING:  # a type checker knows the names
 
