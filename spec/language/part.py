@@ -40,7 +40,7 @@ from spec.language.domains import (
     choices_of,
 )
 from spec.language.errors import NotThere, SpecificationError, shown
-from spec.language.sizes import AtMost, Size, Sizes, name_of, types_in
+from spec.language.sizes import AtMost, Size, Sizes, name_of, types_in, types_of_fields
 from spec.language.state import State, no_variable
 from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of
 
@@ -457,7 +457,7 @@ class Part(Generic[S], metaclass=Body):
     def _laid_out(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
         """As its type has it, or what is said there of the whole or, key by key, of a mapping's values."""
         try:
-            type_, of = types_in(self.states)[name], declared.of
+            type_, of = types_of_fields(self.states)[name], declared.of
             if isinstance(type_, type) and issubclass(type_, State):
                 raise SpecificationError(
                     f"{type_.__name__} is a class of states, of a part: {name}: {type_.__name__}"

@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from collections.abc import Set as AbstractSet
 from enum import Enum
+from functools import cache
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from spec.language.domains import (
@@ -177,7 +178,7 @@ class Sizes:
         for name in narrowed:
             if name not in cls._fields:
                 raise SpecificationError(f"{cls.__name__} has no field {name}; it has {', '.join(cls._fields)}")
-        hints = types_in(cls)
+        hints = types_of_fields(cls)
         fields = {}
         for name in cls._fields:
             with _in(f"{cls.__name__}.{name}"):
@@ -224,6 +225,16 @@ def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, A
         own = vars(each).get("__annotations__", {})
         own.update({name: found[name] for name in own if name in found})
     return found
+
+
+@cache
+def types_of_fields(cls: type[Any]) -> Mapping[str, Any]:
+    """The same of a class; asked of the same classes for each specification that is made.
+
+    Raises:
+        SpecificationError: a name that is not known where it is defined.
+    """
+    return types_in(cls)
 
 
 def name_of(type_: Any) -> str:
