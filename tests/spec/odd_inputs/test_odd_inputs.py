@@ -1,7 +1,7 @@
 """Whatever is typed, and whatever is written in a specification: a line says what is wrong, with its exit code.
 
 The command is run in this process, a row in some milliseconds, on rows of three tables: `commands`, `specifications`
-and `files`. Each row that can be asked for JSON is run a second time with `--json`.
+and `files`, and leaves the process as it was. Each row that can be asked for JSON is run a second time with `--json`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from spec import cli
+from tests.rows import rows
 from tests.spec.odd_inputs.commands import LINES, Line
 from tests.spec.odd_inputs.files import FILES, LEASE, ODDLY_NAMED, File
 from tests.spec.odd_inputs.specifications import SPECIFICATIONS, Odd
@@ -53,15 +55,23 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each row leaves this process as it was."""
+def _there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command is run there, and what is compiled of a row's file would be taken for that of the next row."""
     monkeypatch.chdir(place)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for that of the next row
-    path, handler = [*sys.path], signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
-    sys.path[:] = path
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
+@contextmanager
+def nothing_left() -> Iterator[None]:
+    """Leave this process as it was, as the next command must find it."""
     _forget_modules()
+    path, handler = [*sys.path], signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        sys.path[:] = path
+        _forget_modules()
 
 
 KNOWN = set(sys.modules)
@@ -80,10 +90,9 @@ def _forget_modules() -> None:
 
 def answer_to(*words: str) -> Answer:
     """What the command says to these words, in this process."""
-    _forget_modules()
     written = [io.BytesIO(), io.BytesIO()]
     streams = [io.TextIOWrapper(raw, "utf-8", "backslashreplace") for raw in written]
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+    with nothing_left(), pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setattr(sys, "argv", ["kafkaspec", *words])
         patch.setattr(sys, "stdout", streams[0])
@@ -128,31 +137,27 @@ def must_answer_in_json(exit: int, *words: str) -> None:
         assert "\n" not in parsed["error"], told
 
 
-def _row(row: Any, name: str) -> Any:
-    return pytest.param(row, id=name[:60])
-
-
-@pytest.mark.parametrize("line", [_row(line, line.command) for line in LINES])
+@rows("line", {line.command: line for line in LINES})
 def test_an_odd_command_line(line: Line) -> None:
     """It is refused, or means something."""
     must_answer(line.exit, line.says, *shlex.split(line.command))
 
 
-@pytest.mark.parametrize("odd", [_row(odd, odd.what) for odd in SPECIFICATIONS])
+@rows("odd", {odd.what: odd for odd in SPECIFICATIONS})
 def test_an_odd_specification(odd: Odd, place: Path) -> None:
     """Its author is told what is wrong, and where."""
     (place / "odd.py").write_text(odd.source, encoding="utf-8")
     must_answer(odd.exit, odd.says, "check", "odd.py:Odd", "--engine", "reference")
 
 
-@pytest.mark.parametrize("file", [_row(file, file.what) for file in FILES])
+@rows("file", {file.what: file for file in FILES})
 def test_an_odd_file(file: File, place: Path) -> None:
     """What is no specification is refused by name."""
     (place / "odd.py").write_bytes(file.content)
     must_answer(file.exit, file.says, "check", "odd.py:Lease", "--engine", "reference")
 
 
-@pytest.mark.parametrize(("exit", "file", "name"), ODDLY_NAMED)
+@rows("exit, file, name", ODDLY_NAMED)
 def test_an_odd_name(exit: int, file: str, name: str, place: Path) -> None:
     """A file may be called as it likes, as long as it ends in .py."""
     (place / file).parent.mkdir(parents=True, exist_ok=True)
