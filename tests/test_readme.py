@@ -40,7 +40,8 @@ def test_what_is_shown_has_types(tmp_path: Path) -> None:
         for before, body in BEFORE.findall(page.read_text()):
             reader.write(before, body)
     files = sorted(map(str, tmp_path.glob("*.py")))
-    strictly = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path)]
+    kept = README.with_name(".mypy_cache") / "documents"  # what mypy knows of the packages: most of the work
+    strictly = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(kept)]
     checked = subprocess.run([*strictly, *files], capture_output=True, text=True, check=False, cwd=README.parent)
     assert checked.stdout == f"Success: no issues found in {len(files)} source files\n"
 
