@@ -51,6 +51,9 @@ settings.register_profile(
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Collecting makes a million objects that stay; to look for garbage among them takes a tenth of its time.
+gc.set_threshold(10_000, 20, 50)
+
 spark_classes.share()
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI", "").lower() == "true" else "dev")
@@ -63,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The garbage collector leaves alone what is there to stay: six thousand tests are a million objects."""
+    """The garbage collector leaves alone what is there to stay: eight thousand tests are a million objects."""
     gc.collect()
     gc.freeze()
 
