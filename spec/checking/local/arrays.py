@@ -40,7 +40,9 @@ class Program(NamedTuple):
     compact: Array
     """The same tables, see `compact`: as they were when this program was made, whatever a worker learns meanwhile."""
     compact_root: Array
-    """Where each begins; and the last one, where outcomes do."""
+    """Where each begins; and the last one, where nothing does."""
+    inner: int
+    """What lies before is an outcome."""
     fields: Array
     """The bits at which their nodes look, of a register."""
     effects: Array

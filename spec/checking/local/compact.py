@@ -1,14 +1,19 @@
 """Tables once more, small: what is walked a hundred million times should lie in the nearest cache.
 
-The trees of `tables` grow path by path and share nothing. When something was learned they are copied into an array
-in which equal subtrees are one, and in which a node looks at several slots of a word at once, its *field*, where all
-that follows it looks at the same one next. Outcomes are nodes there too, which look at nothing and lead back to
-themselves, so that walks side by side need not ask which of them has ended. A copy is never changed: one worker may
-learn while another still walks through the copy that was made before.
+The trees of `tables` grow path by path and share nothing. They are copied into an array in which equal subtrees are
+one, and in which a node looks at several slots of a word at once, its *field*, where all that follows it looks at the
+same one next. Outcomes are nodes there too, which look at nothing and lead back to themselves, so that walks side by
+side need not ask which of them has ended.
+
+The copy grows as trees do, by path copying: the nodes of a path that was learned are copied once more, behind all
+others, and nothing else is. So what was copied before is never changed, and one worker may learn while another still
+walks from the roots that there were. Nodes to which no root leads any more stay until there may be twice as many of
+them as of others: then all is copied anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,36 +26,92 @@ WIDEST = 5
 FIELD_BITS = 13
 MOST = 1 << (FIELD_BITS - 1)
 """Different fields, at most; then nodes are left as they are."""
+WIDE = 1 + (1 << WIDEST)
+"""Numbers that a node takes at most, if no slot of it is wider."""
+FEW = 1 << 10
+"""Nodes that are copied once more, however few there are."""
 
 
 class Compact(NamedTuple):
     """The tables."""
 
     code: Array
-    """A node is register | field << 8, and then where it leads for each value."""
+    """Outcomes, two numbers each: unknown, 0, 1, ... Then nodes: register | field << 8, and where it leads for each
+    value."""
+    inner: int
+    """Where outcomes end, and nodes that look at something begin."""
     root: Array
-    """Where each table begins. The last one is where outcomes do, two numbers each: unknown, 0, 1, ..."""
+    """Where each table begins; and an outcome, for walks that are none."""
     fields: Array
     """The bits of each field."""
     registers: Array
     """In which register they lie."""
 
 
-def compact(code: Array, used: int, roots: Array, outcomes: int) -> Compact:
-    """The trees with these roots, of `tables.DecisionTables`."""
-    nodes = np.zeros(used, np.int32)
-    number = _nodes_of(code, used, nodes)
-    room = used + number * (1 + (1 << WIDEST)) + 2 * (outcomes + 1) + (1 << WIDEST)
-    made, root = np.zeros(room, np.int32), np.zeros(len(roots) + 1, np.int32)
-    done, equal = np.zeros(used, np.int32), np.zeros(1 << max(4, used.bit_length()), np.int32)
-    fields, registers = np.zeros(1 << FIELD_BITS, np.uint64), np.zeros(1 << FIELD_BITS, np.int32)
-    known = np.zeros((1 << FIELD_BITS) + 1, np.int32)
-    known[-1] = 1  # field 0 has no bits: it is where outcomes look
-    edges = np.zeros((2, 1 << 16), np.int32)
-    length = _compact(
-        code, nodes[:number], roots, outcomes + 1, made, root, done, equal, fields, registers, known, edges
-    )
-    return Compact(made[:length].copy(), root, fields[: known[-1]].copy(), registers[: known[-1]].copy())
+class _Room(NamedTuple):
+    """What a copy is made in, and what is known of it."""
+
+    made: Array
+    """The copy, and room behind it."""
+    done: Array
+    """By node of the trees, where its copy is."""
+    equal: Array
+    """Where copies are, by hash."""
+    fields: Array
+    registers: Array
+    known: Array
+    """Fields by hash. Behind them, how many there are."""
+    edges: Array
+
+    @classmethod
+    def of(cls, inner: int, numbers: int, used: int, nodes: int) -> _Room:
+        """For so many numbers of outcomes and of nodes; the trees take so much code; and for so many nodes."""
+        made, known = np.zeros(inner + numbers, np.int32), np.zeros((1 << FIELD_BITS) + 1, np.int32)
+        made[1:inner:2] = np.arange(0, inner, 2)
+        known[-1] = 1  # field 0 has no bits: it is where outcomes look
+        return cls(
+            made=made,
+            done=np.zeros(used, np.int32),
+            equal=np.zeros(1 << (2 * nodes).bit_length(), np.int32),
+            fields=np.zeros(1 << FIELD_BITS, np.uint64),
+            registers=np.zeros(1 << FIELD_BITS, np.int32),
+            known=known,
+            edges=np.zeros((2, 1 << 16), np.int32),
+        )
+
+
+class CompactCopy:
+    """The copy of the trees of `tables.DecisionTables`, as far as they have grown."""
+
+    def __init__(self) -> None:
+        self._room = _Room.of(0, 0, 0, 0)
+        self._top = self._inner = self._left = 0
+        """Where the copy ends; where outcomes do; and how many nodes may be copied before all are, anew."""
+
+    def of(self, code: Array, used: int, roots: Array, changed: Collection[int], outcomes: int) -> Compact:
+        """Of the trees with these roots, of which these nodes lie on paths that were learned since."""
+        nodes, leaves = np.array(sorted(changed), np.int32), 2 * (outcomes + 1)
+        fits = self._top + _numbers_of(code, nodes) <= len(self._room.made)
+        if leaves > self._inner or len(nodes) > self._left or not fits:
+            nodes = np.zeros(used, np.int32)
+            nodes = nodes[: _nodes_of(code, used, nodes)]
+            self._top = self._inner = 2 * leaves
+            self._left = 2 * len(nodes) + FEW
+            numbers = _numbers_of(code, nodes) + (len(nodes) + FEW) * WIDE
+            self._room = _Room.of(self._inner, numbers, 2 * used, self._left)
+        self._left -= len(nodes)
+        if used > len(self._room.done):
+            more = np.zeros(used, np.int32)
+            self._room = self._room._replace(done=np.concatenate([self._room.done, more]))
+        root, room = np.zeros(len(roots) + 1, np.int32), self._room
+        self._top = _copy(code, nodes, roots, root, self._top, self._inner, room)
+        fields = room.known[-1]
+        return Compact(room.made[: self._top], self._inner, root, room.fields[:fields], room.registers[:fields])
+
+
+def _numbers_of(code: Array, nodes: Array) -> int:
+    """Numbers that copies of these nodes take at most."""
+    return int(np.maximum(WIDE, 1 + (1 << (code[nodes] >> 16))).sum())
 
 
 @compiled
@@ -99,21 +160,10 @@ def _together(one: Any, other: Any) -> bool:
 
 
 @compiled
-def _compact(
-    code: Array,
-    nodes: Array,
-    roots: Array,
-    leaves: int,
-    made: Array,
-    new: Array,
-    done: Array,
-    equal: Array,
-    fields: Array,
-    registers: Array,
-    known: Array,
-    edges: Array,
-) -> int:
-    top = 1
+def _copy(code: Array, nodes: Array, roots: Array, root: Array, top: int, inner: int, room: _Room) -> int:
+    """Copy these nodes, in order, behind what there is, and say where tables begin; where the copy ends then."""
+    made, done, equal, edges = room.made, room.done, room.equal, room.edges
+    fields, registers, known = room.fields, room.registers, room.known
     for i in range(nodes.shape[0] - 1, -1, -1):  # a node comes before those to which it leads
         at = nodes[i]
         size = 1 << (code[at] >> 16)
@@ -122,11 +172,11 @@ def _compact(
         number = _field(register, field, fields, registers, known)
         for k in range(size):
             edge = code[at + 1 + k]
-            edges[0, k] = done[edge] if edge > 0 else edge
+            edges[0, k] = done[edge] if edge > 0 else -2 * edge
         while True:
             behind = 0
             for k in range(size):
-                if edges[0, k] > 0:
+                if edges[0, k] >= inner:
                     header = made[edges[0, k]]
                     behind = header if behind == 0 or behind == header else -1
             if behind <= 0 or (behind & 0xFF) != register or not _together(field, fields[behind >> 8]):
@@ -151,7 +201,7 @@ def _compact(
                     bit += 1
                     left &= left - np.uint64(1)
                 edge = edges[0, mine]
-                edges[1, k] = made[edge + 1 + its] if edge > 0 else edge
+                edges[1, k] = made[edge + 1 + its] if edge >= inner else edge
             for k in range(size):
                 edges[0, k] = edges[1, k]
             field, number = both, joined
@@ -173,17 +223,6 @@ def _compact(
             equal[place] = top
             top += size + 1
         done[at] = equal[place]
-    at = 1
-    while at < top:
-        size = 1 << _bits(fields[made[at] >> 8])
-        for k in range(1, size + 1):
-            if made[at + k] <= 0:
-                made[at + k] = top - 2 * made[at + k]
-        at += size + 1
     for i in range(roots.shape[0]):
-        new[i] = done[roots[i]] if roots[i] > 0 else top - 2 * roots[i]
-    new[roots.shape[0]] = top
-    for i in range(leaves):
-        made[top + 2 * i] = 0
-        made[top + 2 * i + 1] = top + 2 * i
-    return top + 2 * leaves
+        root[i] = done[roots[i]] if roots[i] > 0 else -2 * roots[i]
+    return top

@@ -10,6 +10,7 @@ from numba import uint64
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.intrinsics import gathered, trailing_zeros
 from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.outcomes import USUAL
 
 _COPIED = len(CopiedSlot)
 
@@ -81,7 +82,7 @@ def next_node(code: Array, fields: Array, registers: Array, base: Any, at: Any) 
 def follow(program: Program, registers: Array, number: int, tables: Array, bases: Array, outcomes: Array) -> None:
     """The outcomes of several tables, walked eight at a time: a walk by itself does little but wait for memory."""
     code, root, fields = program.compact, program.compact_root, program.fields
-    leaves = uint64(root[root.shape[0] - 1])
+    inner = uint64(program.inner)
     for i in range(number, number + 7):
         tables[i], bases[i] = root.shape[0] - 1, 0
     for i in range(uint64(0), uint64(number), uint64(8)):
@@ -93,15 +94,15 @@ def follow(program: Program, registers: Array, number: int, tables: Array, bases
         at_c, at_d = uint64(bases[i + uint64(2)]), uint64(bases[i + uint64(3)])
         at_e, at_f = uint64(bases[i + uint64(4)]), uint64(bases[i + uint64(5)])
         at_g, at_h = uint64(bases[i + uint64(6)]), uint64(bases[i + uint64(7)])
-        while min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h))) < leaves:
+        while max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h))) >= inner:
             a, b = next_node(code, fields, registers, at_a, a), next_node(code, fields, registers, at_b, b)
             c, d = next_node(code, fields, registers, at_c, c), next_node(code, fields, registers, at_d, d)
             e, f = next_node(code, fields, registers, at_e, e), next_node(code, fields, registers, at_f, f)
             g, h = next_node(code, fields, registers, at_g, g), next_node(code, fields, registers, at_h, h)
-        outcomes[i], outcomes[i + uint64(1)] = a - leaves, b - leaves
-        outcomes[i + uint64(2)], outcomes[i + uint64(3)] = c - leaves, d - leaves
-        outcomes[i + uint64(4)], outcomes[i + uint64(5)] = e - leaves, f - leaves
-        outcomes[i + uint64(6)], outcomes[i + uint64(7)] = g - leaves, h - leaves
+        outcomes[i], outcomes[i + uint64(1)] = a, b
+        outcomes[i + uint64(2)], outcomes[i + uint64(3)] = c, d
+        outcomes[i + uint64(4)], outcomes[i + uint64(5)] = e, f
+        outcomes[i + uint64(6)], outcomes[i + uint64(7)] = g, h
     for i in range(uint64(number)):
         outcomes[i] = (np.int64(outcomes[i]) >> 1) - 1
 
@@ -114,7 +115,7 @@ def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: 
     """
     words = len(shape)
     code, root, fields, n_judging = program.compact, program.compact_root, program.fields, program.judging
-    leaves = root[root.shape[0] - 1]
+    inner, usual = uint64(program.inner), uint64(2 * (USUAL + 1))
     registers, live, tables = scratch.registers, scratch.live, scratch.tables
     number, n_masks = 0, program.off.shape[1]
     for at in range(states.shape[0] // words):
@@ -125,10 +126,10 @@ def survey(shape: Any, states: Array, program: Program, groups_of: Array, vain: 
         mask(program, registers, live)
         for i in range(listed(live, 0, 0, n_judging, tables, 0)):
             node, groups = uint64(root[tables[i]]), uint64(0)
-            while node < uint64(leaves):
+            while node >= inner:
                 groups |= groups_of[uint64(code[node]) >> uint64(8)]
                 node = next_node(code, fields, registers, uint64(0), node)
-            if node - uint64(leaves) == uint64(2):
+            if node == usual:
                 vain[number] = groups
                 number += 1
     return number

@@ -17,7 +17,7 @@ import numpy as np
 
 from spec.checking.exploration import split
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
-from spec.checking.local.compact import compact
+from spec.checking.local.compact import Compact, CompactCopy
 from spec.checking.local.following import survey
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
@@ -126,9 +126,12 @@ class DecisionTables:
             np.uint64,
         )
         self.orbits = orbits(symmetry) if symmetry else NONE
-        self._compacted, self._compact = 0, compact(self.code.array, 1, self.root.array[: len(self.all)], EFFECTS)
         self.learned = 0
         """Paths so far."""
+        self._changed: set[int] = set()
+        """The nodes on paths that are not in the copy yet."""
+        self._copy = CompactCopy()
+        self._compact = self._copied()
 
     def _of_properties(self, kind: str, numbers: Sequence[int]) -> list[DecisionTable]:
         return [
@@ -155,13 +158,13 @@ class DecisionTables:
     def program(self) -> Program:
         """The tables as compiled code takes them."""
         if self.learned > self._compacted:
-            self._compacted, roots = self.learned, self.root.array[: len(self.all)]
-            self._compact = compact(self.code.array, self.code.used, roots, len(self._written))
+            self._compact = self._copied()
         return Program(
             code=self.code.array,
             root=self.root.array,
             compact=self._compact.code,
             compact_root=self._compact.root,
+            inner=self._compact.inner,
             fields=self._compact.fields,
             effects=self.effects.array,
             spans=self.spans.array,
@@ -176,6 +179,12 @@ class DecisionTables:
             tables=len(self.all),
             orbits=self.orbits,
         )
+
+    def _copied(self) -> Compact:
+        """The tables as they are walked."""
+        roots, changed = self.root.array[: len(self.all)], self._changed
+        self._compacted, self._changed = self.learned, set()
+        return self._copy.of(self.code.array, self.code.used, roots, changed, len(self._written))
 
     # Learning.
 
@@ -221,6 +230,7 @@ class DecisionTables:
                 new |= 1 << slot
             elif at < 0 or code.view[at] != node:
                 raise self._contradiction(number, registers)
+            self._changed.add(at)
             view, edge = code.view, at + 1 + value
         if new:
             self._look(number, new & self._here)
