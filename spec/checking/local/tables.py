@@ -9,7 +9,7 @@ trees are multi-valued decision diagrams; `compact` makes of them what is walked
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,13 +114,19 @@ class DecisionTables:
         self.copies = GrowingArray(np.int32, len(CopiedSlot))
         self._effects: dict[tuple[Any, ...], int] = {}
         self._written: list[int] = [0] * EFFECTS
+        self._codes: list[Set[Any]] = [frozenset()] * EFFECTS
+        """By effect, the slots that it writes, one bit for each; and with what stands there then."""
         self._looked_at = [0] * len(self.all)
+        self._settling: list[list[Set[Any]]] = [[] for _ in self.all]
+        """By table of a property of steps, the slots and codes of paths to the usual outcome on which it looks at
+        nothing but the state after the step."""
         self._here = (1 << self.recorder.n_slots) - 1
         """The slots of the state at hand, one bit for each."""
 
         self.masks = Masks(model.layout.slots, len(self.all))
         self.affects = GrowingArray(np.uint64, self.masks.words, used=EFFECTS)
-        """By effect, the tables that look at something it writes, one bit for each."""
+        """By effect, the tables that look at something it writes, one bit for each; but for properties of steps that
+        what it writes settles."""
         self.step_of = np.array(
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
             np.uint64,
@@ -241,6 +247,8 @@ class DecisionTables:
         if outcome == USUAL:
             steps = self.all[number].kind == "step"
             self.masks.learn(number, self.recorder.of_one_state(recorded.reads) if steps else dict(recorded.reads))
+            if steps and all(slot < self.recorder.n_slots for slot, _ in recorded.reads):
+                self._settle(number, frozenset(recorded.reads))
 
     def _effect(self, writes: Writes) -> int:
         key = tuple(sorted(writes.items()))
@@ -261,6 +269,7 @@ class DecisionTables:
             self.spans.append(first, first + len(copies))
             self.affects.take(1)
             self._written.append(sum(1 << slot for slot, _ in key))
+            self._codes.append(frozenset(key))
             for table, looked_at in enumerate(self._looked_at):
                 if looked_at & self._written[number]:
                     self._affect(number, table)
@@ -276,8 +285,17 @@ class DecisionTables:
                 if written & new:
                     self._affect(effect, number)
 
+    def _settle(self, number: int, path: Set[Any]) -> None:
+        """A property of steps has the usual outcome wherever these slots have these codes after the step."""
+        self._settling[number].append(path)
+        for effect, codes in enumerate(self._codes):
+            if path <= codes:
+                self.affects.view[effect * self.masks.words + (number >> 6)] &= ~(1 << (number & 63))
+
     def _affect(self, effect: int, number: int) -> None:
-        self.affects.view[effect * self.masks.words + (number >> 6)] |= 1 << (number & 63)
+        codes = self._codes[effect]
+        if not any(path <= codes for path in self._settling[number]):
+            self.affects.view[effect * self.masks.words + (number >> 6)] |= 1 << (number & 63)
 
     def _contradiction(self, number: int, registers: Sequence[int]) -> EvaluationFailed:
         table, layout = self.all[number], self.model.layout

@@ -1,4 +1,4 @@
-"""What is walked says what was learned, as it grows."""
+"""What is walked says what was learned, as it grows; and of an effect it is known what it settles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from spec.checking.local import compact
 from spec.checking.local.arrays import Program
+from spec.checking.local.outcomes import EFFECTS, USUAL
 from spec.checking.local.tables import DecisionTables
 from spec.checking.model import Model
 from spec.language import Specification, State, Step, Total, action, integers, mapping, transition_invariant, variable
@@ -95,3 +96,44 @@ def test_a_program_stays_what_it_was() -> None:
         programs.append((program, [walked(program, *each) for each in asked]))
     for program, known in programs:
         assert [walked(program, *each) for each in asked] == known
+
+
+@pytest.mark.parametrize("first", ["the property", "the effect"])
+def test_what_an_effect_settles_of_a_step_is_not_asked(first: str) -> None:
+    """A lamp that is put out decides by itself that the property holds; one that is lit, or a dial, does not."""
+    tables = DecisionTables(Model(Dials()), range(3))
+    names = {
+        str(tables.model.actions[table.number].name): at for at, table in enumerate(tables.all[: tables.actions])
+    }
+    dark = [0] * 2 * tables.words + [tables.recorder.no_step]
+    lit = [word | other for word, other in zip(dark, lamp_of(tables), strict=True)]
+    lamp = tables.judging
+
+    def effect(name: str, state: list[int]) -> int:
+        tables.learn(names[name], state)
+        return tables.outcome(names[name], state)
+
+    def judge() -> None:
+        for state in (dark, lit):
+            tables.learn(lamp, state)
+            assert tables.outcome(lamp, state) == USUAL
+
+    if first == "the property":
+        judge()
+    effects = {name: effect(name, lit if name == "put_out" else dark) for name in ("put_out", "light")}
+    judge()
+    asked = {name for name, made in effects.items() if affects(tables, made, lamp)}
+    assert min(effects.values()) >= EFFECTS
+    assert asked == {"light"}
+
+
+def lamp_of(tables: DecisionTables) -> list[int]:
+    """The registers of which only the bit of the lamp is set, before and after."""
+    place = next(place for place in tables.model.layout.slots if place.name == "lamp")
+    words = [(1 << place.shift) * (word == place.word) for word in range(tables.words)]
+    return [*words, *words, 0]
+
+
+def affects(tables: DecisionTables, effect: int, number: int) -> bool:
+    """Whether a table is asked again after an effect."""
+    return bool(int(tables.program().affects[effect, number >> 6]) >> (number & 63) & 1)
