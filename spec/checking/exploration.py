@@ -49,7 +49,8 @@ class Statistics(NamedTuple):
     bytes_per_state: float | None = None
     """Bytes allocated for the visited set by distinct states; None where an engine does not measure them."""
     in_python: float | None = None
-    """The share of the time, 0 to 1, in which actions and properties were run; None where nothing else is done."""
+    """The share of the time, 0 to 1, in which actions and properties were run, and what came of it was learned; None
+    where nothing else is done."""
     doing: str = ""
     """What is done before states are explored, or beside it: compiling."""
     evaluating: str = ""

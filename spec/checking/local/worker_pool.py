@@ -247,7 +247,7 @@ class WorkerPool:
         self.level, self.live = level, live
         for worker in self.workers:
             worker.output.flags[:] = 0
-            worker.program, worker.known = self.tables.program(), self.tables.learned
+            self._hand_over(worker)
         self.work_items.extend(_work_items(level.ranges))
 
     def complete(self) -> int:
@@ -306,7 +306,7 @@ class WorkerPool:
         worker.output.cursor[[Cursor.RANGE, Cursor.STATE]] = 0
         if worker.known != self.tables.learned and self.learning.acquire(blocking=False):
             try:
-                worker.program, worker.known = self.tables.program(), self.tables.learned
+                self._hand_over(worker)
             finally:
                 self.learning.release()
         return True
@@ -329,7 +329,7 @@ class WorkerPool:
         try:
             rows = output.missing[: missing * self.reach].reshape(-1, self.reach).tolist()
             self._by_caller(lambda: self._learn_paths(rows))
-            worker.program, worker.known = self.tables.program(), self.tables.learned
+            self._hand_over(worker)
         finally:
             self.learning.release()
         put_off = output.put_off.reshape(-1, len(PutOff))[:waiting]
@@ -342,6 +342,12 @@ class WorkerPool:
         began = time.perf_counter()
         for row in rows:
             self.tables.learn(row[0], row[1:])
+        self.python += time.perf_counter() - began
+
+    def _hand_over(self, worker: Worker) -> None:
+        """Give a worker the tables as they are by now. What was learned is copied for that, which takes time as well."""
+        began = time.perf_counter()
+        worker.program, worker.known = self.tables.program(), self.tables.learned
         self.python += time.perf_counter() - began
 
     def _deliver(self) -> None:
