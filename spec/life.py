@@ -25,8 +25,9 @@ from spec.language import Step
 from spec.releases import RELEASES, valuation
 from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda
-from statemachines.controller import NO_BROKER, Controller, Threads, agendas, listening
+from statemachines.controller import NO_BROKER, Threads, agendas, listening
 from statemachines.controller_diagram import At, Move
+from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import REGISTERS, STEPS
 
 HAPPENS: Final = (
@@ -162,7 +163,7 @@ def _place_of(threads: Threads) -> Abstraction:
         broker = step.parameters.get("broker")
         if broker is None or step.action == "crash" or step.parameters.get("reply") == "lost":
             return None
-        me: Controller = s.controllers[broker]
+        me: ControllerProcess = s.controllers[broker]
         if me.doing == STOPPED:
             return At(STOPPED)
         if threads is Threads.queue and step.action in BESIDE:

@@ -1,10 +1,10 @@
-"""What the KafkaController of a broker knows, and the rows of requests that its life is made of.
+"""How a controller is elected and told, release by release (`Design`), and the rows of requests that its life has.
 
-A broker's KafkaController is a value, `Controller`, whose `doing` is its agenda: the requests that it will make, in
-order, if nothing comes between. What it is told to do is a row of such requests (`STARTUP`, `EXPIRED`, `ELECTION`,
-what events lead to, see `statemachines.controller_event`, and a failover, see `statemachines.failover`). The steps
-are `statemachines.kafka_controller`: every answer either goes on with what is left of a row, or puts another in its
-place. Between two requests anything may happen elsewhere: that is where the bugs live.
+What a broker is told to do is a row of requests, which it makes in order if nothing comes between: `STARTUP`,
+`EXPIRED`, `ELECTION`, what events lead to (`statemachines.controller_event`), a failover (`statemachines.failover`).
+What is left of a row is the agenda of a `statemachines.controller_process`. The steps are
+`statemachines.kafka_controller`: every answer either goes on with what is left, or puts another row in its place.
+Between two requests anything may happen elsewhere: that is where the bugs live.
 
 What elects a controller is an ephemeral node, /controller, and what fences an old one is a counter beside it,
 /controller_epoch. Kafka has joined the two in three ways (`Election`):
@@ -16,23 +16,22 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
                                   with the epoch that was read, the previous controller's
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Annotated, Any, Final, NamedTuple
 
-from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
+from election.ids import BrokerId, ControllerEpoch
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller_event import (
     HANDLING,
     LEADER_AND_ISR,
     MAYBE_RESIGN,
     ControllerEvent,
-    Queued,
     Threads,
 )
 from statemachines.failover import failover, requests
 from statemachines.releases import Release
-from statemachines.znode import SessionId, ZkPath, ZkVersion
+from statemachines.znode import ZkPath
 
 __all__ = [
     "BROKER_IDS",
@@ -51,11 +50,9 @@ __all__ = [
     "STARTUP",
     "STOPPED",
     "Agenda",
-    "Controller",
     "Design",
     "Do",
     "Election",
-    "LiveBroker",
     "PartitionStateEpoch",
     "Threads",
     "accepts",
@@ -64,8 +61,6 @@ __all__ = [
     "failover_of",
     "listening",
     "registration",
-    "unused",
-    "values_of",
 ]
 
 CONTROLLER: Final = "/controller"
@@ -274,142 +269,12 @@ def _suffixes(rows: Iterable[Iterable[Do]]) -> tuple[Agenda, ...]:
     return tuple(dict.fromkeys(Agenda(row[at:]) for row in whole for at in range(len(row) + 1)))
 
 
-# What a broker knows.
-
-
-class Controller(NamedTuple):
-    """What the KafkaController of one broker knows. Of a broker that is not active, the rest is put back to 0."""
-
-    doing: Agenda = STOPPED
-    session: SessionId | None = None
-    """The ZooKeeper session that it believes it has; the servers may have ended it."""
-    active: bool = False
-    """The last it knew, /controller named this broker. [isActive since 0.11; amILeader, 0.10]"""
-    epoch: ControllerEpoch = 0
-    """The controller epoch: as read, until its increment is answered, see `acts`."""
-    epoch_zk_version: ZkVersion = 0
-    """The version of /controller_epoch that goes with it."""
-    state_version: ZkVersion = 0
-    """The version at which it read the partition's state, until its write is answered."""
-    queue: tuple[Queued, ...] = ()
-    """What it has been told, oldest first; it handles it when it is idle."""
-    listening: Agenda = IDLE
-    """What ZkEventThread is about to do, where that is another thread. [0.11, 1.0]"""
-    posted: tuple[Queued, ...] = ()
-    """What ZkEventThread has been told, and has not put into the queue yet."""
-    registration: SessionId | None = None
-    """The session in which it last registered. [currentZooKeeperSessionId, 2.2]"""
-    broker_epoch: BrokerEpoch = 0
-    """The zxid that created its registration, which its requests carry. [2.2]"""
-    listens: bool = False
-    """Its handlers of a controller are registered; what others hear of is dropped."""
-    started: bool = False
-    """The failover of its term is done."""
-    live: frozenset[Any] = frozenset()
-    """Its context: the brokers that it takes for alive, by the names of their nodes; since 2.2 `LiveBroker`s."""
-    found: frozenset[Any] = frozenset()
-    """The brokers that a BrokerChange has read, until its context has them all; empty if it has. [2.2]"""
-    cached: ZkVersion | None = None
-    """Its context: the version at which it knows the partition's state."""
-
-    @property
-    def acts(self) -> bool:
-        """Whether it acts as controller under its epoch: its increment has been answered.
-
-        In 0.10 it may do so without taking itself for the controller, as long as it has its channels.
-        """
-        if self.epoch == 0 or Do.IncrementEpoch in self.doing:
-            return False
-        return self.active or (self.cached is not None and not self.in_elect)
-
-    def about_to(self, do: Do) -> bool:
-        """Whether this is what it does next."""
-        return len(self.doing) > 0 and self.doing[0] is do
-
-    def on(self) -> "Controller":
-        """It goes on with what is left to do."""
-        return self._replace(doing=Agenda(self.doing[1:]))
-
-    def to(self, *doing: Do) -> "Controller":
-        """It turns to this instead of what was left to do."""
-        return self._replace(doing=Agenda(doing))
-
-    def resigned(self) -> "Controller":
-        """onControllerResignation: all that it knew as controller is gone."""
-        return Controller(
-            self.doing,
-            self.session,
-            queue=self.queue,
-            listening=self.listening,
-            posted=self.posted,
-            registration=self.registration,
-            broker_epoch=self.broker_epoch,
-        )
-
-    def not_controller(self) -> "Controller":
-        """It takes itself for controller no longer, and that is all: its context stays."""
-        return self._replace(active=False, epoch=0, epoch_zk_version=0, state_version=0)
-
-    def beside(self) -> "Controller":
-        """As ZkEventThread sees it: what the one thread is about to do is what the other is."""
-        return self._replace(doing=self.listening, listening=self.doing)
-
-    @property
-    def at_rest(self) -> bool:
-        """Neither of its threads is about to do anything, and nothing waits for them."""
-        return self.doing == IDLE and self.listening == IDLE and not self.queue and not self.posted
-
-    @property
-    def in_elect(self) -> bool:
-        """It is in its election or its failover, and an error there moves the controller."""
-        return len(self.doing) > 0 and self.doing[-1] is Do.Started
-
-    @property
-    def has_context(self) -> bool:
-        """Whether anything is left of a term as controller."""
-        return self.listens or self.started or bool(self.live) or self.cached is not None
-
-
-def values_of(design: Design, told: Collection[ControllerEvent]) -> Mapping[Any, Collection[Any]]:
-    """What stands in those fields of a `Controller`, and of what waits there, that follow from its design.
-
-    Args:
-        design: that of its release.
-        told: what it may be told.
-    """
-    of_told = {} if design.threads is Threads.queue else {Queued.controller: (None,)}
-    stays = {getattr(Controller, name): (getattr(Controller(), name),) for name in unused(design)}
-    threads = {Controller.doing: agendas(design, told), Controller.listening: listening(design)}
-    return {**threads, Queued.event: told, **of_told, **stays}
-
-
-def unused(design: Design) -> Iterator[str]:
-    """The fields of a `Controller` that stay as they begin, because nothing in this design needs them."""
-    if design.threads is not Threads.queue:
-        yield from ("listening", "posted")
-    if not design.ephemeral_owner_check:
-        yield "registration"
-    if not design.broker_epoch:
-        yield from ("broker_epoch", "found")
-    if Do.ReadBrokers not in design.failover:
-        yield from ("listens", "started", "live", "cached")
-
-
 def accepts(known: ControllerEpoch, epoch: ControllerEpoch) -> bool:
     """Whether a broker that has seen this controller epoch takes a request of that one. The same one it takes.
 
     [ReplicaManager.becomeLeaderOrFollower, stopReplicas, maybeUpdateMetadataCache, 0.10 to 3.9]
     """
     return epoch >= known
-
-
-class LiveBroker(NamedTuple):
-    """A broker as its controller knows it."""
-
-    name: str
-    """That of its node under /brokers/ids."""
-    epoch: BrokerEpoch
-    """The zxid that created this node: a broker that came again has a greater one. [KAFKA-7235]"""
 
 
 class PartitionStateEpoch(NamedTuple):

@@ -39,10 +39,8 @@ from statemachines.controller import (
     MAYBE_RESIGN,
     NO_BROKER,
     STARTUP,
-    Controller,
     Design,
     Election,
-    LiveBroker,
     PartitionStateEpoch,
     Threads,
     agendas,
@@ -50,6 +48,7 @@ from statemachines.controller import (
     registration,
 )
 from statemachines.controller_event import HANDLING, LEADER_AND_ISR, TOLD, ControllerEvent, Queued
+from statemachines.controller_process import ControllerProcess, LiveBroker
 from statemachines.zookeeper import (
     Check,
     Code,
@@ -93,7 +92,7 @@ class Failover(NamedTuple):
 class Answer(NamedTuple):
     """What a request came to."""
 
-    controller: Controller
+    controller: ControllerProcess
     said: str
     """What ZooKeeper answered, and what Kafka makes of it."""
     failover: Failover | None = None
@@ -109,7 +108,7 @@ def named(owner: BrokerId | None) -> str:
     return "there is none" if owner is None else f"it is broker {owner}"
 
 
-Request: TypeAlias = Callable[["KafkaController", Controller], Answer]
+Request: TypeAlias = Callable[["KafkaController", ControllerProcess], Answer]
 
 
 STEPS: Final[dict[Do, Request]] = {}
@@ -128,7 +127,7 @@ def request(do: Do, writes: bool = False) -> Callable[[Request], Request]:
 
     def made_by(step: Request) -> Request:
         @wraps(step)
-        def with_session(self: "KafkaController", me: Controller) -> Answer:
+        def with_session(self: "KafkaController", me: ControllerProcess) -> Answer:
             try:
                 answer = step(self, me)
                 return answer._replace(controller=self.hear(answer.controller, listens=me.listens))
@@ -168,7 +167,7 @@ OF_A_CONTROLLER = {
 """What only a controller handles."""
 
 
-def of_thread(design: Design, do: Do, me: Controller) -> Controller:
+def of_thread(design: Design, do: Do, me: ControllerProcess) -> ControllerProcess:
     """What the thread knows that makes this request: in 0.11 and 1.0, ZkEventThread registers the broker."""
     return me.beside() if design.threads is Threads.queue and do in REGISTERS else me
 
@@ -196,11 +195,11 @@ class KafkaController:
     def __init__(self, design: Design, zookeeper: ZooKeeper, broker: BrokerId) -> None:
         self.design, self.zookeeper, self.broker = design, zookeeper, broker
 
-    def step(self, do: Do) -> Callable[[Controller], Answer]:
+    def step(self, do: Do) -> Callable[[ControllerProcess], Answer]:
         """The step that makes this request, as this controller makes it, and the thread whose request it is."""
-        step: Callable[[Controller], Answer] = getattr(self, STEPS[do].__name__)
+        step: Callable[[ControllerProcess], Answer] = getattr(self, STEPS[do].__name__)
 
-        def of_its_thread(me: Controller) -> Answer:
+        def of_its_thread(me: ControllerProcess) -> Answer:
             before = of_thread(self.design, do, me)
             answer = step(before)
             after = answer.controller
@@ -210,9 +209,9 @@ class KafkaController:
 
     # The process and its session.
 
-    def start(self) -> Controller:
+    def start(self) -> ControllerProcess:
         """A process is started."""
-        me = Controller(STARTUP[self.design.threads])
+        me = ControllerProcess(STARTUP[self.design.threads])
         match self.design.threads:
             case Threads.lock:
                 return me._replace(queue=(HEALTHCHECK,))
@@ -220,32 +219,32 @@ class KafkaController:
                 return me._replace(posted=(HEALTHCHECK,))
         return me
 
-    def connect(self, me: Controller, session: SessionId) -> Controller:
+    def connect(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
         """A new session, for a fresh process or one that lost its session."""
         self.zookeeper.connect(session)
         return me.on()._replace(session=session)
 
-    def stop(self, me: Controller) -> Controller:
+    def stop(self, me: ControllerProcess) -> ControllerProcess:
         """The process dies. Its connection goes with it; its session lives until the servers end it."""
         if me.session is not None:
             self.zookeeper.disconnect(me.session)
-        return Controller()
+        return ControllerProcess()
 
-    def expire(self, me: Controller) -> Controller:
+    def expire(self, me: ControllerProcess) -> ControllerProcess:
         """The client is told that its session has ended: resign, then open another. [Expire, 1.1]
 
         Expire waits for the event that is being handled, whose next request fails, and the new session waits for
         Expire; what is queued goes. So nothing can come between, and it is one step.
         """
         self.zookeeper.disconnect(me.session)
-        return Controller(EXPIRED, registration=me.registration, broker_epoch=me.broker_epoch)
+        return ControllerProcess(EXPIRED, registration=me.registration, broker_epoch=me.broker_epoch)
 
-    def begin_anew(self, me: Controller) -> Controller:
+    def begin_anew(self, me: ControllerProcess) -> ControllerProcess:
         """As if its session had ended, which it has not. [AuthFailed, 2.8.0 to 3.0.0, KAFKA-13461]"""
         again = Agenda(EXPIRED[1:])
-        return Controller(again, me.session, registration=me.registration, broker_epoch=me.broker_epoch)
+        return ControllerProcess(again, me.session, registration=me.registration, broker_epoch=me.broker_epoch)
 
-    def renew(self, me: Controller, session: SessionId) -> Controller:
+    def renew(self, me: ControllerProcess, session: SessionId) -> ControllerProcess:
         """The client opens another session at once, and tells its listeners behind what they have still to hear.
 
         Then all that there are are called, because anything may have happened: KafkaHealthcheck's is there when the
@@ -259,7 +258,7 @@ class KafkaController:
             me._replace(session=session), *(each for each in NEW_SESSION if there.get(each.event, True))
         )
 
-    def session_expired(self, me: Controller) -> Answer:
+    def session_expired(self, me: ControllerProcess) -> Answer:
         """A request finds that its session has ended.
 
         Until 1.0 it waits for the next one and is repeated there, but for those that create ephemerals, and look
@@ -278,11 +277,11 @@ class KafkaController:
 
     # What it is told.
 
-    def deliver(self, me: Controller) -> Controller:
+    def deliver(self, me: ControllerProcess) -> ControllerProcess:
         """The events in the session's inbox reach the client, which queues those that there is a handler for."""
         return self.hear(me, listens=me.listens)
 
-    def hear(self, me: Controller, listens: bool) -> Controller:
+    def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
         """The events in the session's inbox reach the client, which has, or has not, the handlers of a controller."""
         if me.session is None:
             return me
@@ -291,17 +290,17 @@ class KafkaController:
                 me = self._post(me, Queued(TOLD[self.design.threads][event.type]))
         return me
 
-    def isr_changes(self, me: Controller) -> Controller:
+    def isr_changes(self, me: ControllerProcess) -> ControllerProcess:
         """It hears that the leader of a partition has changed its ISR. What it would read of it is left out."""
         return me._replace(queue=(*me.queue, Queued(ControllerEvent.IsrChangeNotification)))
 
-    def _post(self, me: Controller, *events: Queued) -> Controller:
+    def _post(self, me: ControllerProcess, *events: Queued) -> ControllerProcess:
         """Put behind what there is to handle, for the thread that is told first."""
         if self.design.threads is Threads.queue:
             return me._replace(posted=me.posted + events)
         return me._replace(queue=me.queue + events)
 
-    def listen(self, me: Controller) -> Answer:
+    def listen(self, me: ControllerProcess) -> Answer:
         """ZkEventThread reads for the oldest of its listeners, and puts an event for the controller. [0.11, 1.0]"""
         try:
             answer = self._listen(me)
@@ -309,7 +308,7 @@ class KafkaController:
         except SessionExpired:
             return Answer(me, "SESSIONEXPIRED: once more, in another session")
 
-    def _listen(self, me: Controller) -> Answer:
+    def _listen(self, me: ControllerProcess) -> Answer:
         event, me = me.posted[0].event, me._replace(posted=me.posted[1:])
         match event:
             case ControllerEvent.LeaderChangeListener:
@@ -327,7 +326,7 @@ class KafkaController:
                 return Answer(me._replace(listening=HANDLING[self.design.threads][event]), f"{event}")
         return Answer(me._replace(queue=(*me.queue, put)), f"{event} puts {put}")
 
-    def handle(self, me: Controller) -> Answer:
+    def handle(self, me: ControllerProcess) -> Answer:
         """It turns to the oldest event in its queue."""
         queued, me = me.queue[0], me._replace(queue=me.queue[1:])
         event = queued.event
@@ -340,16 +339,16 @@ class KafkaController:
             return Answer(me.resigned().to(*row[1:]), f"{event}: it resigns")
         return Answer(me.to(*row), f"{event}")
 
-    def is_active(self, me: Controller) -> bool:
+    def is_active(self, me: ControllerProcess) -> bool:
         """isActive: in 0.10 that it has channels to the brokers, which it gets when it has read the states."""
-        return me.cached is not None if self.design.threads is Threads.lock else me.active
+        return me.context.cached is not None if self.design.threads is Threads.lock else me.active
 
-    def _still(self, event: ControllerEvent, me: Controller) -> bool:
+    def _still(self, event: ControllerEvent, me: ControllerProcess) -> bool:
         """Whether what an event is for is still there. Until 0.10.1 only some listeners asked. [KAFKA-4447]"""
         unasked = event is ControllerEvent.IsrChangeNotification and not self.design.listener_guard
         return unasked or self.is_active(me)
 
-    def _told(self, me: Controller, controller: object) -> Controller:
+    def _told(self, me: ControllerProcess, controller: object) -> ControllerProcess:
         """What /controller named when the event was put says who is controller. [ControllerChange, 0.11, 1.0]"""
         if controller == self.broker:
             return me._replace(active=True)
@@ -357,7 +356,7 @@ class KafkaController:
 
     # What it asks for.
 
-    def asks(self, me: Controller) -> tuple[Operation, ...]:
+    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
         """The operations of its next request, which is one that writes."""
         match me.doing[0]:
             case Do.RegisterBroker:
@@ -367,9 +366,9 @@ class KafkaController:
             case Do.CreateController:
                 return (Create(CONTROLLER, self.broker, ephemeral=True),)
             case Do.IncrementEpoch:
-                return (SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version),)
+                return (SetData(CONTROLLER_EPOCH, me.epoch + 1, me.context.epoch_zk_version),)
             case Do.RegisterController:
-                increment = SetData(CONTROLLER_EPOCH, me.epoch + 1, me.epoch_zk_version)
+                increment = SetData(CONTROLLER_EPOCH, me.epoch + 1, me.context.epoch_zk_version)
                 return (Create(CONTROLLER, self.broker, ephemeral=True), increment)
             case Do.UpdateLeaderAndIsr:
                 return (
@@ -382,18 +381,18 @@ class KafkaController:
                 return (*self._fence(me), Delete(CONTROLLER))
         raise ValueError(f"{me.doing[0]} writes nothing")
 
-    def lose_reply(self, me: Controller) -> bool:
+    def lose_reply(self, me: ControllerProcess) -> bool:
         """Its next request is served, and the answer lost with the connection: it will ask again.
 
         Whether the request had an effect. One that had none is as if it had never been sent.
         """
         return self._refused(me) is None
 
-    def _fence(self, me: Controller) -> Iterator[Operation]:
+    def _fence(self, me: ControllerProcess) -> Iterator[Operation]:
         if self.design.fence_zk:
-            yield Check(CONTROLLER_EPOCH, me.epoch_zk_version)
+            yield Check(CONTROLLER_EPOCH, me.context.epoch_zk_version)
 
-    def _refused(self, me: Controller) -> Operation | None:
+    def _refused(self, me: ControllerProcess) -> Operation | None:
         """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
         operations = self.asks(me)
         for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
@@ -409,7 +408,7 @@ class KafkaController:
         return registration(self.broker)
 
     @request(Do.RegisterBroker, writes=True)
-    def register_broker(self, me: Controller) -> Answer:
+    def register_broker(self, me: ControllerProcess) -> Answer:
         """Create the broker's own node. [checkedEphemeralCreate, 1.1; its zxid is the broker's epoch, 2.2]"""
         (created,) = self.zookeeper.multi(me.session, self.asks(me))
         if isinstance(created, Created):
@@ -419,7 +418,7 @@ class KafkaController:
         return self._not_registered(me, "NODEEXISTS: its predecessor's session lives")
 
     @request(Do.CheckRegistration)
-    def check_registration(self, me: Controller) -> Answer:
+    def check_registration(self, me: ControllerProcess) -> Answer:
         """Read whose registration it is that is there. [getAfterNodeExists, 1.1]
 
         If it is gone by now, that is a NullPointerException since 2.2: what would register again stands behind a line
@@ -439,39 +438,39 @@ class KafkaController:
         return self._not_registered(me, "another session's")
 
     @request(Do.DeleteRegistration, writes=True)
-    def delete_registration(self, me: Controller) -> Answer:
+    def delete_registration(self, me: ControllerProcess) -> Answer:
         """Delete what an older session of its own left, and register again. [ZOOKEEPER-2985, KAFKA-7165, 2.2]"""
         gone = self._refused(me) is not None
         return Answer(me.on(), "NONODE: it is gone already" if gone else "deleted")
 
-    def _registered(self, me: Controller, stat: Stat) -> Controller:
+    def _registered(self, me: ControllerProcess, stat: Stat) -> ControllerProcess:
         after = me.on()._replace(registration=me.session if self.design.ephemeral_owner_check else None)
         if self.design.broker_epoch:
             after = after._replace(broker_epoch=stat.czxid)
         return after.on() if after.about_to(Do.Serve) else after
 
-    def _not_registered(self, me: Controller, why: str) -> Answer:
+    def _not_registered(self, me: ControllerProcess, why: str) -> Answer:
         """A start fails; who has had a session before lives on, unregistered, and since 1.1 does not elect."""
         if self.design.looks_again and not self._starts(me):
             return Answer(me.to(), f"{why}: the event is dropped")
         if me.session in self.zookeeper.state.sessions:
             self.zookeeper.close(me.session)
-        return Answer(Controller(), f"{why}, the start fails")
+        return Answer(ControllerProcess(), f"{why}, the start fails")
 
-    def _starts(self, me: Controller) -> bool:
+    def _starts(self, me: ControllerProcess) -> bool:
         """Whether a process that registers does so for the first time, in its main thread."""
         return Do.Serve in me.doing or (self.design.threads is Threads.barrier and Do.MaybeResign not in me.doing)
 
     # Who is controller?
 
     @request(Do.WatchController)
-    def watch_controller(self, me: Controller) -> Answer:
+    def watch_controller(self, me: ControllerProcess) -> Answer:
         """Watch /controller, before it is read. [registerZNodeChangeHandlerAndCheckExistence]"""
         there = self.zookeeper.exists(me.session, CONTROLLER, watch=True) is not None
         return Answer(me.on(), f"/controller is {'there' if there else 'not there'}")
 
     @request(Do.MaybeResign)
-    def maybe_resign(self, me: Controller) -> Answer:
+    def maybe_resign(self, me: ControllerProcess) -> Answer:
         """Read who is controller, and resign if it was this broker and is no longer. [maybeResign]
 
         In 0.10 what is read decides: if there is one, it was no deletion, and there is nothing more to do.
@@ -490,7 +489,7 @@ class KafkaController:
         return Answer(after.resigned(), f"{said}: it resigns")
 
     @request(Do.GetControllerId)
-    def get_controller_id(self, me: Controller) -> Answer:
+    def get_controller_id(self, me: ControllerProcess) -> Answer:
         """Read who is controller, in a new session: it resigns and elects unless it is this broker. [0.10.2]"""
         owner = self._controller_id(me)
         if owner == self.broker:
@@ -499,7 +498,7 @@ class KafkaController:
         return Answer(me.on().resigned(), f"{said}: it resigns")
 
     @request(Do.Elect)
-    def elect(self, me: Controller) -> Answer:
+    def elect(self, me: ControllerProcess) -> Answer:
         """Stand for election, unless there is a controller already. [elect]"""
         owner = self._controller_id(me)
         if owner is None:
@@ -509,13 +508,13 @@ class KafkaController:
             return Answer(me.to()._replace(active=True), "it is this broker")
         return Answer(self._deposed(me.to()), named(owner))
 
-    def _deposed(self, me: Controller) -> Controller:
+    def _deposed(self, me: ControllerProcess) -> ControllerProcess:
         """It reads that it is not controller, where Kafka only remembers who is: its context stays."""
         if self.design.threads is Threads.lock:  # and acts on: that is another predicate
             return me._replace(active=False)
         return me.resigned() if me.active and self.design.resign_on_move else me.not_controller()
 
-    def _controller_id(self, me: Controller) -> BrokerId | None:
+    def _controller_id(self, me: ControllerProcess) -> BrokerId | None:
         owner: BrokerId
         try:
             owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=True)
@@ -528,7 +527,7 @@ class KafkaController:
     # Becoming controller.
 
     @request(Do.CreateController, writes=True)
-    def create_controller(self, me: Controller) -> Answer:
+    def create_controller(self, me: ControllerProcess) -> Answer:
         """Until 2.0 the node alone decides who is controller. [ZookeeperLeaderElector.elect, 0.10.2]"""
         if self._refused(me) is None:
             return Answer(self._in_office(me), "created: the broker is controller, and its failover begins")
@@ -537,14 +536,14 @@ class KafkaController:
         return Answer(me.to(Do.MaybeResign), "NODEEXISTS: another session was faster")
 
     @request(Do.ReadEpoch)
-    def read_epoch(self, me: Controller) -> Answer:
+    def read_epoch(self, me: ControllerProcess) -> Answer:
         """Read /controller_epoch, with the version that the increment will expect."""
         epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
-        known = me.on()._replace(epoch=epoch, epoch_zk_version=stat.version)
+        known = me.on().knows(epoch=epoch, epoch_zk_version=stat.version)
         return Answer(known, f"it is {epoch}, at version {stat.version}")
 
     @request(Do.RegisterController, writes=True)
-    def register_controller(self, me: Controller) -> Answer:
+    def register_controller(self, me: ControllerProcess) -> Answer:
         """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
         failed = self._refused(me)
         if failed is None:
@@ -555,7 +554,7 @@ class KafkaController:
         return self._moved(me, code)
 
     @request(Do.CheckController)
-    def check_controller(self, me: Controller) -> Answer:
+    def check_controller(self, me: ControllerProcess) -> Answer:
         """Read whether it was its own request that created /controller. [checkControllerAndEpoch, 2.1]
 
         Until 2.0 the owner's session was compared, and since then the id. [checkedEphemeralCreate, 1.1]
@@ -575,7 +574,7 @@ class KafkaController:
         return Answer(me.to(Do.MaybeResign), f"it is broker {owner}: another session was faster")
 
     @request(Do.CheckEpoch)
-    def check_epoch(self, me: Controller) -> Answer:
+    def check_epoch(self, me: ControllerProcess) -> Answer:
         """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]"""
         epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
         if epoch != me.epoch + 1:
@@ -583,7 +582,7 @@ class KafkaController:
         return self._goes_through(self._elected(me), "its own: its failover runs")
 
     @request(Do.IncrementEpoch, writes=True)
-    def increment_epoch(self, me: Controller) -> Answer:
+    def increment_epoch(self, me: ControllerProcess) -> Answer:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]"""
         if self._refused(me) is None:
             return self._goes_through(self._elected(me), "incremented: its failover runs")
@@ -591,22 +590,22 @@ class KafkaController:
             return self._not_incremented(me, "BADVERSION")
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
 
-    def _not_incremented(self, me: Controller, code: str) -> Answer:
+    def _not_incremented(self, me: ControllerProcess, code: str) -> Answer:
         """Whatever made it fail. [ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0]"""
         said = f"{code}: logged and swallowed, its failover runs with the epoch it read"
         return self._goes_through(self._listening(me).on(), said)
 
-    def _goes_through(self, me: Controller, said: str) -> Answer:
+    def _goes_through(self, me: ControllerProcess, said: str) -> Answer:
         return Answer(me, said, Failover(self.broker, me.epoch))
 
-    def _in_office(self, me: Controller) -> Controller:
+    def _in_office(self, me: ControllerProcess) -> ControllerProcess:
         return me.on()._replace(active=True)
 
-    def _elected(self, me: Controller) -> Controller:
+    def _elected(self, me: ControllerProcess) -> ControllerProcess:
         elected = self._listening(self._in_office(me))
-        return elected._replace(epoch=me.epoch + 1, epoch_zk_version=me.epoch_zk_version + 1)
+        return elected.knows(epoch=me.epoch + 1, epoch_zk_version=me.context.epoch_zk_version + 1)
 
-    def _listening(self, me: Controller) -> Controller:
+    def _listening(self, me: ControllerProcess) -> ControllerProcess:
         """It has its epoch; a failover that the model follows registers its handlers, or subscribes, next."""
         return me._replace(listens=self._followed or me.listens)
 
@@ -614,20 +613,20 @@ class KafkaController:
     def _followed(self) -> bool:
         return Do.ReadBrokers in self.design.failover
 
-    def _moved(self, me: Controller, code: str) -> Answer:
+    def _moved(self, me: ControllerProcess, code: str) -> Answer:
         """ControllerMovedException, from a broker that is not controller yet."""
         return Answer(me.to(*MAYBE_RESIGN).not_controller(), f"{code}: ControllerMoved")
 
     # Being controller.
 
     @request(Do.WatchBrokers)
-    def watch_brokers(self, me: Controller) -> Answer:
+    def watch_brokers(self, me: ControllerProcess) -> Answer:
         """Subscribe to what comes and goes; the listener is there before. [subscribeChildChanges, until 1.0]"""
         self.zookeeper.children(me.session, BROKER_IDS, watch=True)
         return Answer(me.on(), "it listens")
 
     @request(Do.ReadBrokers)
-    def read_brokers(self, me: Controller) -> Answer:
+    def read_brokers(self, me: ControllerProcess) -> Answer:
         """Read which brokers are alive, and watch. If they are those that it knew, there is nothing to do.
 
         A controller of 1.0 that is one by an old ControllerChange alone has no channels, and fails at a change.
@@ -643,37 +642,38 @@ class KafkaController:
         if self.design.broker_epoch:
             stats = {name: self.zookeeper.exists(me.session, f"{BROKER_IDS}/{name}") for name in live}
             live = frozenset(LiveBroker(name, stat.czxid) for name, stat in stats.items() if stat is not None)
-        if live == me.live and not me.in_elect:
+        if live == me.context.live and not me.in_elect:
             return Answer(me.to(), "the same ones")
-        after = me.on()._replace(live=live)
+        after = me.on().knows(live=live)
         if me.in_elect:
-            cached = me.cached if self.design.threads is Threads.lock else None
-            return Answer(after._replace(cached=cached), "these are alive")
+            cached = me.context.cached if self.design.threads is Threads.lock else None
+            return Answer(after.knows(cached=cached), "these are alive")
         if self.design.threads is Threads.queue and not me.started:
             return Answer(after.to(), "there are no channels: a NullPointerException")
         if self.design.broker_epoch:
             return self._turn(me._replace(found=live))
-        if live <= me.live:
+        if live <= me.context.live:
             return Answer(after, "these are alive")
         return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
 
-    def _turn(self, me: Controller) -> Answer:
+    def _turn(self, me: ControllerProcess) -> Answer:
         """Of the brokers that it has found, its context has those of the next turn, and there is an election.
 
         Those that came are first, then those that came again, which go before they are there again, and those that
         went are last. [processBrokerChange, 2.2; until 2.1 its context has them all at once]
         """
-        known = {each.name: each for each in me.live}
+        alive = me.context.live
+        known = {each.name: each for each in alive}
         new = {each for each in me.found if each.name not in known}
         bounced = {known[each.name] for each in me.found if known.get(each.name, each) != each}
-        live = me.live | new if new else me.live - bounced if bounced else me.found
-        after = me.to(*LEADER_AND_ISR)._replace(live=live, found=me.found if live != me.found else frozenset())
+        live = alive | new if new else alive - bounced if bounced else me.found
+        after = me.to(*LEADER_AND_ISR)._replace(found=me.found if live != me.found else frozenset()).knows(live=live)
         if new:
             return Answer(after, "these are alive, and one of them is new; UpdateMetadata is sent", sends=True)
         return Answer(after, "one is another one by now, and goes first" if bounced else "these are alive")
 
     @request(Do.ReadStates)
-    def read_states(self, me: Controller) -> Answer:
+    def read_states(self, me: ControllerProcess) -> Answer:
         """Read every partition's state into the cache, and tell the brokers.
 
         A listener of 0.10.1 does so even after a resignation, has no channels, and moves the controller. [KAFKA-4447]
@@ -681,14 +681,14 @@ class KafkaController:
         if not me.in_elect and not self.is_active(me):
             return Answer(self._to_move(me), "there are no channels: it moves the controller")
         _, stat = self.zookeeper.get(me.session, self.design.state)
-        return Answer(me.on()._replace(cached=stat.version), "cached; UpdateMetadata is sent", sends=True)
+        return Answer(me.on().knows(cached=stat.version), "cached; UpdateMetadata is sent", sends=True)
 
-    def let_be(self, me: Controller) -> Controller:
+    def let_be(self, me: ControllerProcess) -> ControllerProcess:
         """The partition's leader is alive: there is nothing to elect, and nothing is written."""
         return self._done(me.on())
 
     @request(Do.ReadPartitionState)
-    def read_partition_state(self, me: Controller) -> Answer:
+    def read_partition_state(self, me: ControllerProcess) -> Answer:
         """Read a partition's state, and let it be if a newer controller wrote it. [0.10 to 3.9]
 
         Or if no broker is alive to lead it, as far as the controller knows: until 1.0 it may have read them before
@@ -697,11 +697,11 @@ class KafkaController:
         state, stat = self.zookeeper.get(me.session, self.design.state)
         if state.controller_epoch > me.epoch:
             return self._without_leader(me, "a newer controller wrote it: StateChangeFailed")
-        if self._followed and not me.live:
+        if self._followed and not me.context.live:
             return self._without_leader(me, "no broker is alive: NoReplicaOnline")
         return Answer(me.on()._replace(state_version=stat.version), "no newer controller wrote it")
 
-    def _without_leader(self, me: Controller, said: str) -> Answer:
+    def _without_leader(self, me: ControllerProcess, said: str) -> Answer:
         """No leader was elected: there is another turn of brokers, or it goes on after the partition."""
         if not me.found:
             return Answer(self._done(me.on()), said)
@@ -709,7 +709,7 @@ class KafkaController:
         return turn._replace(said=f"{said}; then {turn.said}")
 
     @request(Do.UpdateLeaderAndIsr, writes=True)
-    def update_leader_and_isr(self, me: Controller) -> Answer:
+    def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
         """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
 
         If another write came in between, it is read again; if the fence fails, the controller has moved. In further
@@ -718,8 +718,8 @@ class KafkaController:
         """
         failed = self._refused(me)
         if failed is None:
-            cached = None if me.cached is None else me.state_version + 1
-            elected = me._replace(cached=cached, live=me.found or me.live, found=frozenset())
+            cached = None if me.context.cached is None else me.state_version + 1
+            elected = me._replace(found=frozenset()).knows(cached=cached, live=me.found or me.context.live)
             return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends=True)
         me = me._replace(state_version=0)
         if isinstance(failed, SetData):
@@ -727,7 +727,7 @@ class KafkaController:
         return Answer(me.to(*MAYBE_RESIGN)._replace(found=frozenset()), "BADVERSION of the epoch: ControllerMoved")
 
     @request(Do.DeletePreferredElection)
-    def delete_preferred_election(self, me: Controller) -> Answer:
+    def delete_preferred_election(self, me: ControllerProcess) -> Answer:
         """Delete what asks for preferred elections, whether it is there or not, fenced by the epoch's version.
 
         [removePartitionsFromPreferredReplicaElection, 2.1; until 2.0 it is not fenced, and says nothing]
@@ -736,14 +736,14 @@ class KafkaController:
             return Answer(self._done(me), "the failover is done")
         return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
 
-    def _done(self, me: Controller) -> Controller:
+    def _done(self, me: ControllerProcess) -> ControllerProcess:
         """It goes on after a partition; behind the last one of a failover there is nothing more."""
         after = me.on()._replace(state_version=0)
         return after.on()._replace(started=True) if after.about_to(Do.Started) else after
 
     # triggerControllerMove.
 
-    def fail(self, me: Controller) -> Answer:
+    def fail(self, me: ControllerProcess) -> Answer:
         """A request fails for a reason of its own, its next in its failover or one fused with it: elect catches it.
 
         Not the requests of an election of leaders, see `fail_to_elect`. [elect catches Throwable]
@@ -756,7 +756,7 @@ class KafkaController:
         resigns = "" if self.design.threads is Threads.lock else "resigns and "
         return Answer(self._to_move(me), f"it {resigns}moves the controller")
 
-    def fail_to_elect(self, me: Controller) -> Answer:
+    def fail_to_elect(self, me: ControllerProcess) -> Answer:
         """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
 
         Until 1.0 a write that fails counts as a conflict [ZkUtils.conditionalUpdatePersistentPath].
@@ -770,7 +770,7 @@ class KafkaController:
         return Answer(self.deliver(self._done(behind)), "no leader is elected, and its failover goes on")
 
     @request(Do.MoveController)
-    def move_controller(self, me: Controller) -> Answer:
+    def move_controller(self, me: ControllerProcess) -> Answer:
         """Read whether there is a controller to be moved: it resigns if it is this broker. [2.1]"""
         owner = self._controller_id(me)
         if owner == self.broker:
@@ -778,15 +778,15 @@ class KafkaController:
         said = named(owner)
         return Answer(self._deposed(me.to()), f"{said}: it leaves it at that")
 
-    def _to_move(self, me: Controller) -> Controller:
+    def _to_move(self, me: ControllerProcess) -> ControllerProcess:
         """It has resigned, but for 0.10, and knows the version that a fenced deletion of /controller checks."""
         me = me.to(Do.DeleteController)
         if self.design.threads is Threads.lock:
             return me._replace(active=False, state_version=0)
-        return me.resigned()._replace(epoch_zk_version=me.epoch_zk_version)
+        return me.resigned().knows(epoch_zk_version=me.context.epoch_zk_version)
 
     @request(Do.DeleteController, writes=True)
-    def delete_controller(self, me: Controller) -> Answer:
+    def delete_controller(self, me: ControllerProcess) -> Answer:
         """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove; resign, 0.10]"""
         failed = self._refused(me)
         if failed is None:

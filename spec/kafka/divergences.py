@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork
 from statemachines.agenda import Do
-from statemachines.controller import CONTROLLER_EPOCH, Controller
+from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_event import ControllerEvent
+from statemachines.controller_process import ControllerProcess
 from statemachines.releases import Release, line_of
 
 __all__ = ["DIVERGENCES", "Divergence", "divergence_at", "divergences_of"]
@@ -27,13 +28,17 @@ class BrokerStep(NamedTuple):
     action: str
     reply: str
     before: ClusterAtWork
-    me: Controller
-    after: Controller
+    me: ControllerProcess
+    after: ControllerProcess
 
     @property
     def has_session(self) -> bool:
         """Whether the servers keep its session alive."""
         return self.me.session in self.before.zk.sessions
+
+    def is_deposed(self, me: ControllerProcess) -> bool:
+        """Whether its epoch is over: another controller was elected before this step."""
+        return me.context.epoch_zk_version != self.before.zk.nodes[CONTROLLER_EPOCH].version
 
 
 class Divergence(NamedTuple):
@@ -80,8 +85,7 @@ def _ends_with_isr_changes(step: BrokerStep) -> bool:
 
 
 def _ends_with_isr_changes_deposed(step: BrokerStep) -> bool:
-    deposed = step.me.epoch_zk_version != step.before.zk.nodes[CONTROLLER_EPOCH].version
-    return _ends_with_isr_changes(step) and deposed
+    return _ends_with_isr_changes(step) and step.is_deposed(step.me)
 
 
 def _handles_isr_changes(step: BrokerStep) -> bool:
@@ -107,7 +111,7 @@ def _waits_for_a_lost_multi(step: BrokerStep) -> bool:
 
 def _ends_its_failover_deposed(step: BrokerStep) -> bool:
     before, after = (each.about_to(Do.DeletePreferredElection) for each in (step.me, step.after))
-    return after and not before and step.after.epoch_zk_version != step.before.zk.nodes[CONTROLLER_EPOCH].version
+    return after and not before and step.is_deposed(step.after)
 
 
 def _renews_before_a_create(step: BrokerStep) -> bool:

@@ -30,9 +30,9 @@ from statemachines.controller import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     PARTITION_STATE,
-    Controller,
     registration,
 )
+from statemachines.controller_process import ControllerProcess
 from statemachines.znode import Code, ZkVersion
 
 __all__ = ["AFTERWARDS", "Comparison", "ReplayOutcome", "Replaying", "replay"]
@@ -463,9 +463,9 @@ class Replaying:
             )
 
     @property
-    def _controllers(self) -> Mapping[BrokerId, Controller]:
+    def _controllers(self) -> Mapping[BrokerId, ControllerProcess]:
         """What each broker knows, by the specification."""
-        found: Mapping[BrokerId, Controller] = self.specified.value("controllers")
+        found: Mapping[BrokerId, ControllerProcess] = self.specified.value("controllers")
         return found
 
     # Waiting.

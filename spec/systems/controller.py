@@ -48,16 +48,15 @@ from statemachines.controller import (
     CONTROLLER_EPOCH,
     LEADER_AND_ISR,
     PATHS_READ,
-    Controller,
     Design,
     Election,
-    LiveBroker,
     Threads,
     design_of,
     failover_of,
     registration,
 )
 from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
+from statemachines.controller_process import ControllerProcess, LiveBroker, OnePartitionContext
 from statemachines.kafka_controller import CHECKS, NEW_SESSION, STEPS, WRITES, Answer, is_repeated, of_thread
 from statemachines.znode import name_of
 from statemachines.zookeeper import EventType
@@ -146,9 +145,9 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         epochs = every(LiveBroker, name=names, epoch=range(1, self.registrations + 1))
         return {
             BrokerEpoch: integers(0, self.registrations),
-            Controller.posted: sequence_of(posted, longest=self.waiting),
-            Controller.live: subset_of(epochs if self.design.broker_epoch else names),
-            Controller.found: subset_of(epochs),
+            ControllerProcess.posted: sequence_of(posted, longest=self.waiting),
+            OnePartitionContext.live: subset_of(epochs if self.design.broker_epoch else names),
+            ControllerProcess.found: subset_of(epochs),
             **given,
         }
 
@@ -205,7 +204,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         require(me.session is not None and s.zk.events[me.session] and self.connected(s, broker))
         self.becomes(s, broker, self.controller(s, broker).deliver(me))
 
-    def hears(self, s: ClusterAtWork, broker: BrokerId) -> Controller:
+    def hears(self, s: ClusterAtWork, broker: BrokerId) -> ControllerProcess:
         """What it knows when it turns to an event: until 1.0, and without a connection, nothing arrives with that."""
         if self.connected(s, broker) and self.design.threads is Threads.barrier:
             return super().hears(s, broker)
@@ -321,7 +320,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         self.ask(s, broker, Do.ReadStates)
         if leader == "alive":  # in a failover; else there is nothing to elect
             me = s.controllers[broker]
-            require(me.about_to(Do.ReadPartitionState) and me.live)
+            require(me.about_to(Do.ReadPartitionState) and me.context.live)
             s.controllers[broker] = self.controller(s, broker).let_be(me)
 
     @action(when=lambda self: self.failures, actor=THE_CONTROLLER, receiver="ZooKeeper")
@@ -387,14 +386,14 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """C8: when all is quiet, the effective controller knows the partition's state as it is in ZooKeeper."""
         me = s.controllers[broker]
         where(me.active and me.started and me.epoch == s.epoch)
-        return me.cached == s.writes
+        return me.context.cached == s.writes
 
     @invariant
     def cache_not_ahead(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """C9: the effective controller knows no state of the partition that is not in ZooKeeper yet."""
         me = s.controllers[broker]
         where(me.active and me.epoch == s.epoch)
-        return me.cached is None or me.cached <= s.writes
+        return me.context.cached is None or me.context.cached <= s.writes
 
     @invariant(where=quiet)
     def live_set(self, s: ClusterAtWork) -> bool:
@@ -403,7 +402,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         if self.design.broker_epoch:
             paths = [path for path in map(registration, s.controllers) if path in s.zk.nodes]
             registered = frozenset(LiveBroker(name_of(path), s.zk.nodes[path].czxid) for path in paths)
-        return all(me.live == registered for me in s.controllers.values() if me.active and me.started)
+        return all(me.context.live == registered for me in s.controllers.values() if me.active and me.started)
 
     @invariant
     def no_lost_wakeup(self, s: ClusterAtWork, broker: BrokerId) -> bool:
@@ -525,8 +524,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     )
     def a_bounced_broker(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
         """The controller finds a broker that was alive when it last read, and is another one by now."""
-        old, new = before.controllers[broker], after.controllers[broker]
-        known, found, left = ({each.name for each in live} for live in (old.live, new.found, new.live))
+        knew, now = before.controllers[broker].context.live, after.controllers[broker]
+        known, found, left = ({each.name for each in live} for live in (knew, now.found, now.context.live))
         return bool(known & found - left)
 
     @sometimes(when=lambda self: self.brokers > 1, of="read_brokers")
@@ -549,6 +548,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     @view
     def stale_cache(self, s: ClusterAtWork, broker: BrokerId) -> str:
         """A controller that knows the partition's state at another version than ZooKeeper's."""
-        me, version = s.controllers[broker], s.writes
-        where(me.active and me.cached not in (None, version))
-        return f"broker {broker} knows the partition's state at version {me.cached}; in ZooKeeper it is at {version}"
+        me = s.controllers[broker]
+        cached = me.context.cached
+        where(me.active and cached not in (None, s.writes))
+        return f"broker {broker} knows the partition's state at version {cached}; in ZooKeeper it is at {s.writes}"

@@ -51,15 +51,14 @@ from statemachines.controller import (
     INCREMENT,
     LEADER_AND_ISR,
     PARTITION_STATE,
-    Controller,
     Design,
     Election,
     PartitionStateEpoch,
     design_of,
     registration,
-    values_of,
 )
 from statemachines.controller_event import ControllerEvent, Threads
+from statemachines.controller_process import ControllerProcess, OnePartitionContext, values_of
 from statemachines.kafka_controller import (
     REGISTERS,
     STEPS,
@@ -84,9 +83,9 @@ class Cluster(State):
     """Brokers that compete, the ZooKeeper that they ask, and what has been."""
 
     zk: Ensemble
-    controllers: Total[BrokerId, Controller] = variable(
+    controllers: Total[BrokerId, ControllerProcess] = variable(
         "What the KafkaController of each broker knows, and the request that it makes next.",
-        of=lambda self, broker: self.domain_of(Controller, session=optional(self.zk.sessions_of(broker))),
+        of=lambda self, broker: self.domain_of(ControllerProcess, session=optional(self.zk.sessions_of(broker))),
     )
     failovers: tuple[Failover, ...] = variable("A history, which no broker has: the failovers, oldest first.")
 
@@ -180,8 +179,8 @@ class ControllerElection(Specification[C]):
             SessionId: every(Session, client=brokers, number=range(self.sessions_per_broker)),
             ControllerEpoch: integers(0, self.elections),
             ZkVersion: integers(0, max(self.elections, self.most_writes)),
-            Controller.epoch_zk_version: integers(0, self.elections),
-            Controller.queue: at_most(self.waiting),
+            OnePartitionContext.epoch_zk_version: integers(0, self.elections),
+            ControllerProcess.queue: at_most(self.waiting),
             tuple[Failover, ...]: at_most(self.elections * self.brokers),
             **values_of(self.design, self.told),
         }
@@ -216,7 +215,7 @@ class ControllerElection(Specification[C]):
         """A broker's controller, over this state."""
         return self.kafka_controller(self.design, self.zk.servers(s.zk), broker)
 
-    def becomes(self, s: C, broker: BrokerId, me: Controller) -> None:
+    def becomes(self, s: C, broker: BrokerId, me: ControllerProcess) -> None:
         """What a broker knows from now on, as long as there is room for what waits."""
         bound(len(me.queue) <= self.waiting and len(me.posted) <= self.waiting)
         s.controllers[broker] = me
@@ -242,7 +241,7 @@ class ControllerElection(Specification[C]):
         require(me.doing == IDLE and me.session not in s.zk.sessions)
         s.controllers[broker] = self.controller(s, broker).expire(me)
 
-    def hears(self, s: C, broker: BrokerId) -> Controller:
+    def hears(self, s: C, broker: BrokerId) -> ControllerProcess:
         """What it knows when it turns to an event: all that its watches have told by then."""
         return self.controller(s, broker).deliver(s.controllers[broker])
 
@@ -474,7 +473,7 @@ class ControllerElection(Specification[C]):
             ],
         )
 
-    def _office(self, s: C, me: Controller) -> Tag | str:
+    def _office(self, s: C, me: ControllerProcess) -> Tag | str:
         if me.acts:
             now = me.epoch == s.epoch
             return Tag("controller", Look.strong) if now else Tag("controller", Look.wrong, "its epoch is over")

@@ -22,7 +22,7 @@ from spec.kafka.harness import Harness, Observation
 from spec.kafka.mappings.controller import BUG_FIXES, DRIVEN, ControllerMapping, edge_class
 from spec.language import sometimes
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller import Controller
+from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import Answer, KafkaController
 from statemachines.releases import line_of
 from statemachines.znode import Stat
@@ -85,14 +85,14 @@ class Unarmed(ZooKeeperWithoutZxids):
 class HeardLate(KafkaController):
     """Events come after the reply to the request that was under way."""
 
-    def hear(self, me: Controller, listens: bool) -> Controller:
+    def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
         return me if me.doing else super().hear(me, listens)
 
 
 class HandlersLate(KafkaController):
     """Handlers of a controller are registered when the brokers have been read."""
 
-    def register_controller(self, me: Controller) -> Answer:
+    def register_controller(self, me: ControllerProcess) -> Answer:
         answer = KafkaController.register_controller(self, me)
         return answer._replace(controller=answer.controller._replace(listens=False))
 
@@ -311,7 +311,7 @@ def test_what_controllers_send(kafka: Harness) -> None:
 class Silent(KafkaController):
     """What it has elected it tells no broker."""
 
-    def update_leader_and_isr(self, me: Controller) -> Answer:
+    def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
         return KafkaController.update_leader_and_isr(self, me)._replace(sends=False)
 
 

@@ -11,9 +11,10 @@ from spec.life import moves, moves_with
 from spec.releases import RELEASES
 from spec.systems.controller import ControllerLife
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
-from statemachines.controller import STARTUP, Controller, Threads, agendas, design_of, listening
+from statemachines.controller import STARTUP, Threads, agendas, design_of, listening
 from statemachines.controller_diagram import At, Move
 from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEvent
+from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import Answer, KafkaController
 from tests.generations import each_generation
 
@@ -143,7 +144,7 @@ def test_another_table_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_step_has_other_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that is changed changes what leads to what, and nothing else."""
 
-    def whoever_it_is(self: KafkaController, me: Controller) -> Answer:
+    def whoever_it_is(self: KafkaController, me: ControllerProcess) -> Answer:
         return Answer(me.to(Do.DeleteController), "whoever it is")
 
     before = set(moves("3.9"))

@@ -21,7 +21,6 @@ from statemachines.controller import (
     STARTUP,
     STOPPED,
     Agenda,
-    Controller,
     Design,
     Do,
     Election,
@@ -31,6 +30,7 @@ from statemachines.controller import (
     listening,
 )
 from statemachines.controller_event import BROKER_CHANGE, HANDLING, TOLD, ControllerEvent, Queued
+from statemachines.controller_process import ControllerProcess
 from statemachines.failover import failover, requests
 from statemachines.kafka_controller import (
     CREATES,
@@ -43,6 +43,7 @@ from statemachines.kafka_controller import (
     of_thread,
 )
 from statemachines.zookeeper import Event, EventType, ZooKeeper
+from tests.statemachines.controllers import at
 
 STATE = "/brokers/topics/t/partitions/0/state"
 OWN, OTHER = f"{BROKER_IDS}/0", f"{BROKER_IDS}/1"
@@ -102,11 +103,6 @@ def zookeeper() -> ZooKeeper:
     return zookeeper
 
 
-def at(*doing: Do, session: int = 0, **known: Any) -> Controller:
-    """A broker about to do this."""
-    return Controller(Agenda(doing), session)._replace(**known)
-
-
 def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> KafkaController:
     """The controller of a broker that looks again, and whose failover is a whole one."""
     design = RELEASE[release]._replace(failover=requests(failover(release)), looks_again=True)
@@ -157,39 +153,39 @@ STEPS: dict[Do, Request] = {
 }
 
 
-def next_of(controller: KafkaController, me: Controller) -> Answer:
+def next_of(controller: KafkaController, me: ControllerProcess) -> Answer:
     """It makes its next request."""
     return STEPS[me.doing[0]](controller, me)
 
 
-def beside(controller: KafkaController, me: Controller) -> Controller:
+def beside(controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
     """ZkEventThread makes its next request."""
     after = next_of(controller, me.beside()).controller
     return after if after.session is None else after.beside()
 
 
-def until(do: Do, controller: KafkaController, me: Controller) -> Controller:
+def until(do: Do, controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
     """It makes its requests, until this is the next."""
     while me.doing and not me.about_to(do):
         me = next_of(controller, me).controller
     return me
 
 
-def run(controller: KafkaController, me: Controller) -> Controller:
+def run(controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
     """It makes its requests, as long as there are any."""
     while me.doing and me.doing[0] in STEPS:
         me = next_of(controller, me).controller
     return me
 
 
-def hear(controller: KafkaController, me: Controller) -> Controller:
+def hear(controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
     """ZkEventThread does what it has been told, until it has nothing left to do."""
     while me.posted or me.listening:
         me = beside(controller, me) if me.listening else controller.listen(me).controller
     return me
 
 
-def settle(controller: KafkaController, me: Controller) -> Controller:
+def settle(controller: KafkaController, me: ControllerProcess) -> ControllerProcess:
     """It does all that there is to do, the controller's thread before the other."""
     me = run(controller, me)
     while me.queue or me.posted or me.listening:
@@ -198,24 +194,24 @@ def settle(controller: KafkaController, me: Controller) -> Controller:
     return me
 
 
-def elected(zookeeper: ZooKeeper, broker: int, release: str = "2.1", **changes: Any) -> Controller:
+def elected(zookeeper: ZooKeeper, broker: int, release: str = "2.1", **changes: Any) -> ControllerProcess:
     """A broker that was elected and is about to do its work."""
     me = at(Do.WatchController, Do.Elect, session=broker)
     return until(Do.ReadPartitionState, short(zookeeper, broker, release, **changes), me)
 
 
-def in_failover(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> Controller:
+def in_failover(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
     """A broker whose epoch is fixed, and which is about to read who is alive."""
     me = at(Do.WatchController, Do.Elect, session=broker)
     return until(Do.ReadBrokers, whole(zookeeper, broker, release, **changes), me)
 
 
-def in_office(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> Controller:
+def in_office(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
     """A broker whose failover is done."""
     return run(whole(zookeeper, broker, release, **changes), in_failover(zookeeper, broker, release, **changes))
 
 
-def settled(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> Controller:
+def settled(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
     """A broker in office that has handled the echo of its own election."""
     return settle(whole(zookeeper, broker, release, **changes), in_office(zookeeper, broker, release, **changes))
 
@@ -248,7 +244,7 @@ def test_a_fresh_process_starts_and_one_that_lost_its_session_elects_again(
 ) -> None:
     """Startup for the one, maybeResign and elect for the other; both register first."""
     controller = short(zookeeper, release=release)
-    assert Controller().doing == STOPPED
+    assert ControllerProcess().doing == STOPPED
     fresh = controller.connect(controller.start(), 7)
     assert fresh == at(*STARTUP[Threads.barrier][1:], session=7)
     assert controller.register_broker(fresh).controller == at(Do.WatchController, Do.Elect, session=7)
@@ -265,9 +261,8 @@ def test_a_process_starts_with_its_controller_until_1_0(zookeeper: ZooKeeper, re
     controller = whole(zookeeper, release=release)
     first = () if to_do else (Do.RegisterBroker,)
     waits: dict[str, Any] = {to_do: (HEALTHCHECK,)} if to_do else {}
-    assert controller.start() == Controller(Agenda((Do.Connect, *first, Do.WatchController, Do.Elect)))._replace(
-        **waits
-    )
+    begins = ControllerProcess(Agenda((Do.Connect, *first, Do.WatchController, Do.Elect)))
+    assert controller.start() == begins._replace(**waits)
     assert 7 not in zookeeper.state.sessions
     started = controller.connect(controller.start(), 7)
     assert started == at(*first, Do.WatchController, Do.Elect, session=7, **waits)
@@ -279,13 +274,13 @@ def test_in_0_10_a_broker_registers_when_its_controller_has_started(zookeeper: Z
     """Its failover has not seen the broker itself; it hears of it as of any other."""
     controller = whole(zookeeper, release=release)
     me = run(controller, controller.connect(controller.start(), 7))
-    assert (me.started, me.live, zookeeper.exists(None, OWN)) == (True, frozenset(), None)
+    assert (me.started, me.context.live, zookeeper.exists(None, OWN)) == (True, frozenset(), None)
     me = controller.handle(me).controller
     assert me.doing == (Do.RegisterBroker, Do.Serve)
     me = controller.register_broker(me).controller
     assert me.doing == IDLE
     assert zookeeper.get(None, OWN)[1].ephemeralOwner == 7
-    assert settle(controller, me).live == frozenset({"0"})
+    assert settle(controller, me).context.live == frozenset({"0"})
 
 
 def test_in_0_11_a_broker_registers_beside_its_controllers_start(zookeeper: ZooKeeper) -> None:
@@ -309,7 +304,7 @@ def test_since_1_1_a_broker_is_registered_before_it_is_elected(zookeeper: ZooKee
     controller = whole(zookeeper, release=release)
     me = until(Do.WatchController, controller, controller.connect(controller.start(), 7))
     assert (owner(zookeeper), zookeeper.get(None, OWN)[1].ephemeralOwner) == (None, 7)
-    assert run(controller, me).live == frozenset({"0"})
+    assert run(controller, me).context.live == frozenset({"0"})
 
 
 @every_release
@@ -321,7 +316,7 @@ def test_a_start_fails_while_the_predecessors_registration_is_there(
     zookeeper.create(1, OWN, ephemeral=True)
     controller = make(zookeeper, release=release)
     me = settle(controller, controller.connect(controller.start(), 7))
-    assert me == Controller()
+    assert me == ControllerProcess()
     assert 7 not in zookeeper.state.sessions
     assert owner(zookeeper) is None
 
@@ -331,7 +326,7 @@ def test_a_process_that_dies_leaves_its_session_behind(zookeeper: ZooKeeper, rel
     """Its connection goes, with its watches; /controller stays until the session ends."""
     me = settled(zookeeper, release=release)
     assert 0 in zookeeper.state.data_watches[CONTROLLER]
-    assert short(zookeeper, release=release).stop(me) == Controller()
+    assert short(zookeeper, release=release).stop(me) == ControllerProcess()
     assert owner(zookeeper) == 0
     assert 0 not in zookeeper.state.data_watches[CONTROLLER]
 
@@ -339,7 +334,7 @@ def test_a_process_that_dies_leaves_its_session_behind(zookeeper: ZooKeeper, rel
 def test_a_process_that_dies_before_it_has_a_session_leaves_nothing(zookeeper: ZooKeeper) -> None:
     """There is no connection to lose."""
     controller = short(zookeeper)
-    assert controller.stop(controller.start()) == Controller()
+    assert controller.stop(controller.start()) == ControllerProcess()
 
 
 @since_1_1
@@ -349,14 +344,16 @@ def test_a_request_that_finds_the_session_ended_resigns(zookeeper: ZooKeeper, re
     assert me.queue == (CHANGED,)
     zookeeper.expire(0)
     answer = short(zookeeper, release=release).read_partition_state(me)
-    assert (answer.controller, answer.said) == (Controller(EXPIRED), "SESSIONEXPIRED: it resigns")
+    assert (answer.controller, answer.said) == (ControllerProcess(EXPIRED), "SESSIONEXPIRED: it resigns")
 
 
 def test_the_end_of_a_session_is_a_resignation(zookeeper: ZooKeeper) -> None:
     """Only the session in which it registered is remembered, to know what that left."""
     me = in_office(zookeeper)._replace(registration=0)
     zookeeper.expire(0)
-    assert whole(zookeeper).read_brokers(me.to(*BROKER_CHANGE)).controller == Controller(EXPIRED, registration=0)
+    assert whole(zookeeper).read_brokers(me.to(*BROKER_CHANGE)).controller == ControllerProcess(
+        EXPIRED, registration=0
+    )
 
 
 def test_a_client_that_begins_anew_is_in_its_old_session(zookeeper: ZooKeeper) -> None:
@@ -435,7 +432,7 @@ def test_since_1_1_no_request_spans_two_sessions(zookeeper: ZooKeeper, row: tupl
     """Whatever it was, it fails, and what was queued behind it is gone."""
     me = at(*row, active=True, listens=True, cached=0, queue=(BROKER,))
     zookeeper.expire(0)
-    assert next_of(whole(zookeeper, release="2.0"), me).controller == Controller(EXPIRED)
+    assert next_of(whole(zookeeper, release="2.0"), me).controller == ControllerProcess(EXPIRED)
 
 
 @in_0_10
@@ -499,7 +496,7 @@ def test_until_1_0_a_registration_whose_session_ends_fails(zookeeper: ZooKeeper,
     zookeeper.expire(0)
     controller = whole(zookeeper, release=release)
     started = next_of(controller, at(step, Do.Serve))
-    assert (started.controller, started.said) == (Controller(), "SESSIONEXPIRED, the start fails")
+    assert (started.controller, started.said) == (ControllerProcess(), "SESSIONEXPIRED, the start fails")
     running = next_of(controller, at(step, active=True, queue=(ISR,)))
     assert running.controller == at(active=True, queue=(ISR,))
     assert running.said == "SESSIONEXPIRED: the event is dropped"
@@ -513,7 +510,7 @@ def test_what_a_client_heard_before_its_session_ended_is_kept_until_1_0(
     me = settled(zookeeper, release=release).to(Do.ReadStates)
     zookeeper.expire(0, seen=1)
     after = whole(zookeeper, release=release).read_states(me).controller
-    assert after == (me._replace(**told(release, DELETED)) if kept else Controller(EXPIRED))
+    assert after == (me._replace(**told(release, DELETED)) if kept else ControllerProcess(EXPIRED))
 
 
 # What it is told.
@@ -559,7 +556,7 @@ def test_what_has_no_handler_is_dropped(zookeeper: ZooKeeper, release: str) -> N
     assert zookeeper.state.events[0] == ()
     zookeeper.state.events[0] = inbox
     assert controller.deliver(at(listens=True)) == at(listens=True, **told(release, CHILDREN, DELETED, CHILDREN))
-    assert controller.deliver(Controller()) == Controller()
+    assert controller.deliver(ControllerProcess()) == ControllerProcess()
 
 
 @since_0_11
@@ -758,7 +755,7 @@ def test_a_changed_isr_is_read_by_the_controller_and_told(zookeeper: ZooKeeper, 
     version = zookeeper.get(None, STATE)[1].version
     me = controller.handle(controller.isr_changes(me)).controller
     answer = next_of(controller, me)
-    assert (answer.controller, answer.sends) == (me.to()._replace(cached=version), True)
+    assert (answer.controller, answer.sends) == (me.to().knows(cached=version), True)
     assert zookeeper.get(None, STATE)[1].version == version
 
 
@@ -1084,7 +1081,7 @@ def test_a_start_that_fails_ends_both_threads(zookeeper: ZooKeeper) -> None:
     zookeeper.create(1, OWN, ephemeral=True)
     row = HANDLING[Threads.queue][ControllerEvent.Healthcheck]
     answer = short(zookeeper, release="1.0").step(Do.RegisterBroker)(at(Do.MaybeResign, listening=row))
-    assert answer.controller == Controller()
+    assert answer.controller == ControllerProcess()
 
 
 @pytest.mark.parametrize(("release", "repeated"), [("0.10.2", True), ("1.0", True), ("2.1", False)])
@@ -1124,7 +1121,10 @@ def test_since_2_2_a_registration_that_is_gone_by_now_is_an_error(zookeeper: Zoo
     answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:]))
     assert (answer.controller, answer.said) == (at(), "NONODE, a NullPointerException: the event is dropped")
     answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
-    assert (answer.controller, answer.said) == (Controller(), "NONODE, a NullPointerException, the start fails")
+    assert (answer.controller, answer.said) == (
+        ControllerProcess(),
+        "NONODE, a NullPointerException, the start fails",
+    )
     assert 0 not in zookeeper.state.sessions
 
 
@@ -1137,8 +1137,8 @@ def test_since_1_1_a_first_registration_whose_session_has_ended_ends_the_process
     controller = whole(zookeeper, release=release)
     zookeeper.expire(0)
     answer = next_of(controller, at(do, *STARTUP[Threads.barrier][2:]))
-    assert (answer.controller, answer.said) == (Controller(), "SESSIONEXPIRED, the start fails")
-    assert next_of(controller, at(do, *EXPIRED[2:])).controller == Controller(EXPIRED)
+    assert (answer.controller, answer.said) == (ControllerProcess(), "SESSIONEXPIRED, the start fails")
+    assert next_of(controller, at(do, *EXPIRED[2:])).controller == ControllerProcess(EXPIRED)
 
 
 def left_by(zookeeper: ZooKeeper, session: int) -> None:
@@ -1181,7 +1181,7 @@ def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, ephemeral_own
     zookeeper.create(1, OWN, ephemeral=True)
     controller = whole(zookeeper, ephemeral_owner_check=ephemeral_owner_check)
     answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
-    assert (answer.controller, answer.said) == (Controller(), "another session's, the start fails")
+    assert (answer.controller, answer.said) == (ControllerProcess(), "another session's, the start fails")
     assert 0 not in zookeeper.state.sessions
 
 
@@ -1592,7 +1592,10 @@ def test_to_subscribe_is_to_watch_until_1_0(zookeeper: ZooKeeper, release: str) 
     assert zookeeper.state.child_watches[BROKER_IDS] == {0}
     zookeeper.create(1, OTHER, ephemeral=True)
     after = controller.read_brokers(answer.controller).controller
-    assert (after.live, controller.deliver(after)) == (frozenset({"1"}), after._replace(**told(release, CHILDREN)))
+    assert (after.context.live, controller.deliver(after)) == (
+        frozenset({"1"}),
+        after._replace(**told(release, CHILDREN)),
+    )
 
 
 def test_a_failover_reads_who_is_alive_and_watches(zookeeper: ZooKeeper) -> None:
@@ -1600,8 +1603,8 @@ def test_a_failover_reads_who_is_alive_and_watches(zookeeper: ZooKeeper) -> None
     zookeeper.create(1, OTHER, ephemeral=True)
     me = in_failover(zookeeper)
     for live in (frozenset[str](), frozenset({"1"})):
-        answer = whole(zookeeper).read_brokers(me._replace(live=live))
-        assert answer.controller == me.on()._replace(live=frozenset({"1"}))
+        answer = whole(zookeeper).read_brokers(me.knows(live=live))
+        assert answer.controller == me.on().knows(live=frozenset({"1"}))
         assert not answer.sends
     assert zookeeper.state.child_watches[BROKER_IDS] == {0}
 
@@ -1625,7 +1628,7 @@ def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str)
     me = controller.deliver(me)
     assert me == me._replace(**told(release, CREATED, CHILDREN))
     me = settle(controller, me)
-    assert (me.live, me.cached, me.started) == (frozenset({"0", "1"}), 2, True)
+    assert (me.context.live, me.context.cached, me.started) == (frozenset({"0", "1"}), 2, True)
     assert zookeeper.get(None, STATE)[1].version == 2
 
 
@@ -1634,7 +1637,7 @@ def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper)
     zookeeper.set(None, STATE, PartitionStateEpoch())
     me = until(Do.ReadStates, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).read_states(me)
-    assert answer.controller == me.on()._replace(cached=1)
+    assert answer.controller == me.on().knows(cached=1)
     assert (answer.sends, answer.failover) == (True, None)
 
 
@@ -1644,7 +1647,7 @@ def test_a_partition_whose_leader_is_alive_is_let_be(zookeeper: ZooKeeper) -> No
     left = whole(zookeeper).let_be(me)
     assert left == me.to(Do.DeletePreferredElection, Do.Started)
     done = run(whole(zookeeper), left)
-    assert (done.started, done.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
+    assert (done.started, done.context.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
     assert done == me.to()._replace(started=True)
 
 
@@ -1679,9 +1682,9 @@ def test_what_is_written_is_cached_and_sent(zookeeper: ZooKeeper) -> None:
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper)
     me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
-    assert (me.cached, me.started) == (0, False)
+    assert (me.context.cached, me.started) == (0, False)
     answer = controller.update_leader_and_isr(me)
-    assert (answer.controller.cached, answer.controller.doing[0], answer.sends) == (
+    assert (answer.controller.context.cached, answer.controller.doing[0], answer.sends) == (
         1,
         Do.DeletePreferredElection,
         True,
@@ -1710,7 +1713,7 @@ def test_what_was_queued_is_done_in_a_new_session_until_1_0(
     in_failover(zookeeper, 1, release)
     if written:
         me = run(controller, controller.handle(controller.renew(me, 5)).controller)
-        assert (me.session, me.epoch, me.live) == (5, 1, frozenset({"1"}))
+        assert (me.session, me.epoch, me.context.live) == (5, 1, frozenset({"1"}))
     else:
         me = controller.connect(controller.expire(me), 5)
         assert me == at(*EXPIRED[1:], session=5)
@@ -1745,7 +1748,7 @@ def test_an_election_of_leaders_that_fails_moves_nobody(zookeeper: ZooKeeper, re
     assert me.about_to(do)
     answer = controller.fail_to_elect(me)
     done = run(controller, answer.controller)
-    assert (done.active, done.started, done.state_version, done.cached) == (True, True, 0, 0)
+    assert (done.active, done.started, done.state_version, done.context.cached) == (True, True, 0, 0)
     assert not answer.sends
     assert zookeeper.get(None, STATE)[1].version == 0
 
@@ -1785,9 +1788,9 @@ def test_where_no_broker_is_alive_none_leads(zookeeper: ZooKeeper, release: str)
     answer = controller.read_partition_state(me)
     assert answer.said == "no broker is alive: NoReplicaOnline"
     me = run(controller, answer.controller)
-    assert (me.started, me.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
+    assert (me.started, me.context.cached, zookeeper.get(None, STATE)[1].version) == (True, 0, 0)
     zookeeper.create(0, f"{BROKER_IDS}/0", ephemeral=True)
-    assert settle(controller, me).cached == 1
+    assert settle(controller, me).context.cached == 1
 
 
 def test_in_1_0_who_is_controller_by_old_news_has_no_channels(zookeeper: ZooKeeper) -> None:
@@ -1796,7 +1799,7 @@ def test_in_1_0_who_is_controller_by_old_news_has_no_channels(zookeeper: ZooKeep
     me = at(*BROKER_CHANGE, active=True)
     for release, doing in (("1.0", IDLE), ("2.0", LEADER_AND_ISR)):
         answer = whole(zookeeper, release=release).read_brokers(me)
-        assert (answer.controller.live, answer.controller.doing) == (frozenset({"1"}), doing)
+        assert (answer.controller.context.live, answer.controller.doing) == (frozenset({"1"}), doing)
     assert zookeeper.state.child_watches[BROKER_IDS] == set()
 
 
@@ -1913,7 +1916,7 @@ def test_the_deletion_of_anothers_node_is_fenced(zookeeper: ZooKeeper) -> None:
     in_failover(zookeeper, 1)
     answer = controller.delete_controller(me)
     assert answer.said == "BADVERSION of the epoch: ControllerMoved, it stays"
-    assert answer.controller.epoch_zk_version == 0
+    assert answer.controller.context.epoch_zk_version == 0
     assert zookeeper.get(None, CONTROLLER)[0] == 1
 
 
@@ -1957,7 +1960,12 @@ def test_elect_too_only_notes_that_it_is_controller_no_longer(
     if by is not None:
         in_failover(zookeeper, by, release)
     after = controller.elect(me).controller
-    assert (after.active, after.epoch, after.epoch_zk_version, after.has_context) == (False, 0, 0, not resigns)
+    assert (after.active, after.epoch, after.context.epoch_zk_version, after.has_context) == (
+        False,
+        0,
+        0,
+        not resigns,
+    )
     row = (*ELECTION[controller.design.epoch_update], *FAILOVER[release])
     assert after.doing == (IDLE if by is not None else row)
 
@@ -2012,7 +2020,7 @@ def test_who_begins_anew_when_its_session_has_ended_is_elected(zookeeper: ZooKee
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
     zookeeper.expire(0)
     me = settle(controller, controller.connect(controller.expire(me), 5))
-    assert (me.active, me.started, me.epoch, me.live) == (True, True, 2, frozenset({"0"}))
+    assert (me.active, me.started, me.epoch, me.context.live) == (True, True, 2, frozenset({"0"}))
 
 
 # Whole lives.
@@ -2023,7 +2031,7 @@ class Cluster:
 
     def __init__(self, design: Design, chance: Random) -> None:
         self.design, self.chance, self.zookeeper = design, chance, set_up()
-        self.brokers = {0: Controller(), 1: Controller()}
+        self.brokers = {0: ControllerProcess(), 1: ControllerProcess()}
         self.opened = 0
 
     def session(self) -> int:
@@ -2038,7 +2046,7 @@ class Cluster:
         if moves:
             self.brokers[broker] = self.chance.choice(moves)()
 
-    def does(self, broker: int) -> Iterator[Callable[[], Controller]]:
+    def does(self, broker: int) -> Iterator[Callable[[], ControllerProcess]]:
         me, its = self.brokers[broker], KafkaController(self.design, self.zookeeper, broker)
         lives, barrier = me.session in self.zookeeper.state.sessions, self.design.threads is Threads.barrier
         if me.about_to(Do.Start):
@@ -2061,7 +2069,7 @@ class Cluster:
         elif me.posted and lives:
             yield lambda: its.listen(me).controller
 
-    def happens(self, broker: int) -> Iterator[Callable[[], Controller]]:
+    def happens(self, broker: int) -> Iterator[Callable[[], ControllerProcess]]:
         me, its = self.brokers[broker], KafkaController(self.design, self.zookeeper, broker)
         if me.session is None:
             return
@@ -2083,7 +2091,7 @@ class Cluster:
         if owner(self.zookeeper) is not None:
             yield lambda: self.removed(me)
 
-    def end(self, session: int, me: Controller) -> Controller:
+    def end(self, session: int, me: ControllerProcess) -> ControllerProcess:
         """The servers end a session, and what it owned may outlive it."""
         if self.design.ephemeral_owner_check and self.chance.random() < 0.1:
             self.zookeeper.disconnect(session)
@@ -2092,11 +2100,11 @@ class Cluster:
             self.zookeeper.expire(session, seen=self.chance.choice([0, 1]))
         return me
 
-    def lose(self, its: KafkaController, me: Controller, swap: bool) -> Controller:
+    def lose(self, its: KafkaController, me: ControllerProcess, swap: bool) -> ControllerProcess:
         its.lose_reply(me)
         return me.beside() if swap else me
 
-    def removed(self, me: Controller) -> Controller:
+    def removed(self, me: ControllerProcess) -> ControllerProcess:
         """An operator deletes /controller."""
         self.zookeeper.delete(None, CONTROLLER)
         return me
@@ -2184,13 +2192,13 @@ def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epo
     first = "one is another one by now, and goes first"
     assert (answer.said, answer.sends) == (first if epochs else "the same ones", False)
     if epochs:
-        (old,), (new,) = before.live, answer.controller.found
+        (old,), (new,) = before.context.live, answer.controller.found
         assert (old.name, new.name) == ("1", "1")
         assert old.epoch < new.epoch == zookeeper.state.zxid
-        assert answer.controller.live == frozenset()
+        assert answer.controller.context.live == frozenset()
 
 
-def with_turns(zookeeper: ZooKeeper) -> tuple[KafkaController, Controller]:
+def with_turns(zookeeper: ZooKeeper) -> tuple[KafkaController, ControllerProcess]:
     """A controller of 2.2 that knows brokers 0, 1 and 2, when 1 has come again, 2 has gone and 3 has come."""
     for broker in range(3):
         zookeeper.create(1, f"{BROKER_IDS}/{broker}", ephemeral=True)
@@ -2206,11 +2214,11 @@ def test_those_that_came_again_go_and_are_there_again_when_one_is_elected(zookee
     """Who came is there first. Then the write that elects leaves nothing for the other turns to elect."""
     controller, me = with_turns(zookeeper)
     read = controller.read_brokers(me.to(*BROKER_CHANGE))
-    assert (names(read.controller.live), names(read.controller.found)) == ("0123", "013")
+    assert (names(read.controller.context.live), names(read.controller.found)) == ("0123", "013")
     assert read.sends
-    assert me.live < read.controller.live
+    assert me.context.live < read.controller.context.live
     after = run(controller, read.controller)
-    assert (after.live, after.found) == (read.controller.found, frozenset())
+    assert (after.context.live, after.found) == (read.controller.found, frozenset())
 
 
 def test_each_turn_of_brokers_looks_for_a_leader_as_long_as_there_is_none(zookeeper: ZooKeeper) -> None:
@@ -2221,10 +2229,10 @@ def test_each_turn_of_brokers_looks_for_a_leader_as_long_as_there_is_none(zookee
     turns = []
     while me.doing != IDLE:
         answer = controller.read_partition_state(me)
-        turns.append((names(me.live), answer.sends))
+        turns.append((names(me.context.live), answer.sends))
         me = answer.controller
     assert turns == [("0123", False), ("023", True), ("0123", False), ("013", False)]
-    assert (names(me.live), me.found) == ("013", frozenset())
+    assert (names(me.context.live), me.found) == ("013", frozenset())
 
 
 def test_a_controller_that_moves_between_two_turns_does_without_the_others(zookeeper: ZooKeeper) -> None:
@@ -2235,7 +2243,7 @@ def test_a_controller_that_moves_between_two_turns_does_without_the_others(zooke
     epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
     zookeeper.set(None, CONTROLLER_EPOCH, epoch, stat.version)
     after = run(controller, controller.update_leader_and_isr(me).controller)
-    assert (after.active, names(after.live), after.found) == (True, "02", frozenset())
+    assert (after.active, names(after.context.live), after.found) == (True, "02", frozenset())
 
 
 def names(live: frozenset[Any]) -> str:

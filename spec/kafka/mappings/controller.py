@@ -26,12 +26,11 @@ from statemachines.controller import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     PARTITION_STATE,
-    Controller,
-    LiveBroker,
     Threads,
     registration,
 )
 from statemachines.controller_event import ControllerEvent
+from statemachines.controller_process import ControllerProcess, LiveBroker
 from statemachines.kafka_controller import WRITES
 from statemachines.zookeeper import Check, Create, Delete, Operation, SetData
 
@@ -165,13 +164,13 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             seen["requests"] = sorted(s.receiver.requests)
         return seen
 
-    def hears_of_isr(self, s: ClusterAtWork, me: Controller) -> bool:
+    def hears_of_isr(self, s: ClusterAtWork, me: ControllerProcess) -> bool:
         """Whether a leader's notification could reach a broker now: the premise of `announce_isr`."""
         told = any(each.event is ControllerEvent.IsrChangeNotification for each in me.queue)
         connected = me.session in s.zk.sessions and me.session not in s.zk.away
         return self.life.isr_changes and me.listens and connected and not told
 
-    def _broker(self, s: ClusterAtWork, broker: int, me: Controller) -> dict[str, Any]:
+    def _broker(self, s: ClusterAtWork, broker: int, me: ControllerProcess) -> dict[str, Any]:
         next_request = me.doing[0] if me.doing and me.doing[0] not in (Do.Started, Do.Serve) else None
         seen: dict[str, Any] = {"doing": next_request.name if next_request else "Idle"}
         if next_request is Do.Start:
@@ -179,7 +178,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
         if next_request in WRITES and next_request is not Do.RegisterBroker:
             seen["asks"] = [_written(each) for each in self.life.controller(s, broker).asks(me)]
         if me.active and next_request not in (Do.ReadEpoch, Do.RegisterController):  # before which it has none
-            seen |= {"epoch": me.epoch, "epoch_zk_version": me.epoch_zk_version}
+            seen |= {"epoch": me.epoch, "epoch_zk_version": me.context.epoch_zk_version}
         if self.life.design.broker_epoch:
             seen["broker_epoch"] = me.broker_epoch
         if self.hears_of_isr(s, me):
@@ -192,8 +191,8 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             "listens": me.listens,
             "queue": [queued.event.name for queued in me.queue],
             "started": me.started,
-            "live": sorted(_live(each) for each in me.live),
-            "cached": me.cached,
+            "live": sorted(_live(each) for each in me.context.live),
+            "cached": me.context.cached,
         }
 
 

@@ -11,7 +11,8 @@ from spec.parts.zookeeper import Ensemble, ZooKeeperPart
 from spec.systems.controller import ControllerLife
 from spec.systems.controller_election import ControllerElection
 from statemachines.agenda import Do
-from statemachines.controller import CONTROLLER_EPOCH, Controller
+from statemachines.controller import CONTROLLER_EPOCH
+from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import KafkaController
 from statemachines.znode import Operation, SetData, Stat, Transaction
 from statemachines.zookeeper import WatchTable
@@ -56,7 +57,7 @@ class Unchecked(ZooKeeperWithoutZxids):
 class IncrementingUnconditionally(KafkaController):
     """The multi sets the epoch whatever its version is."""
 
-    def asks(self, me: Controller) -> tuple[Operation, ...]:
+    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
         asked = super().asks(me)
         return tuple(each._replace(version=-1) if isinstance(each, SetData) else each for each in asked)
 
@@ -64,17 +65,17 @@ class IncrementingUnconditionally(KafkaController):
 class StartingAgain(KafkaController):
     """Every second controller puts the epoch back to where it began."""
 
-    def asks(self, me: Controller) -> tuple[Operation, ...]:
+    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
         asked = super().asks(me)
         if not me.about_to(Do.RegisterController):
             return asked
-        return (asked[0], SetData(CONTROLLER_EPOCH, (me.epoch + 1) % 2, me.epoch_zk_version))
+        return (asked[0], SetData(CONTROLLER_EPOCH, (me.epoch + 1) % 2, me.context.epoch_zk_version))
 
 
 class DeletingUnfenced(KafkaController):
     """Writes are fenced, and the deletion of /controller is not."""
 
-    def _fence(self, me: Controller) -> Iterator[Operation]:
+    def _fence(self, me: ControllerProcess) -> Iterator[Operation]:
         return iter(()) if me.about_to(Do.DeleteController) else super()._fence(me)
 
 

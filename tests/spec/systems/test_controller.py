@@ -18,7 +18,8 @@ from spec.language import Specification, part
 from spec.parts.receiver import Receiver, ReceiverPart
 from spec.releases import RELEASES
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller import CONTROLLER, IDLE, Controller, Design, Do
+from statemachines.controller import CONTROLLER, IDLE, Design, Do
+from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import Answer, KafkaController
 from statemachines.znode import Created, Operation, Transaction, stat_of
 from statemachines.zookeeper import WatchTable
@@ -33,6 +34,7 @@ from tests.spec.systems.faults import (
     Unchecked,
     Unversioned,
 )
+from tests.statemachines.controllers import but_for
 
 check = partial(checking.check, engine="local")
 """At once: to begin in plain Python is not worth it for what is explored here."""
@@ -315,14 +317,18 @@ def test_what_cannot_happen_is_absent_not_missing(constants: dict[str, Any]) -> 
 
 
 ANY_EPOCH = 99
-CONTEXT = ("listens", "started", "live", "cached")
 
 
 def changed(answer: Answer, **known: Any) -> Answer:
     """What a broker knows after an answer, but for this; an end of its session is left as it is."""
     if answer.controller.session is None:
         return answer
-    return answer._replace(controller=answer.controller._replace(**known))
+    return answer._replace(controller=but_for(answer.controller, **known))
+
+
+def of_a_term(me: ControllerProcess) -> dict[str, Any]:
+    """What a resignation takes from a broker, but for its office and its epoch."""
+    return {"listens": me.listens, "started": me.started, "live": me.context.live, "cached": me.context.cached}
 
 
 class UnconditionalIncrement(ControllerLife):
@@ -349,7 +355,7 @@ class TakesItForItsOwn(ControllerLife):
     """A broker that is refused takes it for its own doing, whichever is controller."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def check_controller(self, me: Controller) -> Answer:
+        def check_controller(self, me: ControllerProcess) -> Answer:
             super().check_controller(me)
             return Answer(self.deliver(me.on()), "")
 
@@ -364,8 +370,8 @@ class TakesOverAnyState(ControllerLife):
     """A controller elects a leader even if a newer controller wrote the state."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def read_partition_state(self, me: Controller) -> Answer:
-            answer = super().read_partition_state(me._replace(epoch=ANY_EPOCH))
+        def read_partition_state(self, me: ControllerProcess) -> Answer:
+            answer = super().read_partition_state(me.knows(epoch=ANY_EPOCH))
             return changed(answer, epoch=me.epoch)
 
 
@@ -373,10 +379,10 @@ class AnswersOvertake(ControllerLife):
     """What a watch has to tell may arrive after the answer to a later request."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def hear(self, me: Controller, listens: bool) -> Controller:
+        def hear(self, me: ControllerProcess, listens: bool) -> ControllerProcess:
             return me
 
-    def hears(self, s: ClusterAtWork, broker: int) -> Controller:
+    def hears(self, s: ClusterAtWork, broker: int) -> ControllerProcess:
         me = s.controllers[broker]
         return KafkaController.hear(self.controller(s, broker), me, me.listens)
 
@@ -385,19 +391,20 @@ class NeverResigns(ControllerLife):
     """Who was controller, and reads that another is, goes on."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def maybe_resign(self, me: Controller) -> Answer:
-            known = {name: getattr(me, name) for name in (*CONTEXT, "active", "epoch", "epoch_zk_version")}
-            return changed(super().maybe_resign(me), **known) if me.active else super().maybe_resign(me)
+        def maybe_resign(self, me: ControllerProcess) -> Answer:
+            answer = super().maybe_resign(me)
+            known = {"active": True, "listens": me.listens, "started": me.started, "context": me.context}
+            return changed(answer, **known) if me.active else answer
 
 
 class WatchesOnce(ControllerLife):
     """A controller that hears of /controller does not watch it again."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def watch_controller(self, me: Controller) -> Answer:
+        def watch_controller(self, me: ControllerProcess) -> Answer:
             return Answer(me.on(), "") if me.active else super().watch_controller(me)
 
-        def _controller_id(self, me: Controller) -> int | None:
+        def _controller_id(self, me: ControllerProcess) -> int | None:
             if not me.active:
                 return super()._controller_id(me)
             there = self.zookeeper.exists(me.session, CONTROLLER) is not None
@@ -408,15 +415,15 @@ class KeepsItsContext(ControllerLife):
     """maybeResign takes nothing down."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def maybe_resign(self, me: Controller) -> Answer:
-            return changed(super().maybe_resign(me), **{name: getattr(me, name) for name in CONTEXT})
+        def maybe_resign(self, me: ControllerProcess) -> Answer:
+            return changed(super().maybe_resign(me), **of_a_term(me))
 
 
 class HandlesAnyway(ControllerLife):
     """A BrokerChange that is handled after a resignation is handled as before it."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def handle(self, me: Controller) -> Answer:
+        def handle(self, me: ControllerProcess) -> Answer:
             answer = super().handle(me._replace(active=True))
             return changed(answer, active=me.active)
 
@@ -425,24 +432,24 @@ class ReadsBrokersOnce(ControllerLife):
     """A controller does not read again which brokers are alive."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def read_brokers(self, me: Controller) -> Answer:
+        def read_brokers(self, me: ControllerProcess) -> Answer:
             answer = super().read_brokers(me)
-            return answer if me.in_elect else changed(answer, doing=IDLE, live=me.live)
+            return answer if me.in_elect else changed(answer, doing=IDLE, live=me.context.live)
 
 
 class ForgetsTheVersion(ControllerLife):
     """Who resigns to move the controller forgets the version that the deletion of /controller checks."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def _to_move(self, me: Controller) -> Controller:
-            return super()._to_move(me)._replace(epoch_zk_version=0)
+        def _to_move(self, me: ControllerProcess) -> ControllerProcess:
+            return super()._to_move(me).knows(epoch_zk_version=0)
 
 
 class FailsQuietly(ControllerLife):
     """A failover that fails is logged, and that is all."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def fail(self, me: Controller) -> Answer:
+        def fail(self, me: ControllerProcess) -> Answer:
             return Answer(me.to()._replace(state_version=0), "")
 
 
@@ -450,7 +457,7 @@ class RegistersOnce(ControllerLife):
     """In its new session a broker elects, and does not register."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def register_broker(self, me: Controller) -> Answer:
+        def register_broker(self, me: ControllerProcess) -> Answer:
             return Answer(me.on(), "") if Do.MaybeResign in me.doing else super().register_broker(me)
 
 
@@ -458,16 +465,16 @@ class CachesNothingOfItsOwn(ControllerLife):
     """A controller's cache has what it read, and not what it wrote."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def update_leader_and_isr(self, me: Controller) -> Answer:
+        def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
             answer = super().update_leader_and_isr(me)
-            return changed(answer, cached=me.cached)
+            return changed(answer, cached=me.context.cached)
 
 
 class CachesTooEarly(ControllerLife):
     """A controller's cache has what it is about to write."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def read_partition_state(self, me: Controller) -> Answer:
+        def read_partition_state(self, me: ControllerProcess) -> Answer:
             answer = super().read_partition_state(me)
             writes = answer.controller.about_to(Do.UpdateLeaderAndIsr)
             return changed(answer, cached=answer.controller.state_version + 1) if writes else answer
@@ -516,12 +523,12 @@ class TellsBrokersByName(ControllerLife):
     """A controller that finds the names that it knew takes them for the brokers that it knew."""
 
     class kafka_controller(KafkaController):  # noqa: N801
-        def read_brokers(self, me: Controller) -> Answer:
+        def read_brokers(self, me: ControllerProcess) -> Answer:
             answer = super().read_brokers(me)
-            found = answer.controller.found or answer.controller.live
-            if me.in_elect or {each.name for each in me.live} != {each.name for each in found}:
+            found = answer.controller.found or answer.controller.context.live
+            if me.in_elect or {each.name for each in me.context.live} != {each.name for each in found}:
                 return answer
-            return changed(answer, doing=IDLE, live=me.live, found=frozenset())
+            return changed(answer, doing=IDLE, live=me.context.live, found=frozenset())
 
 
 class NumbersAgain(LifeOnServers):

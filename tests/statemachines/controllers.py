@@ -1,0 +1,29 @@
+"""Controllers, as tests have them: how generations are designed, and a broker that is about to do something."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from statemachines.agenda import Agenda, Do
+from statemachines.controller import Design, Election, Threads
+from statemachines.controller_process import ControllerProcess, OnePartitionContext
+from statemachines.failover import failover, requests
+
+DESIGNS: Final = {
+    "0.10": Design(Election.cas_swallowed, Threads.lock, fence_zk=False, failover=requests(failover("0.10.2"))),
+    "1.0": Design(Election.cas_swallowed, Threads.queue, fence_zk=False, failover=requests(failover("1.0"))),
+    "2.0": Design(Election.cas_checked, fence_zk=False, failover=requests(failover("2.0"))),
+    "2.1": Design(failover=requests(failover("2.1"))),
+}
+"""How generations do it, as long as no reply is lost."""
+
+
+def at(*doing: Do, session: int = 0, **known: Any) -> ControllerProcess:
+    """A broker about to do this, of which this is known, or which knows this."""
+    return but_for(ControllerProcess(Agenda(doing), session), **known)
+
+
+def but_for(me: ControllerProcess, **known: Any) -> ControllerProcess:
+    """The same broker, but for these fields of its process or of its context."""
+    of_context = {name: known.pop(name) for name in OnePartitionContext._fields if name in known}
+    return me._replace(**known).knows(**of_context)
