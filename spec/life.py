@@ -164,7 +164,7 @@ def _place_of(threads: Threads) -> Abstraction:
         if broker is None or step.action == "crash" or step.parameters.get("reply") == "lost":
             return None
         me: ControllerProcess = s.controllers[broker]
-        if me.doing == STOPPED:
+        if not me.is_running:
             return At(STOPPED)
         if threads is Threads.queue and step.action in BESIDE:
             return At(me.listening, beside=True)

@@ -59,6 +59,7 @@ __all__ = [
     "agendas",
     "design_of",
     "failover_of",
+    "least_failover",
     "listening",
     "registration",
 ]
@@ -214,6 +215,12 @@ def failover_of(design: Design) -> Agenda:
     """The requests of the failover that goes with how a design elects and is told: of 2.1, of 1.1, or of 1.0."""
     older = "1.1" if design.threads is Threads.barrier else "1.0"
     return requests(failover("2.1" if design.epoch_update is Election.multi else older))
+
+
+def least_failover(design: Design) -> Agenda:
+    """The least that a failover does: it gets its epoch, if it has none yet, and writes one partition's state."""
+    increment = () if design.epoch_update is Election.multi else INCREMENT
+    return Agenda((*increment, *LEADER_AND_ISR))
 
 
 def agendas(design: Design, told: Iterable[ControllerEvent] = ControllerEvent) -> tuple[Agenda, ...]:

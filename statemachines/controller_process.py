@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from election.ids import BrokerEpoch, ControllerEpoch
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
-from statemachines.controller import Design, agendas, listening
+from statemachines.controller import PATHS_READ, Design, agendas, listening
 from statemachines.controller_event import ControllerEvent, Queued, Threads
-from statemachines.znode import SessionId, ZkVersion
+from statemachines.znode import SessionId, ZkPath, ZkVersion
 
 __all__ = ["ControllerProcess", "LiveBroker", "OnePartitionContext", "unused", "values_of"]
 
@@ -88,6 +88,11 @@ class ControllerProcess(NamedTuple):
             return False
         return self.active or (self.context.cached is not None and not self.in_elect)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its process is up, or coming up."""
+        return self.doing != STOPPED
+
     def about_to(self, do: Do) -> bool:
         """Whether this is what it does next."""
         return len(self.doing) > 0 and self.doing[0] is do
@@ -133,9 +138,19 @@ class ControllerProcess(NamedTuple):
         return self.doing == IDLE and self.listening == IDLE and not self.queue and not self.posted
 
     @property
+    def will_read(self) -> frozenset[ZkPath]:
+        """What it reads, and watches again, when it handles what waits."""
+        return frozenset(path for each in (*self.queue, *self.posted) for path in PATHS_READ.get(each.event, ()))
+
+    @property
     def in_elect(self) -> bool:
         """It is in its election or its failover, and an error there moves the controller."""
         return len(self.doing) > 0 and self.doing[-1] is Do.Started
+
+    @property
+    def in_failover(self) -> bool:
+        """It takes itself for controller, and is not done with what that begins with."""
+        return self.active and self.in_elect
 
     @property
     def has_context(self) -> bool:

@@ -404,7 +404,6 @@ class ClusterUnderControl(Specification[C]):
             below_partitions = subset_of(tuple(str(each.partition) for each in partitions))
             below_partition = subset_of(("state",))
         znodes: Collection[Znodes] = (
-            Znodes("/"),
             Znodes(one_of("/brokers", "/brokers/topics")),
             Znodes(topic_partitions_path(TOPIC), children=below_partitions),
             *self.more_nodes,

@@ -20,15 +20,11 @@ from typing import Annotated, Any, NamedTuple
 from spec.language import (
     Domain,
     Grid,
-    Look,
     Part,
     Partial,
-    Queue,
     Size,
     State,
     Step,
-    Tag,
-    Tags,
     Total,
     Tree,
     action,
@@ -50,6 +46,7 @@ from spec.language import (
     where,
 )
 from spec.language.domains import LeftOutDomain
+from spec.parts.zookeeper_pictures import sessions_drawn, znodes_drawn
 from statemachines.znode import Node, SessionId, ZkPath, Zxid, name_of, parent_of
 from statemachines.zookeeper import FIRES, Event, EventType, WatchTable
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
@@ -131,6 +128,10 @@ class Ensemble(State):
         of=lambda self, path: integers(0, self.at[path].created),
     )
 
+    def serves(self, session: SessionId) -> bool:
+        """Whether a session is alive, and its client has a connection."""
+        return session in self.sessions and session not in self.away
+
 
 @dataclass(frozen=True)
 class ZooKeeperPart(Part[Ensemble]):
@@ -138,11 +139,11 @@ class ZooKeeperPart(Part[Ensemble]):
 
     Args:
         sessions: every session that there may be: each a `Session`, or whatever else the system makes of its clients.
-        znodes: every znode that there may be, and how large it is.
+        znodes: every znode that there may be, and how large it is; the root if its children are watched.
         inbox: how many events can be on their way to a client.
-        told: of which changes; fewer than all where the others cannot be told of. `type_ok` finds what is missing.
         expiries: the servers end sessions.
-        disconnections: clients lose their connection for a while.
+        reconnects: clients lose their connection at all; what they watched may be another node when they are back.
+        disconnections: they lose it for a while, not just for a moment.
         outliving: a fault of the servers: what an ended session owned goes later. [ZOOKEEPER-2985]
         one_write: no step of the system writes a node twice; else Z2 is not to be seen.
         together: for a node that is created by a transaction that also sets another: that other one.
@@ -154,8 +155,8 @@ class ZooKeeperPart(Part[Ensemble]):
     sessions: Domain[SessionId]
     znodes: Collection[Znodes]
     inbox: int
-    told: Collection[EventType] = tuple(EventType)
     expiries: bool = True
+    reconnects: bool = True
     disconnections: bool = False
     outliving: bool = False
     one_write: bool = True
@@ -163,20 +164,22 @@ class ZooKeeperPart(Part[Ensemble]):
     implementation: type[ZooKeeperWithoutZxids] = ZooKeeperWithoutZxids
 
     def sizes(self) -> Mapping[Any, Size]:
-        """Paths as far as there may be znodes, events as far as they are watched."""
-        data_watched = [each.domain for each in self.znodes if each.data_watched]
-        child_watched = [each.domain for each in self.znodes if each.child_watched]
+        """Paths as far as there may be znodes, events as far as they are watched, and what they tell can happen."""
+        data_watched = [each.domain for each in self.layout if each.data_watched]
+        child_watched = [each.domain for each in self.layout if each.child_watched]
         watched = either(*dict.fromkeys([*data_watched, *child_watched]))
+        changes = self.reconnects or any(each.data_watched and each.version != (0,) for each in self.layout)
+        happens = {EventType.NodeDataChanged: changes, EventType.NodeChildrenChanged: bool(child_watched)}
         return {
             SessionId: self.sessions,
-            ZkPath: either(*(each.domain for each in self.znodes)),
+            ZkPath: either(*(each.domain for each in self.layout)),
             DataPath: either(*data_watched),
             ParentPath: either(*child_watched),
             WatchedPath: watched,
-            EphemeralPath: either(*(each.domain for each in self.znodes if each.owned)),
-            CountedPath: either(*(each.domain for each in self.znodes if each.created)),
+            EphemeralPath: either(*(each.domain for each in self.layout if each.owned)),
+            CountedPath: either(*(each.domain for each in self.layout if each.created)),
             Event.path: watched,
-            Event.type: self.told,
+            Event.type: [each for each in EventType if happens.get(each, True)],
             Zxid: left_out(),
             Node.created: left_out(),
             tuple[Event, ...]: at_most(self.inbox),
@@ -185,9 +188,14 @@ class ZooKeeperPart(Part[Ensemble]):
     # How large it is.
 
     @cached_property
+    def layout(self) -> Collection[Znodes]:
+        """Every znode that there may be, the root among them."""
+        return self.znodes if any("/" in each.domain for each in self.znodes) else (Znodes("/"), *self.znodes)
+
+    @cached_property
     def at(self) -> Mapping[ZkPath, Znodes]:
         """What there may be at each path."""
-        return {path: each for each in self.znodes for path in each.domain}
+        return {path: each for each in self.layout for path in each.domain}
 
     def owns(self, session: SessionId, path: ZkPath) -> bool:
         """Whether the node at a path can belong to a session."""
@@ -254,9 +262,8 @@ class ZooKeeperPart(Part[Ensemble]):
 
     def refers_to(self, s: Ensemble, session: SessionId) -> bool:
         """Whether the servers know of a session, be it by a node that it left, so that it cannot be a new one."""
-        if session in s.sessions or not self.outliving:
-            return session in s.sessions
-        return any(path in s.nodes and s.nodes[path].owner == session for path in self.ephemerals_of(session))
+        left = self.ephemerals_of(session) if self.outliving else ()
+        return session in s.sessions or any(path in s.nodes and s.nodes[path].owner == session for path in left)
 
     def free_session(self, s: Ensemble, client: Any, left: Session | None = None) -> Session:
         """The `Session` that a client opens next: its first that the servers do not refer to, and is not `left`."""
@@ -360,40 +367,10 @@ class ZooKeeperPart(Part[Ensemble]):
     @picture
     def tree(self, s: Ensemble) -> Tree:
         """The znodes: what each holds, how often it was set, and whose it is if it ends with a session."""
-        return Tree({path: self._held(s, path, node) for path, node in s.nodes.items()})
-
-    def _held(self, s: Ensemble, path: ZkPath, node: Node) -> Tags | str:
-        told = [] if node.data is None else [node.data]
-        if self.counts_writes(path) and node.version:
-            told.append(Tag(f"version {node.version}", Look.faint))
-        if node.owner in s.sessions:
-            told.append(Tag(f"of {node.owner}", Look.faint, "ephemeral: it ends with its session"))
-        elif node.owner is not None:
-            told.append(Tag(f"of {node.owner}", Look.wrong, "its session has ended"))
-        return Tags(told) if told else ""
+        return znodes_drawn(s, self.counts_writes)
 
     @picture
     def clients(self, s: Ensemble) -> Grid | None:
         """The sessions: what each watches, and which watch events are on their way to its client."""
         where(s.sessions)
-        return Grid(
-            ("session", "watches", "events on their way"),
-            [
-                (self._session(s, each), self._watches(s, each), Queue(map(_event, s.events[each])))
-                for each in s.sessions
-            ],
-        )
-
-    def _session(self, s: Ensemble, session: SessionId) -> Tag:
-        away = session in s.away
-        return Tag(session, Look.faint if away else Look.plain, "its client has no connection" if away else "")
-
-    def _watches(self, s: Ensemble, session: SessionId) -> Tags:
-        data = [path for path, watching in s.data_watches.items() if session in watching]
-        children = [f"children of {path}" for path, watching in s.child_watches.items() if session in watching]
-        return Tags([*data, *children])
-
-
-def _event(event: Event) -> str:
-    """A watch event, on a line."""
-    return f"{event.type.name} {event.path}"
+        return sessions_drawn(s)

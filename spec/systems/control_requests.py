@@ -405,7 +405,6 @@ class ControlRequests(Specification[C]):
         leader_and_isr = self.domain_of(LeaderAndIsr, partition_epoch=(0,))
         state = self.domain_of(TopicPartitionState, leader_and_isr=leader_and_isr)
         znodes: Collection[Znodes] = (
-            Znodes("/"),
             Znodes(one_of("/brokers", "/brokers/topics", topic_partitions_path(TOPIC))),
             Znodes(TOPIC_PATH, data=self.topic_data, version=left_out(), children=(frozenset(), PARTITIONS)),
             Znodes(one_of(*map(topic_partition_path, partitions))),

@@ -14,7 +14,6 @@ from spec.language import (
     action,
     bound,
     constant,
-    each,
     every,
     integers,
     invariant,
@@ -31,23 +30,17 @@ from spec.language import (
     view,
     where,
 )
+from spec.parts.broker_requests import THE_CONTROLLER, ZK_EVENT_THREAD, each_request
 from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
 from spec.releases import RELEASES
-from spec.systems.controller_election import (
-    THE_CONTROLLER,
-    ZK_EVENT_THREAD,
-    Cluster,
-    ControllerElection,
-    is_contested,
-)
-from statemachines.agenda import IDLE, STOPPED, Do
+from spec.systems.controller_election import Cluster, ControllerElection, is_contested
+from statemachines.agenda import IDLE, Do
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
     LEADER_AND_ISR,
-    PATHS_READ,
     Design,
     Election,
     Threads,
@@ -57,9 +50,8 @@ from statemachines.controller import (
 )
 from statemachines.controller_event import EVENTS, HANDLING, LISTENERS, ControllerEvent, Queued
 from statemachines.controller_process import ControllerProcess, LiveBroker, OnePartitionContext
-from statemachines.kafka_controller import CHECKS, NEW_SESSION, STEPS, WRITES, Answer, is_repeated, of_thread
+from statemachines.kafka_controller import CHECKS, NEW_SESSION, WRITES, Answer, is_repeated, of_thread
 from statemachines.znode import name_of
-from statemachines.zookeeper import EventType
 
 LOSABLE = WRITES - {Do.DeleteRegistration}
 """The requests whose answer may be lost. What a deletion of a registration did is seen by the next request anyway."""
@@ -133,11 +125,6 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         heard = EVENTS[self.design.threads]
         return [each for each in heard if self.isr_changes or each is not ControllerEvent.IsrChangeNotification]
 
-    @property
-    def most_writes(self) -> int:
-        """How often the partition's state can have been written."""
-        return self.updates
-
     def sizes(self) -> Mapping[Any, Size]:
         """Of what a controller knows, all that there is in this release."""
         given, posted = super().sizes(), record(Queued, event=LISTENERS, controller=(None,))
@@ -156,8 +143,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """Its clients are the brokers, whose connections may be lost."""
         return replace(
             super().zk,
-            told=tuple(EventType),
             inbox=4,
+            reconnects=True,
             expiries=self.expiries,
             disconnections=self.disconnections,
             outliving=self.ephemeral_outlives_session,
@@ -194,7 +181,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def fail_authentication(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """An idle broker's client fails to authenticate, and begins anew, while its session lives on."""
         me = s.controllers[broker]
-        require(me.doing == IDLE and me.session in s.zk.sessions and self.connected(s, broker))
+        require(me.doing == IDLE and s.zk.serves(me.session))
         s.controllers[broker] = self.controller(s, broker).begin_anew(me)
 
     @action(when=lambda self: self.design.threads is not Threads.barrier, actor="ZooKeeper", receiver="broker")
@@ -214,15 +201,14 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def listen(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """ZkEventThread reads for a listener, and puts an event into the controller's queue."""
         me = s.controllers[broker]
-        require(me.listening == IDLE and me.posted)
-        require(me.session in s.zk.sessions and self.connected(s, broker))
+        require(me.listening == IDLE and me.posted and s.zk.serves(me.session))
         self.acts_on(s, broker, self.controller(s, broker).listen(me))
 
     @action(when=lambda self: self.isr_changes, actor="ZooKeeper", receiver="broker")
     def announce_isr(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """The leader of a partition has changed its ISR, and a broker that listens is told."""
         me = s.controllers[broker]
-        require(me.listens and me.session in s.zk.sessions and self.connected(s, broker))
+        require(me.listens and s.zk.serves(me.session))
         require(all(each.event is not ControllerEvent.IsrChangeNotification for each in me.queue))
         self.becomes(s, broker, self.controller(s, broker).isr_changes(me))
 
@@ -230,7 +216,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def lose_connection(self, s: ClusterAtWork, broker: BrokerId, heard: bool) -> None:
         """A client loses its connection to the servers, with what they were about to tell, or after that."""
         me = s.controllers[broker]
-        require(me.session in s.zk.sessions and self.connected(s, broker))
+        require(s.zk.serves(me.session))
         if heard:
             require(s.zk.events[me.session])
             self.becomes(s, broker, self.controller(s, broker).deliver(me))
@@ -289,24 +275,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         say("it is done, and the broker does not hear of it")
         self.zk.loses_connection(s.zk, me.session)
 
-    @action(
-        do=each(
-            lambda self: [do for do in self.steps if do not in {*LOSABLE, Do.ReadStates}],
-            like=STEPS.__getitem__,
-            actor=lambda self, do: self.asks(do),
-        ),
-        receiver="ZooKeeper",
-    )
+    @action(do=each_request(lambda do: do not in {*LOSABLE, Do.ReadStates}), receiver="ZooKeeper")
     def request(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> None:
         """The broker makes a request that only reads, or whose answer is not lost."""
         self.ask(s, broker, do)
 
     @action(
-        do=each(
-            lambda self: [do for do in self.steps if do in LOSABLE],
-            like=STEPS.__getitem__,
-            actor=lambda self, do: self.asks(do),
-        ),
+        do=each_request(lambda do: do in LOSABLE),
         reply=lambda self: ("answered", "lost") if self.lost_replies else ("answered",),
         receiver="ZooKeeper",
     )
@@ -338,7 +313,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def can_fail(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """Whether it is in its failover, with a session and a connection, for else that is why a request fails."""
         me = s.controllers[broker]
-        return me.active and me.in_elect and me.session in s.zk.sessions and self.connected(s, broker)
+        return me.in_failover and s.zk.serves(me.session)
 
     # Properties of ZooKeeper that are about its clients.
 
@@ -352,7 +327,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def czxid_monotone(self, before: ClusterAtWork, step: Step, after: ClusterAtWork, broker: BrokerId) -> bool:
         """Z6: a broker's later registration has a greater czxid, and its epoch never decreases."""
         me, path = after.controllers[broker], registration(broker)
-        if me.doing != STOPPED and me.broker_epoch < before.controllers[broker].broker_epoch:
+        if me.is_running and me.broker_epoch < before.controllers[broker].broker_epoch:
             return False
         node = after.zk.nodes.get(path)
         return node is None or path in before.zk.nodes or node.czxid > before.zk.created[path]
@@ -362,7 +337,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def quiet(self, s: ClusterAtWork) -> bool:
         """Nothing is under way: no step, no event, no request, no session whose broker is not there or not told."""
         at_rest = (
-            me.doing == STOPPED or (me.at_rest and me.session in s.zk.sessions and not s.zk.events[me.session])
+            not me.is_running or (me.at_rest and me.session in s.zk.sessions and not s.zk.events[me.session])
             for me in s.controllers.values()
         )
         if s.receiver.requests or s.zk.away or not all(at_rest):
@@ -378,8 +353,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     @transition_invariant
     def state_writer_monotone(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
         """C7: a partition's state is never written under an older epoch than before."""
-        old, new = before.partition_state, after.partition_state
-        return old.controller_epoch <= new.controller_epoch
+        return before.partition_state.controller_epoch <= after.partition_state.controller_epoch
 
     @invariant(where=quiet)
     def cache_fresh(self, s: ClusterAtWork, broker: BrokerId) -> bool:
@@ -409,8 +383,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         """C11: an idle controller hears of every change: what it watches is armed, or an event is on its way."""
         me = s.controllers[broker]
         where(me.doing == IDLE and me.active and me.started and me.session in s.zk.sessions)
-        queued = {path for each in (*me.queue, *me.posted) for path in PATHS_READ.get(each.event, ())}
-        coming = queued | {event.path for event in s.zk.events[me.session]}
+        coming = me.will_read | {event.path for event in s.zk.events[me.session]}
         watched = me.session in s.zk.data_watches[CONTROLLER] or CONTROLLER in coming
         return watched and (me.session in s.zk.child_watches[BROKER_IDS] or BROKER_IDS in coming)
 
@@ -430,12 +403,12 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def registered_when_quiet(self, s: ClusterAtWork, broker: BrokerId) -> bool:
         """B23: when all is quiet, a running broker's node is owned by its present session."""
         me, path = s.controllers[broker], registration(broker)
-        return me.doing == STOPPED or (path in s.zk.nodes and s.zk.nodes[path].owner == me.session)
+        return not me.is_running or (path in s.zk.nodes and s.zk.nodes[path].owner == me.session)
 
     @invariant(where=quiet)
     def somebody_is_controller(self, s: ClusterAtWork) -> bool:
         """C13: when all is quiet and a broker runs, a broker is controller."""
-        return CONTROLLER in s.zk.nodes or all(me.doing == STOPPED for me in s.controllers.values())
+        return CONTROLLER in s.zk.nodes or all(not me.is_running for me in s.controllers.values())
 
     @transition_invariant
     def writes_in_its_session(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
@@ -497,7 +470,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def fails_over(self, s: ClusterAtWork, broker: BrokerId, before: Do) -> bool:
         """Whether a controller is in its failover, and this comes next."""
         me = s.controllers[broker]
-        return me.active and me.in_elect and me.about_to(before)
+        return me.in_failover and me.about_to(before)
 
     @sometimes(of="crash")
     def dies_before_it_knows_the_brokers(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from typing_extensions import TypeVar
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language import (
     Grid,
-    Look,
-    Queue,
     Size,
     Specification,
     State,
     Step,
-    Tag,
     Total,
     action,
     at_most,
     bound,
     constant,
-    each,
     every,
     initial,
     integers,
@@ -41,42 +37,26 @@ from spec.language import (
     view,
     where,
 )
+from spec.parts.broker_requests import THE_CONTROLLER, each_request
+from spec.parts.controllers_shown import belief, controllers_drawn, intent
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
 from spec.releases import RELEASES
-from statemachines.agenda import IDLE, Agenda, Do
+from statemachines.agenda import IDLE, Do
 from statemachines.controller import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
-    INCREMENT,
-    LEADER_AND_ISR,
     PARTITION_STATE,
     Design,
-    Election,
     PartitionStateEpoch,
     design_of,
+    least_failover,
     registration,
 )
-from statemachines.controller_event import ControllerEvent, Threads
+from statemachines.controller_event import ControllerEvent
 from statemachines.controller_process import ControllerProcess, OnePartitionContext, values_of
-from statemachines.kafka_controller import (
-    REGISTERS,
-    STEPS,
-    Answer,
-    Failover,
-    KafkaController,
-    of_thread,
-    requests_of,
-)
+from statemachines.kafka_controller import Answer, Failover, KafkaController, of_thread, requests_of
 from statemachines.znode import Node, SessionId, ZkVersion
-from statemachines.zookeeper import EventType
-
-THE_CONTROLLER: Final = "controller of broker {broker}"
-"""The lane of a broker's KafkaController, beside that of its process."""
-ZK_EVENT_THREAD: Final = "ZkEventThread of broker {broker}"
-"""The lane of the thread that reads for listeners, where it does not do the controller's work itself."""
-OF_THE_PROCESS: Final = REGISTERS | {Do.Connect, Do.DeleteRegistration}
-"""What a broker asks for that is there without a controller."""
 
 
 class Cluster(State):
@@ -156,8 +136,7 @@ class ControllerElection(Specification[C]):
     @cached_property
     def design(self) -> Design:
         """How the controller of this release does it, as far as an election goes."""
-        increment = () if self.chosen.epoch_update is Election.multi else INCREMENT
-        return self.chosen._replace(failover=Agenda((*increment, *LEADER_AND_ISR)))
+        return self.chosen._replace(failover=least_failover(self.chosen))
 
     # How large it is.
 
@@ -167,7 +146,7 @@ class ControllerElection(Specification[C]):
         return ControllerEvent.ControllerChange, ControllerEvent.Reelect
 
     @property
-    def most_writes(self) -> int:
+    def updates(self) -> int:
         """How often the partition's state can have been written: once in each failover."""
         return self.elections * self.brokers
 
@@ -178,7 +157,7 @@ class ControllerElection(Specification[C]):
             BrokerId: brokers,
             SessionId: every(Session, client=brokers, number=range(self.sessions_per_broker)),
             ControllerEpoch: integers(0, self.elections),
-            ZkVersion: integers(0, max(self.elections, self.most_writes)),
+            ZkVersion: integers(0, max(self.elections, self.updates)),
             OnePartitionContext.epoch_zk_version: integers(0, self.elections),
             ControllerProcess.queue: at_most(self.waiting),
             tuple[Failover, ...]: at_most(self.elections * self.brokers),
@@ -188,19 +167,15 @@ class ControllerElection(Specification[C]):
     @part
     def zk(self) -> ZooKeeperPart:
         """Its clients are the brokers, whose connections are never lost. /controller is never set."""
-        watches_brokers = Do.ReadBrokers in self.design.failover
-        told = (EventType.NodeCreated, EventType.NodeDeleted, *([EventType.NodeChildrenChanged] * watches_brokers))
         own, epochs = every(registration, broker=self.domain_of(BrokerId)), self.domain_of(ControllerEpoch)
-        state, writes = self.domain_of(PartitionStateEpoch), integers(0, self.most_writes)
         znodes = (
-            Znodes("/"),
-            Znodes(BROKER_IDS, child_watched=watches_brokers),
+            Znodes(BROKER_IDS, child_watched=Do.ReadBrokers in self.design.failover),
             Znodes(CONTROLLER, data=self.domain_of(BrokerId), owned=lambda session, path: True, data_watched=True),
             Znodes(CONTROLLER_EPOCH, data=epochs, version=epochs),
-            Znodes(PARTITION_STATE, data=state, version=writes),
+            Znodes(PARTITION_STATE, data=self.domain_of(PartitionStateEpoch), version=integers(0, self.updates)),
             Znodes(own, owned=lambda session, path: path == registration(session.client), created=self.registrations),
         )
-        return ZooKeeperPart(self.domain_of(SessionId), znodes, inbox=3, told=told)
+        return ZooKeeperPart(self.domain_of(SessionId), znodes, inbox=3, reconnects=False)
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:
@@ -223,7 +198,7 @@ class ControllerElection(Specification[C]):
     @action
     def start(self, s: C, broker: BrokerId) -> None:
         """A broker's process is started."""
-        require(s.controllers[broker].about_to(Do.Start))
+        require(not s.controllers[broker].is_running)
         s.controllers[broker] = self.controller(s, broker).start()
 
     @action(receiver="ZooKeeper")
@@ -260,7 +235,7 @@ class ControllerElection(Specification[C]):
     def crash(self, s: C, broker: BrokerId) -> None:
         """A broker's process dies. Its session lives on until the servers end it."""
         me = s.controllers[broker]
-        require(not me.about_to(Do.Start))
+        require(me.is_running)
         s.controllers[broker] = self.controller(s, broker).stop(me)
 
     # A broker's requests.
@@ -269,12 +244,6 @@ class ControllerElection(Specification[C]):
     def steps(self) -> list[Do]:
         """The requests that brokers make: those on their agendas."""
         return requests_of(self.design, self.told)
-
-    def asks(self, do: Do) -> str:
-        """The lane of what makes a request: a broker's process, its controller, or in 0.11 and 1.0 ZkEventThread."""
-        if do in REGISTERS and self.design.threads is Threads.queue:
-            return ZK_EVENT_THREAD
-        return "broker" if do in OF_THE_PROCESS else THE_CONTROLLER
 
     def within_bounds(self, s: C, broker: BrokerId, do: Do) -> bool:
         """Whether a request is not one too many for the bounds of this model."""
@@ -299,10 +268,7 @@ class ControllerElection(Specification[C]):
             s.failovers += (answer.failover,)
         return answer
 
-    @action(
-        do=each(lambda self: self.steps, like=STEPS.__getitem__, actor=lambda self, do: self.asks(do)),
-        receiver="ZooKeeper",
-    )
+    @action(do=each_request(), receiver="ZooKeeper")
     def request(self, s: C, broker: BrokerId, do: Do) -> None:
         """The broker makes a request, which is answered."""
         self.ask(s, broker, do)
@@ -356,7 +322,7 @@ class ControllerElection(Specification[C]):
         """A controller has written under its epoch."""
         return s.partition_state.controller_epoch > 0
 
-    @sometimes(when=lambda self: self.elections > 1 and self.most_writes > 1)
+    @sometimes(when=lambda self: self.elections > 1 and self.updates > 1)
     def elected_twice(self, s: C) -> bool:
         """Two elections in one run, both of which led to a write."""
         return s.writes > 1 and s.partition_state.controller_epoch > 1
@@ -365,7 +331,7 @@ class ControllerElection(Specification[C]):
     def reelected_after_a_crash(self, before: C, step: Step, after: C) -> bool:
         """A failover goes through while the broker that was controller before lies crashed."""
         where(before.failovers and len(after.failovers) > len(before.failovers))
-        return before.controllers[before.failovers[-1].broker].about_to(Do.Start)
+        return not before.controllers[before.failovers[-1].broker].is_running
 
     @sometimes(when=is_contested)
     def a_zombie(self, s: C) -> bool:
@@ -392,35 +358,12 @@ class ControllerElection(Specification[C]):
     @view
     def belief(self, s: C, broker: BrokerId) -> str:
         """What a broker takes itself for, and whether that is so."""
-        me, epoch = s.controllers[broker], s.epoch
-        if me.about_to(Do.Start):
-            return f"broker {broker} is not running"
-        if not me.active:
-            but = f", but acts as one under epoch {me.epoch}" if me.acts else ""
-            return f"broker {broker} does not take itself for controller{but}"
-        over = me.acts and me.epoch < epoch
-        under = f"under epoch {me.epoch}{', which is over' if over else ''}" if me.acts else "without an epoch yet"
-        if s.named == broker:
-            return f"broker {broker} {'is' if me.acts and not over else 'takes itself for'} controller, {under}"
-        beside = "" if s.named is None or over else f" beside broker {s.named}"
-        return f"broker {broker} still takes itself for controller{beside}, {under}"
+        return belief(broker, s.controllers[broker], s.named, s.epoch)
 
     @view
     def intent(self, s: C, broker: BrokerId) -> str:
         """What a broker writes next, and what it does not know."""
-        me, epoch, state = s.controllers[broker], s.zk.nodes[CONTROLLER_EPOCH], s.zk.nodes[PARTITION_STATE]
-        but = f", not knowing that the epoch is {epoch.data} by now" if me.epoch != epoch.data else ""
-        later = "" if me.state_version == state.version else ", not knowing that it has been written since"
-        another = "" if s.named in (None, broker) else f", which names broker {s.named}"
-        increment = f"increment the epoch from {me.epoch}{but}"
-        does = {
-            Do.CreateController: "create /controller",
-            Do.RegisterController: f"create /controller and {increment}",
-            Do.IncrementEpoch: increment,
-            Do.UpdateLeaderAndIsr: f"write the partition's state under epoch {me.epoch}{but or later}",
-            Do.DeleteController: f"delete /controller{another}",
-        }
-        return "".join(f"broker {broker} is about to {does[do]}" for do in me.doing[:1] if do in does)
+        return intent(broker, s.controllers[broker], s.named, s.epoch, s.writes)
 
     @view
     def unheard_expiry(self, s: C, broker: BrokerId) -> str:
@@ -459,22 +402,4 @@ class ControllerElection(Specification[C]):
     @picture
     def brokers_at_work(self, s: C) -> Grid:
         """What each broker takes itself for, what it is about to ask ZooKeeper, and the events that wait for it."""
-        return Grid(
-            ("broker", "is", "epoch", "about to", "events"),
-            [
-                (
-                    Tag(f"broker {broker}", Look.gone if me.about_to(Do.Start) else Look.plain),
-                    self._office(s, me),
-                    me.epoch or "",
-                    Queue(Tag(do, note=do.value) for do in me.doing),
-                    Queue([*me.queue, *(Tag(each, Look.faint, "not in its queue yet") for each in me.posted)]),
-                )
-                for broker, me in sorted(s.controllers.items())
-            ],
-        )
-
-    def _office(self, s: C, me: ControllerProcess) -> Tag | str:
-        if me.acts:
-            now = me.epoch == s.epoch
-            return Tag("controller", Look.strong) if now else Tag("controller", Look.wrong, "its epoch is over")
-        return Tag("controller", Look.faint, "it has no epoch yet") if me.active else ""
+        return controllers_drawn(s.controllers, s.epoch)

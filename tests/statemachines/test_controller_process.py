@@ -8,9 +8,12 @@ import pytest
 
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
 from statemachines.controller import (
+    BROKER_IDS,
+    CONTROLLER,
     ELECTION,
     LEADER_AND_ISR,
     MAYBE_RESIGN,
+    STARTUP,
     Design,
     Election,
     Threads,
@@ -155,6 +158,29 @@ def test_a_controller_is_at_rest_if_neither_thread_has_anything_to_do(known: dic
     """Now or later."""
     assert at().at_rest
     assert not at()._replace(**known).at_rest
+
+
+def test_a_process_runs_until_it_is_stopped() -> None:
+    """One that waits runs as well."""
+    assert not ControllerProcess().is_running
+    assert at().is_running
+    assert at(*STARTUP[Threads.barrier]).is_running
+
+
+@pytest.mark.parametrize(
+    ("active", "doing", "is_in"), [(True, Do.Started, True), (True, Do.Elect, False), (False, Do.Started, False)]
+)
+def test_a_failover_is_that_of_a_broker_in_office(active: bool, doing: Do, is_in: bool) -> None:
+    """Before it has created the node, it is in its election."""
+    assert at(doing, active=active).in_failover is is_in
+
+
+def test_what_waits_will_be_read() -> None:
+    """By either thread; an event that is handled without a look at ZooKeeper promises nothing."""
+    isr, leader = Queued(ControllerEvent.IsrChangeNotification), Queued(ControllerEvent.LeaderChangeListener)
+    assert at(queue=(QUEUED, isr)).will_read == {BROKER_IDS}
+    assert at(queue=(QUEUED,), posted=(leader,)).will_read == {BROKER_IDS, CONTROLLER}
+    assert at(queue=(isr,)).will_read == frozenset()
 
 
 # What goes with a design.

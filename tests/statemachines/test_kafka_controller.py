@@ -27,6 +27,7 @@ from statemachines.controller import (
     PartitionStateEpoch,
     Threads,
     agendas,
+    least_failover,
     listening,
 )
 from statemachines.controller_event import BROKER_CHANGE, HANDLING, TOLD, ControllerEvent, Queued
@@ -111,9 +112,8 @@ def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes
 
 def short(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> KafkaController:
     """The controller of a broker that never doubts an answer, and whose failover is one write."""
-    multi = RELEASE[release].epoch_update is Election.multi
-    row = LEADER_AND_ISR if multi else Agenda((*INCREMENT, *LEADER_AND_ISR))
-    return KafkaController(RELEASE[release]._replace(failover=row)._replace(**changes), zookeeper, broker)
+    design = RELEASE[release]._replace(failover=least_failover(RELEASE[release]))
+    return KafkaController(design._replace(**changes), zookeeper, broker)
 
 
 def heard(release: str, *events: Queued) -> dict[str, Any]:

@@ -167,8 +167,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
     def hears_of_isr(self, s: ClusterAtWork, me: ControllerProcess) -> bool:
         """Whether a leader's notification could reach a broker now: the premise of `announce_isr`."""
         told = any(each.event is ControllerEvent.IsrChangeNotification for each in me.queue)
-        connected = me.session in s.zk.sessions and me.session not in s.zk.away
-        return self.life.isr_changes and me.listens and connected and not told
+        return self.life.isr_changes and me.listens and s.zk.serves(me.session) and not told
 
     def _broker(self, s: ClusterAtWork, broker: int, me: ControllerProcess) -> dict[str, Any]:
         next_request = me.doing[0] if me.doing and me.doing[0] not in (Do.Started, Do.Serve) else None

@@ -321,6 +321,36 @@ def test_children_are_kept_where_they_are_watched() -> None:
     assert isinstance(nodes["/"].domain.fields["children"], LeftOutDomain)
 
 
+def test_there_is_a_root_that_nothing_says() -> None:
+    """As what it is where nothing is said of it."""
+    unsaid, said = (domains(znodes=rows)["nodes"].cells for rows in ([Znodes("/x")], [Znodes("/"), Znodes("/x")]))
+    assert [*unsaid] == [*said] == ["/", "/x"]
+    assert [*unsaid["/"].domain] == [*said["/"].domain]
+
+
+@pytest.mark.parametrize(
+    ("znodes", "given", "told"),
+    [
+        (Znodes("/x", data_watched=True), {}, {"NodeCreated", "NodeDeleted", "NodeDataChanged"}),
+        (Znodes("/x", data_watched=True), {"reconnects": False}, {"NodeCreated", "NodeDeleted"}),
+        (
+            Znodes("/x", child_watched=True),
+            {"reconnects": False},
+            {"NodeCreated", "NodeDeleted", "NodeChildrenChanged"},
+        ),
+        (
+            Znodes("/x", data_watched=True, version=range(2)),
+            {"reconnects": False},
+            {"NodeCreated", "NodeDeleted", "NodeDataChanged"},
+        ),
+    ],
+)
+def test_clients_are_told_of_what_can_happen(znodes: Znodes, given: dict[str, Any], told: set[str]) -> None:
+    """Data change where they are set, or where a client that comes back finds another node; children if watched."""
+    (events,) = {str(each): each for each in domains(znodes=[znodes], **given)["events"].cells.values()}.values()
+    assert {event.type.name for sequence in events for event in sequence} == told
+
+
 def test_ephemerals_go_in_every_order_of_which_a_watch_tells() -> None:
     """Of the third no watch tells: it goes first."""
     watched = Znodes(one_of(*MINE), owned=by_any, data_watched=True)

@@ -1,0 +1,96 @@
+"""Brokers that compete to be controller, as a reader of a trace sees them: in sentences, and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from election.ids import BrokerId, ControllerEpoch
+from spec.language import Grid, Look, Queue, Tag
+from statemachines.agenda import Do
+from statemachines.controller_process import ControllerProcess
+from statemachines.znode import ZkVersion
+
+__all__ = ["belief", "controllers_drawn", "intent"]
+
+
+def is_over(me: ControllerProcess, epoch: ControllerEpoch) -> bool:
+    """Whether it acts as controller though another one was elected since, under the epoch that is in ZooKeeper."""
+    return me.acts and me.epoch < epoch
+
+
+def belief(broker: BrokerId, me: ControllerProcess, named: BrokerId | None, epoch: ControllerEpoch) -> str:
+    """What a broker takes itself for, and whether that is so.
+
+    Args:
+        broker: its id.
+        me: its controller.
+        named: the broker that /controller names, if it is there.
+        epoch: the one that is in ZooKeeper.
+    """
+    if not me.is_running:
+        return f"broker {broker} is not running"
+    if not me.active:
+        but = f", but acts as one under epoch {me.epoch}" if me.acts else ""
+        return f"broker {broker} does not take itself for controller{but}"
+    over = is_over(me, epoch)
+    under = f"under epoch {me.epoch}{', which is over' if over else ''}" if me.acts else "without an epoch yet"
+    if named == broker:
+        return f"broker {broker} {'is' if me.acts and not over else 'takes itself for'} controller, {under}"
+    beside = "" if named is None or over else f" beside broker {named}"
+    return f"broker {broker} still takes itself for controller{beside}, {under}"
+
+
+def intent(
+    broker: BrokerId, me: ControllerProcess, named: BrokerId | None, epoch: ControllerEpoch, writes: ZkVersion
+) -> str:
+    """What a broker writes next, and what it does not know; empty if it writes nothing of the controller's.
+
+    Args:
+        broker: its id.
+        me: its controller.
+        named: the broker that /controller names, if it is there.
+        epoch: the one that is in ZooKeeper.
+        writes: how often the partition's state was written.
+    """
+    but = f", not knowing that the epoch is {epoch} by now" if me.epoch != epoch else ""
+    later = "" if me.state_version == writes else ", not knowing that it has been written since"
+    another = "" if named in (None, broker) else f", which names broker {named}"
+    increment = f"increment the epoch from {me.epoch}{but}"
+    does = {
+        Do.CreateController: "create /controller",
+        Do.RegisterController: f"create /controller and {increment}",
+        Do.IncrementEpoch: increment,
+        Do.UpdateLeaderAndIsr: f"write the partition's state under epoch {me.epoch}{but or later}",
+        Do.DeleteController: f"delete /controller{another}",
+    }
+    return "".join(f"broker {broker} is about to {does[do]}" for do in me.doing[:1] if do in does)
+
+
+def controllers_drawn(controllers: Mapping[BrokerId, ControllerProcess], epoch: ControllerEpoch) -> Grid:
+    """What each broker takes itself for, what it is about to ask ZooKeeper, and the events that wait for it.
+
+    Args:
+        controllers: by broker.
+        epoch: the one that is in ZooKeeper.
+    """
+    return Grid(
+        ("broker", "is", "epoch", "about to", "events"),
+        [
+            (
+                Tag(f"broker {broker}", Look.plain if me.is_running else Look.gone),
+                _office(me, epoch),
+                me.epoch or "",
+                Queue(Tag(do, note=do.value) for do in me.doing),
+                Queue([*me.queue, *(Tag(each, Look.faint, "not in its queue yet") for each in me.posted)]),
+            )
+            for broker, me in sorted(controllers.items())
+        ],
+    )
+
+
+def _office(me: ControllerProcess, epoch: ControllerEpoch) -> Tag | str:
+    if is_over(me, epoch):
+        return Tag("controller", Look.wrong, "its epoch is over")
+    if me.acts:
+        return Tag("controller", Look.strong)
+    return Tag("controller", Look.faint, "it has no epoch yet") if me.active else ""

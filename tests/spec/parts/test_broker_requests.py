@@ -1,0 +1,20 @@
+"""A broker's requests as actions: which lane of a sequence diagram makes each."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.systems.controller import ControllerLife
+from statemachines.agenda import Do
+from statemachines.kafka_controller import STEPS
+
+PROCESS, CONTROLLER, THREAD = "broker", "controller of broker {broker}", "ZkEventThread of broker {broker}"
+
+
+@pytest.mark.parametrize(("release", "registers"), [("0.10.2", PROCESS), ("1.0", THREAD), ("3.9", PROCESS)])
+def test_a_broker_registers_itself_and_its_controller_does_the_rest(release: str, registers: str) -> None:
+    """In 0.11 and 1.0 ZkEventThread does it, beside the controller's thread."""
+    lanes = {each.name: each.actor for each in ControllerLife.of(**ControllerLife.releases[release]).actions}
+    names = {do: STEPS[do].__name__ for do in STEPS}
+    assert lanes[names[Do.RegisterBroker]] == lanes[names[Do.CheckRegistration]] == registers
+    assert {lanes[names[do]] for do in (Do.Elect, Do.ReadEpoch, Do.UpdateLeaderAndIsr)} == {CONTROLLER}

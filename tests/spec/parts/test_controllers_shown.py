@@ -1,0 +1,66 @@
+"""What a reader of a trace is told of brokers that compete, and what is drawn of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spec.language import Look
+from spec.parts.controllers_shown import belief, controllers_drawn, intent
+from statemachines.agenda import Do
+from statemachines.controller_process import ControllerProcess
+from tests.statemachines.controllers import at
+
+
+@pytest.mark.parametrize(
+    ("known", "named", "said"),
+    [
+        ({}, 1, "does not take itself for controller"),
+        ({"epoch": 1, "cached": 0}, 1, "does not take itself for controller, but acts as one under epoch 1"),
+        ({"active": True}, 0, "takes itself for controller, without an epoch yet"),
+        ({"active": True, "epoch": 2}, 0, "is controller, under epoch 2"),
+        ({"active": True, "epoch": 1}, 0, "takes itself for controller, under epoch 1, which is over"),
+        ({"active": True, "epoch": 1}, 1, "still takes itself for controller, under epoch 1, which is over"),
+        ({"active": True, "epoch": 2}, 1, "still takes itself for controller beside broker 1, under epoch 2"),
+        ({"active": True, "epoch": 2}, None, "still takes itself for controller, under epoch 2"),
+    ],
+)
+def test_what_a_broker_takes_itself_for_is_set_against_what_is(known: dict[str, Any], named: int, said: str) -> None:
+    """By the epoch in ZooKeeper, which is 2, and by what /controller names."""
+    assert belief(0, at(**known), named, 2) == f"broker 0 {said}"
+
+
+def test_a_broker_that_is_not_running_believes_nothing() -> None:
+    """Whatever /controller names."""
+    assert belief(0, ControllerProcess(), 0, 2) == "broker 0 is not running"
+
+
+@pytest.mark.parametrize(
+    ("do", "known", "said"),
+    [
+        (Do.Elect, {}, ""),
+        (Do.CreateController, {}, "create /controller"),
+        (Do.RegisterController, {"epoch": 2}, "create /controller and increment the epoch from 2"),
+        (Do.IncrementEpoch, {"epoch": 1}, "increment the epoch from 1, not knowing that the epoch is 2 by now"),
+        (Do.UpdateLeaderAndIsr, {"epoch": 2, "state_version": 3}, "write the partition's state under epoch 2"),
+        (
+            Do.UpdateLeaderAndIsr,
+            {"epoch": 2, "state_version": 1},
+            "write the partition's state under epoch 2, not knowing that it has been written since",
+        ),
+        (Do.DeleteController, {}, "delete /controller, which names broker 1"),
+    ],
+)
+def test_what_a_broker_is_about_to_write_is_set_against_what_it_does_not_know(
+    do: Do, known: dict[str, Any], said: str
+) -> None:
+    """The epoch is 2, the partition's state was written three times, and /controller names broker 1."""
+    assert intent(0, at(do, **known), 1, 2, 3) == (f"broker 0 is about to {said}" if said else "")
+
+
+def test_a_controller_whose_epoch_is_over_is_drawn_as_what_must_not_be() -> None:
+    """Beside the one that counts, and one that is not running."""
+    brokers = {0: at(active=True, epoch=1), 1: at(active=True, epoch=2), 2: ControllerProcess()}
+    old, new, gone = (tuple(row) for row in controllers_drawn(brokers, 2).rows)
+    assert (old[1].look, new[1].look, gone[0].look, gone[1]) == (Look.wrong, Look.strong, Look.gone, "")
