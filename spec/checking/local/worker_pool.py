@@ -345,7 +345,7 @@ class WorkerPool:
         self.python += time.perf_counter() - began
 
     def _hand_over(self, worker: Worker) -> None:
-        """Give a worker the tables as they are by now. What was learned is copied for that, which takes time as well."""
+        """Give a worker the tables as they are by now; what was learned is copied for that."""
         began = time.perf_counter()
         worker.program, worker.known = self.tables.program(), self.tables.learned
         self.python += time.perf_counter() - began
