@@ -117,6 +117,11 @@ class ControlDesign(NamedTuple):
         bool,
         "Replicas that stop on one broker are in one StopReplica; before, each in one, behind an empty one (2.3).",
     ] = True
+    trigger_assigned: Annotated[
+        bool,
+        "A topic's partitions that are to be online are those that it has; before, all that have a state, also those "
+        "of an earlier topic of its name, which was removed (2.3).",
+    ] = True
     reset_context: Annotated[
         bool, "A controller that resigns forgets what was being reassigned (0.11, KAFKA-5310)."
     ] = True
@@ -285,6 +290,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "config_once": False,
         "metadata_of_leaderless": False,
         "group_stop": False,
+        "trigger_assigned": False,
         "leaderless_offline": False,
         "metadata_of_deleted": True,
         "forget_failed_dirs": False,
@@ -329,7 +335,12 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "elect_where_needed": True,
         "look_below_reassignment": True,
     },
-    "2.3": {"offline_on_failover": True, "metadata_of_leaderless": True, "group_stop": True},
+    "2.3": {
+        "offline_on_failover": True,
+        "metadata_of_leaderless": True,
+        "group_stop": True,
+        "trigger_assigned": True,
+    },
     "2.4": {
         "retry_alone": True,
         "config_once": True,

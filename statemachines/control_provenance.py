@@ -182,6 +182,13 @@ PROVENANCE: Final[Mapping[str, Provenance]] = MappingProxyType(
         "config_once": Provenance(BOTH),
         "metadata_of_leaderless": Provenance(BOTH),
         "group_stop": Provenance(BOTH),
+        "trigger_assigned": Provenance(
+            compared=STATE_MACHINES,
+            by_source=(
+                Line("2.2.2", "PartitionStateMachine.scala", "triggerOnlinePartitionStateChange", 113),
+                Line("2.3.1", "PartitionStateMachine.scala", "triggerOnlinePartitionStateChange", 62),
+            ),
+        ),
         "reset_context": Provenance(
             compared=CONTROLLER,
             by_source=(

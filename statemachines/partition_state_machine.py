@@ -116,8 +116,11 @@ class PartitionStateMachine(ZkStateMachine):
 
     def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
         """Every partition that is new or offline is to be online, of one topic or of all; not those to be deleted."""
-        partitions = self.context.partitions_in_states({OfflinePartition, NewPartition}, topic)
+        of = topic if self.design.trigger_assigned else None
+        partitions = self.context.partitions_in_states({OfflinePartition, NewPartition}, of)
         wanted = [each for each in partitions if not self.context.is_topic_queued_up_for_deletion(each.topic)]
+        if topic is not None:
+            wanted = [each for each in wanted if each.topic == topic]
         return self.handle_state_changes(wanted, OnlinePartition, OFFLINE)
 
     def handle_state_changes(

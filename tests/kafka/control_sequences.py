@@ -229,8 +229,7 @@ class Drawing:
                 return {"do": "start_replicas", **self._meanwhile()}
         if self._is_oldest:
             return {"do": "trigger", "topic": None, **self._meanwhile()}
-        there = TOPICS if not self._is_old else sorted({partition[0] for partition in self._known})
-        return {"do": "trigger", "topic": self._one((None, *there)), **self._meanwhile()}
+        return {"do": "trigger", "topic": self._one((None, *TOPICS)), **self._meanwhile()}
 
     def _change_partitions(self) -> ControlCommand:
         target = self._one(PARTITION_TARGETS)

@@ -159,6 +159,18 @@ def replicas_to(target: str, *brokers: int, **meanwhile: Any) -> ControlCommand:
     return {"do": "change_replicas", "replicas": [["t-0", each] for each in brokers], "target": target, **meanwhile}
 
 
+TRIGGERED_AGAIN: list[ControlCommand] = [
+    *COMES_UP,
+    partitions_to("NewPartition"),
+    partitions_to("OfflinePartition"),
+    {"do": "remove_topic", "topic": "t"},
+    {"do": "assign", "partition": "t-1", "replicas": [1, 2], "adding": [], "removing": []},
+    partitions_to("NewPartition", "t-1"),
+    {"do": "trigger", "topic": "t"},
+]
+"""A topic is removed of which a partition is offline; one of its name has another partition, and is triggered."""
+
+
 def way(table: Table[Any], to: TableState) -> list[TableState]:
     """The states through which a thing comes to this one, but the first; a partition was online before offline."""
     ways: dict[TableState, list[TableState]] = {table.initial: []}
@@ -476,6 +488,15 @@ def test_a_replica_that_stops_twice_in_a_batch(control_planes: ControlPlanes, re
     both = {"do": "send_requests", "added": stops}
     different = {"requests to brokers"} if Release(release) < Release("2.6") else set()
     assert differs(control_planes(release), *COMES_UP, both) == different
+
+
+@pytest.mark.parametrize("release", RELEASES[1:])
+def test_a_partition_of_an_earlier_topic_is_triggered_until_2_2(control_planes: ControlPlanes, release: str) -> None:
+    """Its state stays when the topic is removed, and until then that is where a topic's partitions are taken from."""
+    sequence, seen = asked(control_planes(release), *TRIGGERED_AGAIN)
+    compare(sequence, seen, release)
+    elected_for = any("/brokers/topics/t/partitions/0/state" in requests for requests in seen[-1]["asked"])
+    assert elected_for is (Release(release) < Release("2.3"))
 
 
 def test_a_state_that_is_unknown(control_plane: KafkaControlPlane) -> None:

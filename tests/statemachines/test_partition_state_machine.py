@@ -612,6 +612,19 @@ def test_a_partition_whose_topic_was_removed_can_still_be_triggered(cluster: Clu
     assert handled.results == ((T0, StateChangeFailure.NoLeaderAndIsr),)
 
 
+def test_until_2_2_a_topic_that_is_triggered_has_all_that_have_a_state() -> None:
+    """Those of an earlier topic of its name, too, which was removed. [triggerOnlinePartitionStateChange, 2.2]"""
+    triggered = []
+    for release in ("2.2", "2.3"):
+        cluster = Cluster(design=control_design_of(release))
+        cluster.lead(T0, 4, (4, 1), replicas=(4, 1))
+        cluster.context.remove_topic("t")
+        cluster.assign(T1, 1, 2)
+        handled = cluster.drive(cluster.partitions, cluster.partitions.trigger_online_partition_state_change("t"))
+        triggered.append([partition for partition, _ in handled.results])
+    assert triggered == [[T0], []]
+
+
 # Values, and what is refused
 
 
