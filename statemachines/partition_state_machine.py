@@ -115,12 +115,16 @@ class PartitionStateMachine(ZkStateMachine):
         return self.trigger_online_partition_state_change()
 
     def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
-        """Every partition that is new or offline is to be online, of one topic or of all; not those to be deleted."""
-        of = topic if self.design.trigger_assigned else None
-        partitions = self.context.partitions_in_states({OfflinePartition, NewPartition}, of)
-        wanted = [each for each in partitions if not self.context.is_topic_queued_up_for_deletion(each.topic)]
-        if topic is not None:
-            wanted = [each for each in wanted if each.topic == topic]
+        """Every partition that is new or offline is to be online, of one topic or of all; not those to be deleted.
+
+        Until 2.2 a topic's are all that have a state. [triggerOnlinePartitionStateChange]
+        """
+        assigned = topic if self.design.trigger_assigned else None
+        wanted = [
+            partition
+            for partition in self.context.partitions_in_states({OfflinePartition, NewPartition}, assigned)
+            if topic in (None, partition.topic) and not self.context.is_topic_queued_up_for_deletion(partition.topic)
+        ]
         return self.handle_state_changes(wanted, OnlinePartition, OFFLINE)
 
     def handle_state_changes(
