@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
+WIDE := $(VENV)/.compiled-wide
 TEST := $(BIN)/python -m pytest -n auto --dist loadfile
 LONG := $(TEST) -m long --durations=20 --durations-min=30
 QUICK := $(addprefix tests/test_,examples.py names.py prose.py rows.py sharing.py) tests/election tests/statemachines tests/scenarios \
@@ -37,18 +38,24 @@ $(COMPILED): $(STAMP) $(wildcard spec/checking/local/*.py)
 	$(BIN)/python -m tests.compiling
 	@touch $@
 
+# And those for states of more than four words.
+$(WIDE): $(COMPILED)
+	$(BIN)/python -m tests.compiling --wide
+	@touch $@
+
 quick: $(COMPILED)  ## what every change needs, in a minute: no server, no Spark, no installation
 	$(TEST) -m 'not long and not spark' $(QUICK)
 
 test: $(COMPILED)  ## all that guards a promise, in five to six minutes: every engine, a real ZooKeeper, a real Spark
 	$(TEST) -m 'not long'
 
-long: $(COMPILED)  ## every instance, of large ones on the reference engine and on Spark one of each system; about an hour
+long: $(WIDE)  ## every instance, of large ones on the reference engine and on Spark one or two of each system; about an hour
 	$(LONG)
 
 $(PARTS): $(COMPILED)
 	$(LONG) $(PART)
 
+long-instances long-systems: $(WIDE)
 long-instances:  ## of that, pinned instances and anomalies
 long-instances: PART = tests/spec/test_instances.py tests/spec/test_spark_instances.py tests/spec/test_anomalies.py
 
@@ -73,7 +80,7 @@ long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands
 	CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 ZOOKEEPER_OPERATIONS=1000000 $(LONG) \
 		tests/kafka/test_state_machines.py tests/kafka/test_whole_controller.py tests/zookeeper
 
-long-large: $(COMPILED)  ## of that only more: all large instances on the reference engine and on Spark, not one of each system; an hour
+long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
 	LARGE_INSTANCES=all $(LONG) tests/spec/test_instances.py tests/spec/test_spark_instances.py
 
 long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper

@@ -3,7 +3,8 @@
 A file stays whole, as its fixtures are made once and what one test has compiled or explored serves the next. Files
 that need the same server are one scope: a Spark session, a ZooKeeper or a Java with Kafka's classes takes seconds to
 start, in each worker anew.
-Pinned instances go one by one: there are many, and some take minutes in `make long`.
+Pinned instances go one by one: there are many, and some take minutes in `make long`. There Kafka's files are shared
+out as others are: together they are the longest chain by far, and a Java more is soon made up for.
 """
 
 from __future__ import annotations
@@ -52,16 +53,19 @@ LONGEST = (
 """What begins first, so that no worker is left with one of them at the end while the other has nothing to do."""
 
 
-def scope(nodeid: str) -> str:
+def scope(nodeid: str, is_long: bool = False) -> str:
     """What a test goes with to one worker: a server or a file, or nothing but itself.
 
     >>> scope("tests/zookeeper/test_kazoo.py::test_it"), scope("tests/test_imports.py::test_it[a::b]")
     ('ZooKeeper', 'tests/test_imports.py')
+    >>> scope("tests/kafka/test_wire.py::test_it"), scope("tests/kafka/test_wire.py::test_it", is_long=True)
+    ('Kafka', 'tests/kafka/test_wire.py')
     """
     file = nodeid.partition("::")[0]
     if file in ONE_BY_ONE:
         return nodeid
-    return next((server for server, files in TOGETHER.items() if nodeid.startswith(files)), file)
+    together = next((server for server, files in TOGETHER.items() if nodeid.startswith(files)), file)
+    return file if is_long and together == "Kafka" else together
 
 
 def turn(nodeid: str) -> int:
@@ -73,4 +77,4 @@ class ByServer(LoadScopeScheduling):  # type: ignore[misc]
     """Scopes go to whichever worker is free, in the order of the tests."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return scope(nodeid)
+        return scope(nodeid, is_long=self.config.option.markexpr == "long")

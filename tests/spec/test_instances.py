@@ -2,7 +2,7 @@
 
 In every run of the tests the local engine explores what it can in an instant, and the other engines a few.
 `make long-instances` asks every engine about all that an instance's size allows, and of the large ones the reference
-engine and Spark about one of each system; `make long-large` about all. `test_spark_instances` has the jobs.
+engine and Spark about one or two of each system; `make long-large` about all. `test_spark_instances` has the jobs.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ MEDIUM = {"small", "medium"}
 MINUTES = {
     *MEDIUM,
     *("controller-election, two sessions", "controller, replies are lost"),
-    "partitions, three brokers and two partitions",
+    *("partitions, three brokers", "partitions, two partitions"),
     *("control-requests, a shutdown and another controller", "reassignment, as proposed"),
     *("topic-deletion, a partition is added", "replication, kip-320 without fence_truncation, 3-1-1-2"),
     *(("large",) if os.environ.get("LARGE_INSTANCES") else ()),
 }
-"""What the reference engine and Spark explore: of the large ones, one of each system."""
+"""What the reference engine and Spark explore: of the large ones, one or two of each system."""
 SMALL = {"small"}
 OF_WIDE_STATES = {"reassignment", "control-requests", "topic-deletion"}
 WIDE = {"controller, 1.0", *(each.name for each in instances() if each.system in OF_WIDE_STATES)}
