@@ -29,7 +29,6 @@ from statemachines.controller import (
     Threads,
     registration,
 )
-from statemachines.controller_event import ControllerEvent
 from statemachines.controller_process import ControllerProcess, LiveBroker
 from statemachines.kafka_controller import WRITES
 from statemachines.zookeeper import Check, Create, Delete, Operation, SetData
@@ -164,11 +163,6 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             seen["requests"] = sorted(s.receiver.requests)
         return seen
 
-    def hears_of_isr(self, s: ClusterAtWork, me: ControllerProcess) -> bool:
-        """Whether a leader's notification could reach a broker now: the premise of `announce_isr`."""
-        told = any(each.event is ControllerEvent.IsrChangeNotification for each in me.queue)
-        return self.life.isr_changes and me.listens and s.zk.serves(me.session) and not told
-
     def _broker(self, s: ClusterAtWork, broker: int, me: ControllerProcess) -> dict[str, Any]:
         next_request = me.doing[0] if me.doing and me.doing[0] not in (Do.Started, Do.Serve) else None
         seen: dict[str, Any] = {"doing": next_request.name if next_request else "Idle"}
@@ -180,7 +174,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             seen |= {"epoch": me.epoch, "epoch_zk_version": me.context.epoch_zk_version}
         if self.life.design.broker_epoch:
             seen["broker_epoch"] = me.broker_epoch
-        if self.hears_of_isr(s, me):
+        if self.life.isr_changes and self.life.hears_of_isr(s, me):
             seen["watches_isr"] = True
         if self.life.design.threads is Threads.queue:
             seen["posted"] = [posted.event.name for posted in me.posted]
