@@ -196,6 +196,9 @@ class EventPlane(World):
         self._epochs: dict[int, int] = {}
         """The epochs under which brokers have been registered: Kafka's, and ours."""
         self._listens = False
+        """Whether what comes of children is handled."""
+        self._handled_nodes: set[ZkPath] = set()
+        """The nodes whose creation is handled: all that it has asked for since it resigned."""
         self._watches: dict[str, dict[ZkPath, None]] = {"data": {}, "exist": {}, "child": {}}
         """What the client watches, in order."""
         self._seen_zxid = 0
@@ -470,12 +473,10 @@ class EventPlane(World):
     def _event_of(self, told: Event) -> Call | None:
         if told.path == CONTROLLER:
             return REELECT if told.type is EventType.NodeDeleted else CONTROLLER_CHANGE
-        if not self._listens:
-            return None
         handler: Callable[[], Any] | None = None
-        if told.type is EventType.NodeChildrenChanged and told.path in CHILDREN:
+        if told.type is EventType.NodeChildrenChanged and told.path in CHILDREN and self._listens:
             handler = CHILDREN[told.path](self.processor)
-        elif told.type is EventType.NodeCreated and told.path in NODES:
+        elif told.type is EventType.NodeCreated and told.path in self._handled_nodes:
             handler = NODES[told.path](self.processor)
         elif told.type is EventType.NodeDataChanged and told.path in self._isrs:
             return call(self.processor.process_partition_reassignment_isr_change, self._isrs[told.path])
@@ -557,6 +558,9 @@ class EventPlane(World):
     def _ask(self, *asked_for: ZkRequest) -> tuple[ZkResponse, ...]:
         """Make a batch of requests, in the order in which Kafka made them."""
         requests = tuple(map(self._watched, asked_for))
+        self._handled_nodes.update(  # [registerZNodeChangeHandlerAndCheckExistence]
+            request.path for request in requests if isinstance(request, Exists) and request.path in NODES
+        )
         asked = self._asked[self._number] if self._number < len(self._asked) else []
         places: dict[ZkPath, list[int]] = {}
         for at, request in enumerate(requests):
@@ -586,6 +590,7 @@ class EventPlane(World):
 
     def _resign(self) -> None:
         self._listens = False
+        self._handled_nodes.clear()
         self._muted.clear()
         self._isrs.clear()
         self.processor.on_controller_resignation()

@@ -201,6 +201,25 @@ def test_a_request_leaves_a_watch_for_the_node(control_plane: KafkaControlPlane)
     assert sum(event == ["ZkPartitionReassignment"] for event in seen[-1]["handled"]) == 2
 
 
+def test_a_controller_that_has_resigned_hears_of_the_node_that_it_asks_for(control_planes: ControlPlanes) -> None:
+    """Another one counts the epoch up meanwhile, so /controller is not deleted, and the next look at it is believed.
+
+    What waits in the queue is processed then with an empty context, and asks for the node; its creation is an event.
+    """
+    sequence, seen = asked(
+        control_planes("2.2.2"),
+        and_all({"do": "create_topic", "topic": "a", "partitions": {"0": [2]}}),
+        and_all({"do": "elect_by_node", "partitions": ["a-0"]}),  # which fails, and so does every failover
+        and_all({"do": "vacate"}),
+        {**and_all({"do": "rebalance"}), "meanwhile": [[10, 0, {"do": "newer_controller"}]]},
+        {"do": "reassign_by_node", "targets": {"a-0": [1]}, "handle": 0},
+    )
+    ours = compare(sequence, seen, "2.2.2")
+    assert ours.is_active
+    assert not ours.context.state.live_broker_epochs
+    assert seen[-1]["queue"] == [["PartitionReassignment"]]
+
+
 ON_BOTH: ControlCommand = and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1, 2]}})
 DIES, RETURNS = (and_all({"do": what, "brokers": [1]}) for what in ("die", "register"))
 GOES_AND_COMES: list[ControlCommand] = [
