@@ -122,6 +122,11 @@ class ControlDesign(NamedTuple):
         "A topic's partitions that are to be online are those that it has; before, all that have a state, also those "
         "of an earlier topic of its name, which was removed (2.3).",
     ] = True
+    keep_channels: Annotated[
+        bool,
+        "There is always a manager of channels; before, each failover made one and each resignation took it away, "
+        "and without one every event failed that is about brokers (2.3).",
+    ] = True
     reset_context: Annotated[
         bool, "A controller that resigns forgets what was being reassigned (0.11, KAFKA-5310)."
     ] = True
@@ -291,6 +296,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "metadata_of_leaderless": False,
         "group_stop": False,
         "trigger_assigned": False,
+        "keep_channels": False,
         "leaderless_offline": False,
         "metadata_of_deleted": True,
         "forget_failed_dirs": False,
@@ -340,6 +346,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "metadata_of_leaderless": True,
         "group_stop": True,
         "trigger_assigned": True,
+        "keep_channels": True,
     },
     "2.4": {
         "retry_alone": True,

@@ -189,6 +189,13 @@ PROVENANCE: Final[Mapping[str, Provenance]] = MappingProxyType(
                 Line("2.3.1", "PartitionStateMachine.scala", "triggerOnlinePartitionStateChange", 62),
             ),
         ),
+        "keep_channels": Provenance(
+            compared=CONTROLLER,
+            by_source=(
+                Line("2.2.2", "ControllerContext.scala", "controllerChannelManager", 28),
+                Line("2.3.1", "KafkaController.scala", "controllerChannelManager", 74),
+            ),
+        ),
         "reset_context": Provenance(
             compared=CONTROLLER,
             by_source=(

@@ -174,6 +174,7 @@ class EventFailure(Enum):
     NoReplicaState = "a replica's state is not known [NoSuchElementException]"
     UnknownBroker = "there is no epoch of the broker [NoSuchElementException]"
     StaleBrokerEpoch = "the broker has been registered anew [StaleBrokerEpochException]"
+    NoChannels = "there is no manager of channels to brokers, until 2.2 [NullPointerException]"
     BrokerNotAvailable = "the broker is not registered [BrokerNotAvailableException]"
 
     def __str__(self) -> str:
@@ -201,7 +202,11 @@ class Processing(NamedTuple):
 
 
 class BrokerChannels(Protocol):
-    """The connections to brokers, as far as events open and close them [ControllerChannelManager]."""
+    """The connections to brokers, as far as events open and close them [ControllerChannelManager].
+
+    Without `keep_channels` there are none before `startup` and after `shutdown`: what is asked of them then raises
+    EventFailed(EventFailure.NoChannels), and a request that is sent raises something.
+    """
 
     def startup(self, brokers: Sequence[BrokerId]) -> object:
         """A controller takes over: these are the brokers."""

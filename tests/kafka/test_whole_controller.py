@@ -220,6 +220,26 @@ def test_a_controller_that_has_resigned_hears_of_the_node_that_it_asks_for(contr
     assert seen[-1]["queue"] == [["PartitionReassignment"]]
 
 
+WITHOUT_CHANNELS: list[ControlCommand] = [
+    and_all({"do": "wait"}),
+    and_all({"do": "register", "brokers": [2]}),
+    {"do": "vacate", "handle": 0},
+    {**and_all({"do": "fail_log_dir", "broker": 2}), "meanwhile": [[7, 0, {"do": "newer_controller"}]]},
+    and_all({"do": "bounce", "brokers": [2]}),
+]
+"""Another one counts the epoch up in a failover, which breaks off; /controller is believed, and a broker bounces."""
+
+
+@pytest.mark.parametrize(("release", "knows"), [("2.2.2", False), ("2.4.1", True)])
+def test_a_controller_whose_failover_broke_off_has_no_channels(
+    control_planes: ControlPlanes, release: str, knows: bool
+) -> None:
+    """Until 2.2 none, so that it does not get to know the brokers; since then those of before."""
+    ours = compare(*asked(control_planes(release), *WITHOUT_CHANNELS), release)
+    assert ours.is_active
+    assert (2 in ours.context.state.live_broker_epochs) is knows
+
+
 ON_BOTH: ControlCommand = and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1, 2]}})
 DIES, RETURNS = (and_all({"do": what, "brokers": [1]}) for what in ("die", "register"))
 GOES_AND_COMES: list[ControlCommand] = [

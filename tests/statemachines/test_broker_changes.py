@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from election.ids import BrokerId
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_responses import LeaderAndIsrResponse
 from statemachines.controller import BROKER_IDS
-from statemachines.controller_calls import Call, EventFailure, Processing
+from statemachines.controller_calls import Call, EventFailed, EventFailure, Processing
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import GetChildren
 from statemachines.partition import NewPartition, OfflinePartition, OnlinePartition
@@ -203,6 +204,19 @@ def test_nothing_has_changed(cluster: EventCluster) -> None:
     """And nothing is done."""
     assert cluster.process("process_broker_change") == Processed()
     assert (cluster.sent, cluster.channels.said) == ([], [])
+
+
+def test_without_channels_no_broker_is_known(cluster: EventCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until 2.2: a controller that is set up no more fails at the first of them, and nothing has changed."""
+
+    def add_broker(broker: BrokerId) -> None:
+        raise EventFailed(EventFailure.NoChannels)
+
+    monkeypatch.setattr(cluster.channels, "add_broker", add_broker)
+    before = dict(cluster.context.state.live_broker_epochs)
+    cluster.register(4)
+    assert cluster.process("process_broker_change") == Processed(failure=EventFailure.NoChannels)
+    assert (cluster.context.state.live_broker_epochs, cluster.sent) == (before, [])
 
 
 # Brokers that come again
