@@ -335,6 +335,23 @@ class OptionalDomain(_OrNothing[T | None]):
         return f"None or {self.domain}"
 
 
+class PossiblyEmptyDomain(_OrNothing[tuple[Any, ...]]):
+    """See `possibly_empty`."""
+
+    nothing, presence = (), " is not empty"
+
+    def __init__(self, domain: Domain[tuple[Any, ...]]):
+        if () in domain:
+            raise SpecificationError(f"possibly_empty({domain}): it holds the empty tuple already")
+        super().__init__(domain)
+
+    def _slots(self) -> Iterable[Slot]:
+        return (Slot(self.presence, 2), *self.domain.slots)
+
+    def __str__(self) -> str:
+        return f"empty or {self.domain}"
+
+
 class Subset(frozenset[T]):
     """A frozenset that is walked in the order of its domain, so that nothing depends on how values hash."""
 
@@ -753,6 +770,17 @@ def booleans() -> Domain[bool]:
 def optional(domain: Domain[T] | Iterable[T]) -> Domain[T | None]:
     """None, then the values of the domain."""
     return OptionalDomain(as_domain(domain))
+
+
+def possibly_empty(domain: Domain[tuple[Any, ...]] | Iterable[tuple[Any, ...]]) -> Domain[tuple[Any, ...]]:
+    """The empty tuple, or what stands in a domain of others.
+
+    Whether it is empty has a slot of its own, so that what only asks for that is not about the others.
+
+    >>> list(possibly_empty([(1,), (1, 2)]))
+    [(), (1,), (1, 2)]
+    """
+    return PossiblyEmptyDomain(as_domain(domain))
 
 
 def subset_of(elements: Domain[T] | Iterable[T]) -> Domain[frozenset[T]]:

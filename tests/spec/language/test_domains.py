@@ -33,6 +33,7 @@ from spec.language import (
     one_of,
     optional,
     partial_mapping,
+    possibly_empty,
     record,
     sequence_of,
     subset_of,
@@ -246,6 +247,12 @@ FLATTENED: list[tuple[str, Domain[Any], list[tuple[str, int]]]] = [
         optional(tuple_of(range(3), booleans())),
         [(" is not None", 2), ("[0]", 3), ("[1]", 2)],
     ),
+    (
+        "empty, or one of others",
+        possibly_empty([("a",), ("a", "b"), ("b",)]),
+        [(" is not empty", 2), ("", 3)],
+    ),
+    ("empty, or the only other", possibly_empty([("a",)]), [(" is not empty", 2)]),
     ("an absent number", PossiblyDomain(optional(range(3))), [("", 5)]),
     (
         "absent, or None, or several parts",

@@ -16,6 +16,7 @@ from spec.language import (
     integers,
     one_of,
     optional,
+    possibly_empty,
     record,
     sequence_of,
     subset_of,
@@ -97,6 +98,7 @@ def _nested(draw: st.DrawFn, children: st.SearchStrategy[Tree], most: int) -> Tr
     if len(child.members) * len(other.members) <= most:
         pairs = list(product(child.members, other.members))
         found.append(Tree(tuple_of(child.domain, other.domain), pairs))
+        found.append(Tree(possibly_empty(tuple_of(child.domain, other.domain)), [(), *pairs]))
         found.append(
             Tree(record(Pair, left=child.domain, right=other.domain), [Pair(*each) for each in pairs]),
         )
