@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 from spec.language.domains import Subset
 
 if TYPE_CHECKING:
-    from spec.checking.local.lenses import ElementsLens, LeafLens, Lens, RecordLens, SubsetLens
+    from spec.checking.local.lenses import IntegerLens, Lens, PartsLens, RecordLens, SubsetLens
 
 
 class ReadSlots(dict[int, int]):
@@ -150,7 +150,7 @@ class LazyInteger(Lazy):
 
     __slots__ = ("lens", "seen")
 
-    def __init__(self, seen: ReadSlots, lens: LeafLens):
+    def __init__(self, seen: ReadSlots, lens: IntegerLens):
         self.seen, self.lens = seen, lens
 
     def _plain(self) -> Any:
@@ -196,6 +196,19 @@ def _with_another(name: str) -> Callable[[LazyInteger, Any], Any]:
     return answer
 
 
+def _in_order(name: str) -> Callable[[LazyInteger, Any], Any]:
+    """A comparison that tells which is less. Of one that is so for the whole domain, this integer is not read."""
+    ask = getattr(int, name)
+
+    def answer(self: LazyInteger, other: Any) -> Any:
+        lens = self.lens
+        its = other._plain() if type(other) is LazyInteger else other
+        always = ask(lens.least, its)
+        return always if always is ask(lens.greatest, its) else ask(lens.value_of[self.seen[lens.at]], its)
+
+    return answer
+
+
 def _with_others(name: str) -> Callable[..., Any]:
     """A method of integers that takes one or two more."""
     ask = getattr(int, name)
@@ -213,8 +226,8 @@ _ALONE = {
 }
 _WITH_OTHERS = {"__pow__", "__round__", "__rpow__"}
 for _name in {name for name in vars(int) if name.startswith("__")} - {*vars(object)} | _ORDER:
-    _of = _alone if _name in _ALONE else _with_others if _name in _WITH_OTHERS else _with_another
-    setattr(LazyInteger, _name, _of(_name))
+    _of = _alone if _name in _ALONE else _in_order if _name in _ORDER else _with_others
+    setattr(LazyInteger, _name, (_of if _name in _ALONE | _ORDER | _WITH_OTHERS else _with_another)(_name))
 
 
 class LazySequence(Lazy):
@@ -225,7 +238,7 @@ class LazySequence(Lazy):
     def __init__(
         self,
         seen: ReadSlots,
-        whole: ElementsLens | None,
+        whole: PartsLens | None,
         values: list[Any] | None = None,
         lenses: tuple[Lens | None, ...] = (),
     ):
@@ -238,9 +251,8 @@ class LazySequence(Lazy):
         values = self.values
         if values is None:
             assert self.whole is not None
-            number = self.whole.count(self.seen)
-            values = self.values = [UNREAD] * number
-            self.lenses = self.whole.parts[:number]
+            values, self.lenses = self.whole.parts_in(self.seen)
+            self.values = values
         return values
 
     def _plain(self) -> tuple[Any, ...]:
@@ -248,6 +260,9 @@ class LazySequence(Lazy):
 
     def __len__(self) -> int:
         return len(self.parts())
+
+    def __bool__(self) -> bool:
+        return (self.values is None and self.whole is not None and self.whole.shortest > 0) or bool(self.parts())
 
     def __iter__(self) -> Iterator[Any]:
         return map(self._part, range(len(self.parts())))

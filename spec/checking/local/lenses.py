@@ -34,6 +34,7 @@ from spec.language.domains import (
     LeftOutDomain,
     OptionalDomain,
     PossiblyDomain,
+    PossiblyEmptyDomain,
     RecordDomain,
     SequenceDomain,
     SubsetDomain,
@@ -137,6 +138,13 @@ class LeafLens(Lens):
 class IntegerLens(LeafLens):
     """A leaf of integers. One is read when something is done with it, see `LazyInteger`."""
 
+    def __init__(self, at: int, shape: LensShape, domain: IntegerDomain | EnumerationDomain[int]):
+        super().__init__(at, shape, domain)
+        if isinstance(domain, IntegerDomain):
+            self.least, self.greatest = domain.low, domain.high
+        else:
+            self.least, self.greatest = min(domain), max(domain)
+
     def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         code = seen.get(self.at)
         return LazyInteger(seen, self) if code is None else self.value_of[code]
@@ -217,13 +225,47 @@ class RecordLens(Lens):
             lens.put(seen, part, writes)
 
 
-class ElementsLens(Lens):
+class PartsLens(Lens):
+    """What the lenses of tuples have in common: one is read when its parts are asked for."""
+
+    shortest: int
+    """No tuple there has fewer parts."""
+
+    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
+        return LazySequence(seen, self)
+
+    def parts_in(self, seen: ReadSlots) -> tuple[list[Any], tuple[Lens | None, ...]]:
+        """The parts that there are, and the lens of each that is unread."""
+        raise NotImplementedError
+
+
+class NumberedTuplesLens(PartsLens):
+    """Tuples that are numbered in one slot."""
+
+    def __init__(self, at: int, shape: LensShape, domain: EnumerationDomain[Any]):
+        super().__init__(at, 1, shape)
+        self.value_of, self.rank, self.shortest = shape.values, domain.rank, min(map(len, domain.values))
+
+    def parts_in(self, seen: ReadSlots) -> tuple[list[Any], tuple[Lens | None, ...]]:  # noqa: D102
+        parts = self.value_of[seen[self.at]]
+        return list(parts), (None,) * len(parts)
+
+    def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
+        whole = value.whole if type(value) is LazySequence and value.seen is seen else None
+        if whole is not None and whole.shape is self.shape:
+            self.carry(seen, whole, writes)
+        else:
+            writes[self.at] = self.rank(plain(value))
+
+
+class ElementsLens(PartsLens):
     """What `TupleLens` and `SequenceLens` have in common: parts that lie one after the other."""
 
     parts: tuple[Lens, ...]
 
-    def look(self, seen: ReadSlots) -> Any:  # noqa: D102
-        return LazySequence(seen, self)
+    def parts_in(self, seen: ReadSlots) -> tuple[list[Any], tuple[Lens | None, ...]]:  # noqa: D102
+        number = self.count(seen)
+        return [UNREAD] * number, self.parts[:number]
 
     def count(self, seen: ReadSlots) -> int:
         """How many of the parts there are."""
@@ -257,7 +299,7 @@ class TupleLens(ElementsLens):
 
     def __init__(self, at: int, shape: LensShape, parts: tuple[Lens, ...]):
         super().__init__(at, sum(part.slots for part in parts), shape)
-        self.parts = parts
+        self.parts, self.shortest = parts, len(parts)
 
     def count(self, seen: ReadSlots) -> int:  # noqa: D102
         return len(self.parts)
@@ -272,7 +314,7 @@ class SequenceLens(ElementsLens):
 
     def __init__(self, at: int, shape: LensShape, parts: tuple[Lens, ...]):
         super().__init__(at, 1 + sum(part.slots for part in parts), shape)
-        self.parts = parts
+        self.parts, self.shortest = parts, 0
 
     def count(self, seen: ReadSlots) -> int:  # noqa: D102
         return seen[self.at]
@@ -363,13 +405,15 @@ def _constant(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) ->
     return (LeftOutLens if type(domain) is LeftOutDomain else ConstantLens)(at, shape, domain)
 
 
-def _integer(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
+def _integer(lenses: Lenses, at: int, shape: LensShape, domain: IntegerDomain) -> Lens:
     return IntegerLens(at, shape, domain)
 
 
 def _enumeration(lenses: Lenses, at: int, shape: LensShape, domain: EnumerationDomain[Any]) -> Lens:
-    integers = all(type(value) is int for value in domain.values)
-    return (IntegerLens if integers else LeafLens)(at, shape, domain)
+    types = {type(value) for value in domain.values}
+    if types == {tuple}:
+        return NumberedTuplesLens(at, shape, domain)
+    return (IntegerLens if types == {int} else LeafLens)(at, shape, domain)
 
 
 def _whole(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
@@ -407,6 +451,7 @@ _LENS_OF: dict[type, Make] = {
     LeftOutDomain: _constant,
     OptionalDomain: _optional,
     PossiblyDomain: _optional,
+    PossiblyEmptyDomain: _optional,
     RecordDomain: _record,
     SequenceDomain: _sequence,
     SubsetDomain: _subset,

@@ -10,6 +10,7 @@ from spec.language import (
     integers,
     one_of,
     optional,
+    possibly_empty,
     record,
     sequence_of,
     subset_of,
@@ -38,6 +39,11 @@ def perhaps(tree: Tree) -> Tree:
     return tree if None in tree.members else Tree(optional(tree.domain), [None, *tree.members])
 
 
+def perhaps_empty(tuples: list[tuple[object, ...]]) -> Tree:
+    """The empty tuple, or one of these."""
+    return Tree(possibly_empty(tuples), [(), *tuples])
+
+
 def members_of(elements: Tree) -> Tree:
     """A set."""
     return Tree(subset_of(elements.domain), subsets(elements.members))
@@ -47,6 +53,7 @@ STRUCTURES: dict[str, Structure] = {
     "one of them": lambda a, b: a,
     "a record": pair,
     "a tuple": lambda a, b: Tree(tuple_of(a.domain, b.domain), list(product(a.members, b.members))),
+    "a tuple, or an empty one": lambda a, b: perhaps_empty(several(a, 2).members[1:]),
     "a record in a record": lambda a, b: pair(a, pair(b, a)),
     "a record or nothing": lambda a, b: perhaps(pair(a, b)),
     "a record with a set": lambda a, b: pair(members_of(a), b),

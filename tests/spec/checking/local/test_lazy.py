@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spec.checking.local.lazy import Copy, ReadSlots, Writes, plain
 from spec.checking.local.lenses import Lens, Lenses, Unlike
-from spec.language import Domain, OutOfDomain
+from spec.language import Domain, OutOfDomain, integers, possibly_empty
 from tests.spec.checking.local.programs import QUESTIONS, Program, around, changes, materials_of, programs
 from tests.spec.checking.local.structures import FEW_OF, SMALL, STRUCTURES
 from tests.spec.language.trees import Tree, exact, trees
@@ -186,6 +186,19 @@ class Pairs:
             agree = (codes for codes in self.codes if all(codes[slot] == code for slot, code in path))
             assert sum(1 for _ in agree) == len(takers), path
             yield answer, takers
+
+
+def test_what_is_the_same_for_all_values_is_not_read() -> None:
+    """Tuples that are not empty, an order that the greatest integer of a domain settles."""
+    memory = Memory(possibly_empty([(0,), (1, 0)]), integers(0, 3), integers(0, 3))
+    seen = memory.seen(((1, 0), 2, 3))
+    calls, epoch, latest = memory.look(seen)
+    assert calls
+    assert not epoch > latest
+    assert list(seen) == [memory.lenses[0].at, memory.lenses[2].at]
+    assert len(calls) == 2
+    assert epoch < latest
+    assert len(seen) == 4
 
 
 @pytest.mark.parametrize(
