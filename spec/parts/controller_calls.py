@@ -39,6 +39,7 @@ from spec.language import (
     one_of,
     optional,
     picture,
+    possibly_empty,
     record,
     tuple_of,
     variable,
@@ -201,8 +202,8 @@ class EventThreadPart(Part[EventThread]):
 
     @property
     def stacks(self) -> Domain[tuple[Call, ...]]:
-        """Every stack of calls that may be left."""
-        calls: dict[tuple[Frame | Call, ...], None] = {(): None}
+        """Every stack of calls that may be left; a change that goes on needs to know no more than whether one is."""
+        calls: dict[tuple[Frame | Call, ...], None] = {}
         frames: list[tuple[Frame | Call, ...]] = []
         for row in self.left:
             for end in (row[at:] for at in range(len(row))):
@@ -210,7 +211,7 @@ class EventThreadPart(Part[EventThread]):
                     calls[end] = None
                 elif end not in frames:
                     frames.append(end)
-        return either(tuple(calls), *(tuple_of(*map(self.calls_of, end)) for end in frames))
+        return possibly_empty(either(tuple(calls), *(tuple_of(*map(self.calls_of, end)) for end in frames)))
 
     def calls_of(self, frame: Frame | Call) -> Domain[Call]:
         """Every call of a frame.
