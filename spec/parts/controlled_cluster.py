@@ -591,11 +591,20 @@ class ClusterUnderControl(Specification[C]):
         require(s.roles[PartitionAndReplica(partition, state.leader)] == role)
         return role
 
+    def led(self, s: C, partition: TopicPartition) -> LeaderAndIsr:
+        """The state of a partition whose leader runs, if whom it asks for another ISR has nothing else to do."""
+        require(not self.asks_for_isr or (s.active and s.idle))
+        state = s.state(partition)
+        require(state is not None and state.leader in s.registered)
+        assert state is not None
+        return state
+
     def change_isr(self, s: C, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
         """The leader asks the controller for it, since 2.7; before, it writes it, and has the controller told."""
         node = s.written(partition)
         assert node is not None
         state = node.data.leader_and_isr
+        self.role_of_leader(s, partition)
         require(not self.asks_for_isr or self.may_be_asked(s, partition))
         bound(node.version - state.leader_epoch < self.isr_changes)
         if self.asks_for_isr:
@@ -609,31 +618,27 @@ class ClusterUnderControl(Specification[C]):
         s.isr_change_notification |= {partition}
 
     def may_be_asked(self, s: C, partition: TopicPartition) -> bool:
-        """Whether the controller has nothing else to do, and the leader no request that was written unheard.
+        """Whether the leader has no request that was written unheard.
 
         Such a leader is refused, and waits for another leader epoch.
         [INVALID_UPDATE_VERSION in Partition.handleAlterPartitionError, 3.9]
         """
         known, node = self.context.of(s.context).leadership_of(partition), s.written(partition)
-        if not s.active or not s.idle or known is None or node is None:
-            return False
-        return known.leader_and_isr.partition_epoch == node.version
+        return known is not None and node is not None and known.leader_and_isr.partition_epoch == node.version
 
     @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
     def shrink_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker out of the ISR, running or not. [Partition.maybeShrinkIsr]"""
-        role, state = self.role_of_leader(s, partition), s.state(partition)
-        assert state is not None
-        require(broker != role.leader and broker in state.isr)
+        state = self.led(s, partition)
+        require(broker != state.leader and broker in state.isr)
         self.change_isr(s, partition, tuple(member for member in state.isr if member != broker))
 
     @action(when=isr_may_change, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: C, partition: TopicPartition, broker: BrokerId) -> None:
         """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
-        role, state = self.role_of_leader(s, partition), s.state(partition)
-        assert state is not None
+        state = self.led(s, partition)
         require(broker not in state.isr and broker in s.registered)
-        require(s.roles[PartitionAndReplica(partition, broker)] == role)
+        require(s.roles[PartitionAndReplica(partition, broker)] == Role(state.leader, state.leader_epoch))
         self.change_isr(s, partition, (*state.isr, broker))
 
     @action(when=leaders_write, actor="controller", receiver="ZooKeeper")
@@ -733,9 +738,10 @@ class ClusterUnderControl(Specification[C]):
         old, new = before.written(partition), after.written(partition)
         if old is None or new is None:
             return new is None or new.data.leader_and_isr.leader_epoch == 0
+        writes: int = new.version - old.version
         raised: int = new.data.leader_and_isr.leader_epoch - old.data.leader_and_isr.leader_epoch
-        keeps = step.action in LEADERS or before.thread.altering is not None
-        return raised == (0 if keeps else new.version - old.version)
+        keeps = writes == 0 or step.action in LEADERS or before.thread.altering is not None
+        return raised == (0 if keeps else writes)
 
     @transition_invariant
     def one_leader_per_epoch(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
@@ -799,7 +805,7 @@ class ClusterUnderControl(Specification[C]):
         """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
         if before.context.epoch == before.epoch:
             return True
-        return all(before.written(partition) == after.written(partition) for partition in self.assignments)
+        return all(before.version(partition) == after.version(partition) for partition in self.assignments)
 
     # Properties of what the controller knows.
 
