@@ -244,8 +244,7 @@ class AlterPartitionProcessor(ZkStateMachine):
         partitions = tuple(partition for partition, _ in change.outcomes)
         try:
             self.batch.new_batch()
-            brokers = self.context.live_or_shutting_down_broker_ids()
-            self.batch.add_update_metadata_request_for_brokers(brokers, partitions)
+            self.batch.add_update_metadata_request_for_brokers(self.context.state.live_broker_epochs, partitions)
             self.batch.send_requests_to_brokers(self.context.state.epoch)
         except (BatchNotEmpty, RequestsNotSent):
             self.batch.clear()

@@ -166,7 +166,7 @@ class ControllerBrokerRequestBatch:
             replica = PartitionAndReplica(partition, broker)
             already_new = replica in requests and requests[replica].isNew
             requests[replica] = told._replace(isNew=True) if already_new else told
-        self.add_update_metadata_request_for_brokers(self.context.live_or_shutting_down_broker_ids(), (partition,))
+        self.add_update_metadata_request_for_brokers(self.context.state.live_broker_epochs, (partition,))
 
     def add_stop_replica_request_for_brokers(
         self, brokers: Iterable[BrokerId], partition: TopicPartition, delete_partition: bool
@@ -247,14 +247,13 @@ class ControllerBrokerRequestBatch:
         self.state.leader_and_isr.clear()
 
     def _send_update_metadata_requests(self, controller_epoch: ControllerEpoch) -> None:
-        live = tuple(sorted(self.context.live_or_shutting_down_broker_ids()))
+        brokers = sorted(self.state.update_metadata_brokers)
+        registered = [broker for broker in brokers if broker in self.context.state.live_broker_epochs]
+        live = tuple(sorted(self.context.live_or_shutting_down_broker_ids())) if registered else ()
         states = tuple(state for _, state in sorted(self.state.update_metadata.items()))
-        for broker in live:
-            if broker in self.state.update_metadata_brokers:
-                broker_epoch = self._broker_epoch(broker)
-                self.send(
-                    broker, UpdateMetadataRequest(self.controller, controller_epoch, broker_epoch, states, live)
-                )
+        for broker in registered:
+            broker_epoch = self._broker_epoch(broker)
+            self.send(broker, UpdateMetadataRequest(self.controller, controller_epoch, broker_epoch, states, live))
         self.state.update_metadata_brokers = frozenset()
         self.state.update_metadata.clear()
 
