@@ -329,7 +329,7 @@ class ControllerCalls:
     def go_on(self, processing: Processing) -> Processing | Processed:
         """Go on with what is left of an event, where the change that was waited for is over by now."""
         if self._is_stop(processing.awaits, processing.calls):
-            return processing
+            return processing  # as it is: which calls are left makes no difference
         return self._go_on((processing.awaits, *processing.calls), processing.answer, processing.moves)
 
     def machine_of(self, what: Any) -> StateMachine[Any, Any] | None:
