@@ -24,6 +24,7 @@ from spec.language import (
     optional,
     part_of,
     partial_mapping,
+    possibly_empty,
     record,
     sequence_of,
     subset_of,
@@ -132,6 +133,7 @@ def _nested(children: st.SearchStrategy[Domain[Any]]) -> st.SearchStrategy[Domai
         children.filter(lambda domain: 1 < domain.size < 10).map(subset_of),
         st.builds(sequence_of, children, st.integers(0, 2)),
         st.builds(tuple_of, children, children),
+        st.builds(lambda left, right: possibly_empty(tuple_of(left, right)), children, children),
         st.builds(lambda left, right: record(Session, broker=left, number=right), children, children),
     )
 
