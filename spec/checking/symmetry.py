@@ -90,6 +90,8 @@ class Symmetry:
         self.order = order(self.sorts)
         """How many permutations there are."""
         self._told = self._telling(on_progress)
+        self._examined = set[int]()
+        """The packed states that were, and that told no values apart."""
         try:
             self._prepare()
         except NotSymmetric as wrong:
@@ -215,12 +217,14 @@ class Symmetry:
             self.examine_state(PackedState.of_bytes(self.model.layout, packed).values)
 
     def examine_state(self, state: Values) -> None:
-        """Examine one state.
+        """Examine one state, unless it was already.
 
         Raises:
             UsageError: what follows it, or what holds in it, tells the values apart.
         """
         packed = self.model.layout.pack(state)
+        if packed in self._examined:
+            return
         here = self._behaviour(self.model, packed)
         with anonymity():
             try:
@@ -228,10 +232,14 @@ class Symmetry:
             except EvaluationFailed as failed:
                 raise self._refused(self._kind_of(failed.what), failed.cause) from failed
         self._compare(here, unnamed, f"it singles out a {self._names}")
+        images = {packed: here}  # several permutations may lead to the same
         for probe in self._probes:
-            there = self._behaviour(self.model, probe.states.of(packed))
+            image = probe.states.of(packed)
+            if image not in images:
+                images[image] = self._behaviour(self.model, image)
             why = f"it does otherwise with {described(probe.permutation)}"
-            self._compare(self._renamed(probe, here), there, why)
+            self._compare(self._renamed(probe, here), images[image], why)
+        self._examined.add(packed)
 
     def _behaviour(self, model: Model, packed: int) -> _Behaviour:
         state, pack = model.layout.unpack(packed), model.layout.pack
