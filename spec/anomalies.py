@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 
@@ -138,6 +139,7 @@ class Outcome:
         return told
 
 
+@cache
 def anomalies() -> tuple[Anomaly, ...]:
     """Every recorded anomaly, in the order of the file."""
     return read(files("spec").joinpath("anomalies.toml").read_text(encoding="utf-8"))

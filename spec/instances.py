@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,7 @@ def figures_of(result: Result) -> dict[str, Any]:
     }
 
 
+@cache
 def instances() -> tuple[PinnedInstance, ...]:
     """Every pinned instance of ours, in the order of the file."""
     return _instances(files("spec").joinpath("instances.toml").read_text(encoding="utf-8"))
