@@ -14,8 +14,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import itf_py  # type: ignore[import-untyped]
-import networkx
-import pandas
 import pytest
 from pygraphviz import AGraph
 
@@ -110,6 +108,8 @@ def test_a_program(anomaly: str, tmp_path: Path) -> None:
 
 def test_tables(anomaly: str, tmp_path: Path) -> None:
     """A row for each state, in Arrow, in Parquet and in pandas."""
+    import pandas  # only here: it takes half a second, and each worker collects all files
+
     trace = trace_of(anomaly)
     table, frame = trace.to_arrow(), trace.to_pandas()
     frame.to_parquet(tmp_path / "trace.parquet")
@@ -178,6 +178,8 @@ def test_a_page_to_step_through(browser: Any, tmp_path: Path, anomaly: str) -> N
 
 def test_state_graphs(anomaly: str) -> None:
     """DOT is drawn by Graphviz, GraphML read by networkx: the same nodes and edges."""
+    import networkx  # only here, as pandas above
+
     graph = quotient_of(anomaly)
     drawn = AGraph(string=dot(graph))
     read = networkx.read_graphml(BytesIO(graphml(graph).encode()), force_multigraph=True)

@@ -6,7 +6,6 @@ import re
 from io import BytesIO
 from typing import Literal, NamedTuple
 
-import networkx
 import pytest
 from pygraphviz import AGraph
 
@@ -15,6 +14,7 @@ from spec.checking import check
 from spec.checking.model import EvaluationFailed
 from spec.language import Specification, State, UsageError, action, initial, left_out, record, require, variable
 from spec.state_graph import StateGraph, aut, dot, graphml, state_graph
+from tests.rows import rows
 
 
 class Lamp(State):
@@ -120,6 +120,8 @@ def test_graphviz_reads_dot() -> None:
 
 def test_networkx_reads_graphml() -> None:
     """A multigraph, whose nodes know what holds there."""
+    import networkx  # only here: it takes a fifth of a second, and each worker collects all files
+
     read = networkx.read_graphml(BytesIO(graphml(quotient()).encode()), force_multigraph=True)
     assert dict(read.nodes(data="s.lit")) == {"0": "false", "1": "true"}
     assert dict(read.nodes(data="initial")) == {"0": True, "1": False}
@@ -148,8 +150,8 @@ def test_aldebaran_has_one_initial_state() -> None:
         aut(graph)
 
 
-@pytest.mark.parametrize(
-    ("by", "most", "says"),
+@rows(
+    "by, most, says",
     [
         ([], 4, "the graph has more than 4 nodes: say --by, such as --by s.lit, or --nodes N"),
         (["s.pressed"], 4, "the graph has more than 4 nodes: say fewer --by, or coarser ones, or --nodes N"),

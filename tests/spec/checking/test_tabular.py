@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any, NamedTuple
 
-import pandas
 import pyarrow
 import pytest
 
@@ -54,6 +53,8 @@ def test_a_column_for_each_place() -> None:
 
 def test_a_data_frame_keeps_its_integers() -> None:
     """Beside a null, too."""
+    import pandas  # only here: it takes half a second, and each worker collects all files
+
     frame = FOUND.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert frame.shape == (4, 9)
