@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from election import STRATEGIES, InvalidBrokers, initialize_leader_and_isr
+from tests.rows import rows
 
 WELL_FORMED: dict[str, Any] = {"replicas": (1, 2), "isr": (1, 2), "live": {1, 2}, "shutting_down": {2}}
 
@@ -25,8 +26,7 @@ MALFORMED: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("argument", "value", "message"), MALFORMED)
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@rows("strategy, argument, value, message", [(strategy, *row) for strategy in STRATEGIES for row in MALFORMED])
 def test_strategies_refuse(strategy: str, argument: str, value: object, message: str) -> None:
     """Every strategy names the argument, the value and what is allowed, on one line."""
     with pytest.raises(InvalidBrokers) as refusal:
@@ -34,7 +34,7 @@ def test_strategies_refuse(strategy: str, argument: str, value: object, message:
     assert message == str(refusal.value)
 
 
-@pytest.mark.parametrize(("argument", "value", "message"), [row for row in MALFORMED if row[0] != "isr"])
+@rows("argument, value, message", [row for row in MALFORMED if row[0] != "isr"])
 def test_initialisation_refuses(argument: str, value: object, message: str) -> None:
     """The first election of a partition refuses the same."""
     arguments = {name: brokers for name, brokers in WELL_FORMED.items() if name != "isr"}

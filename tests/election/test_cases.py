@@ -1,11 +1,10 @@
 """The cases are as many as they should be."""
 
-import pytest
-
 from tests.election.cases import RANKING, Case, cases, cases_of, orderings, subsets
+from tests.rows import rows
 
 
-@pytest.mark.parametrize(("brokers", "orders"), [(0, 1), (1, 2), (2, 5), (3, 16), (4, 65)])
+@rows("brokers, orders", [(0, 1), (1, 2), (2, 5), (3, 16), (4, 65)])
 def test_number_of_cases(brokers: int, orders: int) -> None:
     """Each assignment meets all ISRs, all choices of up, leaving or dead per broker, and both permissions."""
     lengths = brokers + 1

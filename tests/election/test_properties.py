@@ -7,6 +7,7 @@ import pytest
 from election import STRATEGIES, UNCLEAN, ElectionResult
 from tests.election.cases import cases, orderings
 from tests.election.properties import broken, is_thinned
+from tests.rows import rows
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -29,8 +30,8 @@ def test_only_some_make_use_of_the_permission_to_elect_uncleanly(strategy: str) 
     assert differs is (strategy in UNCLEAN)
 
 
-@pytest.mark.parametrize(
-    ("few", "many", "expected"),
+@rows(
+    "few, many, expected",
     [
         ((), (), True),
         ((), (1,), True),

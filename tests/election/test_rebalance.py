@@ -13,6 +13,7 @@ from election import (
     rebalance_candidates,
 )
 from tests.election.cases import subsets
+from tests.rows import rows
 
 AT_HOME = Partition(replicas=(1, 2, 3), leader=1, isr=(1, 2, 3))
 ASTRAY = Partition(replicas=(1, 2, 3), leader=2, isr=(2, 3, 1))
@@ -31,8 +32,8 @@ def partitions_of(at_home: int, astray: int) -> dict[int, Partition]:
     return named(*[AT_HOME] * at_home, *[ASTRAY] * astray)
 
 
-@pytest.mark.parametrize(
-    ("partitions", "ratio"),
+@rows(
+    "partitions, ratio",
     [
         ([], Fraction(0)),
         ([ELSEWHERE], Fraction(0)),
@@ -59,13 +60,13 @@ def test_ratio_compares_as_kafka_compares_doubles() -> None:
             assert (Fraction(part, whole) > Fraction(percentage, 100)) == (part / whole > percentage / 100)
 
 
-@pytest.mark.parametrize(("at_home", "astray", "moves"), [(9, 1, 0), (8, 1, 1), (19, 2, 0), (18, 2, 0), (17, 2, 2)])
+@rows("at_home, astray, moves", [(9, 1, 0), (8, 1, 1), (19, 2, 0), (18, 2, 0), (17, 2, 2)])
 def test_threshold_has_to_be_exceeded(at_home: int, astray: int, moves: int) -> None:
     """By default more than a tenth has to be astray: a tenth is not enough."""
     assert moves == len(rebalance_candidates(1, partitions_of(at_home, astray), {1, 2, 3}))
 
 
-@pytest.mark.parametrize(("percentage", "moves"), [(0, 1), (49, 1), (50, 0), (51, 0), (100, 0)])
+@rows("percentage, moves", [(0, 1), (49, 1), (50, 0), (51, 0), (100, 0)])
 def test_threshold_can_be_set(percentage: int, moves: int) -> None:
     """One of two partitions astray exceeds 49 percent and does not exceed 50."""
     assert moves == len(rebalance_candidates(1, partitions_of(1, 1), {1, 2, 3}, percentage=percentage))
@@ -112,8 +113,8 @@ def test_rebalance_settles() -> None:
             assert imbalance_ratio(1, partitions) <= imbalance_ratio(1, named(*triple))
 
 
-@pytest.mark.parametrize(
-    ("broker", "partition", "message"),
+@rows(
+    "broker, partition, message",
     [
         (-1, AT_HOME, "broker: -1 is no broker id, allowed are the integers from 0 on"),
         (True, AT_HOME, "broker: True is no broker id, allowed are the integers from 0 on"),

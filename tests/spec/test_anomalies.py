@@ -14,6 +14,7 @@ from spec.checking import Result, check
 from spec.language import SpecificationError, UsageError
 from spec.loading import system_named
 from spec.releases import RELEASES
+from tests.rows import rows
 from tests.spec.test_instances import EVERY as SIZES
 from tests.spec.test_instances import SMALL
 
@@ -211,9 +212,7 @@ OTHERWISE: list[tuple[str, Anomaly, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("row", "options", "told"), [row[1:] for row in OTHERWISE], ids=[row[0] for row in OTHERWISE]
-)
+@rows("row, options, told", {name: row for name, *row in OTHERWISE})
 def test_what_is_not_as_recorded_is_told(row: Anomaly, options: dict[str, Any], told: list[str]) -> None:
     """On a line for each side that is not: what was recorded, and what was found."""
     outcome = row.explore(**options)
@@ -286,7 +285,7 @@ def test_ids_are_unique() -> None:
     assert sorted(set(ids)) == sorted(ids)
 
 
-@pytest.mark.parametrize("row", EVERY, ids=[each.id for each in EVERY])
+@rows("row", {each.id: each for each in EVERY})
 def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
     """One switch with two values makes the sides, the property can break on both, and releases are Kafka's."""
     off, on = (row.specification(side) for side in SIDES)
@@ -301,7 +300,7 @@ def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
     assert row.fixed_in in (None, BEFORE_ALL, *RELEASES)
 
 
-@pytest.mark.parametrize("row", EVERY, ids=[each.id for each in EVERY])
+@rows("row", {each.id: each for each in EVERY})
 def test_a_release_that_removed_it_did(row: Anomaly) -> None:
     """Where the releases say which form of the switch they had, it is this one's that puts it on."""
     releases = system_named(row.system).releases

@@ -17,6 +17,7 @@ from statemachines.controller_event import HANDLING, MAYBE_RESIGN, ControllerEve
 from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import Answer, KafkaController
 from tests.generations import each_generation
+from tests.rows import rows
 
 MOVES = {"0.10.1": 95, "0.10.2": 99, "1.0": 83, "2.0": 95, "3.0": 110, "3.9": 108}
 """How many there are. In 3.0 a client may begin anew, with the office or without. [KAFKA-13461]"""
@@ -38,7 +39,7 @@ def places(found: Iterable[Move]) -> set[Agenda]:
     return {at.doing for move in found for at in (move.source, move.target)}
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@rows("release", RELEASES)
 def test_a_design_is_that_of_the_system(release: str) -> None:
     """What is drawn of a release, its rows and its moves, is of one design."""
     system: Any = ControllerLife(**ControllerLife.releases[release], ephemeral_outlives_session=True, registrations=1)

@@ -27,6 +27,7 @@ from statemachines.controller_channel_manager import (
 )
 from statemachines.controller_context import ControllerContext
 from statemachines.errors import Errors
+from tests.rows import rows
 
 Kind = type[ControllerChannelManager]
 DONE = UpdateMetadataResponse(Errors.NONE)
@@ -309,8 +310,8 @@ def test_what_is_being_sent_does_not_wait() -> None:
     assert channels.manager.queue_size(1) == 1
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
+@rows(
+    "step, message",
     [
         (lambda manager: manager.remove_broker(7), "no channel to broker 7"),
         (lambda manager: manager.take(7), "no channel to broker 7"),

@@ -19,6 +19,7 @@ from statemachines.controller_event import (
 )
 from statemachines.kafka_controller import HEALTHCHECK, NEW_SESSION
 from statemachines.znode import EventType
+from tests.rows import rows
 
 every_generation = pytest.mark.parametrize("threads", list(Threads), ids=[each.name for each in Threads])
 until_1_0 = pytest.mark.parametrize("threads", [Threads.lock, Threads.queue], ids=["lock", "queue"])
@@ -106,8 +107,8 @@ def test_every_event_is_of_some_generation(threads: Threads) -> None:
     assert known | {ControllerEvent.ControllerChange, *LISTENERS} == set(ControllerEvent)
 
 
-@pytest.mark.parametrize(
-    ("threads", "event", "row"),
+@rows(
+    "threads, event, row",
     [
         (Threads.lock, ControllerEvent.LeaderChangeListener, (Do.WatchController, Do.MaybeResign, Do.Elect)),
         (Threads.lock, ControllerEvent.SessionExpirationListener, (Do.GetControllerId, Do.Elect)),

@@ -24,6 +24,7 @@ from statemachines.zk_data import (
 )
 from statemachines.znode import Delete, SetData
 from statemachines.zookeeper import Multi
+from tests.rows import rows
 from tests.statemachines.control import EPOCH, T0, T1
 from tests.statemachines.processing import EventCluster
 
@@ -290,7 +291,7 @@ MARKS = {
 }
 
 
-@pytest.mark.parametrize("release", FAILOVER)
+@rows("release", [*FAILOVER])
 def test_the_order_is_that_of_the_release(release: str) -> None:
     """Which of the metadata and the state machines comes first is as in the list of `statemachines.failover`."""
     told = [
@@ -310,7 +311,7 @@ def test_the_order_is_that_of_the_release(release: str) -> None:
 # It moves
 
 
-@pytest.mark.parametrize("batch", range(12))
+@rows("batch", range(12))
 def test_a_controller_that_moves_in_the_midst_writes_no_more(batch: int) -> None:
     """Wherever that is, all that it writes from then on is refused, and nothing is as it would have it."""
     cluster = succeeded()

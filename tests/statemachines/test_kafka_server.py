@@ -35,6 +35,7 @@ from statemachines.kafka_server import (
 from statemachines.kafka_zk_client import ZkResponse, retry_requests_until_connected
 from statemachines.metadata_cache import MetadataCache
 from statemachines.znode import Code
+from tests.rows import rows
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster
 
@@ -429,8 +430,8 @@ def test_until_2_1_it_did_not_say_which_registration(release: str, epoch: int) -
 # Both sides
 
 
-@pytest.mark.parametrize(
-    ("answer", "error"),
+@rows(
+    "answer, error",
     [
         (EventFailure.ControllerMoved, Errors.STALE_CONTROLLER_EPOCH),
         (EventFailure.StaleBrokerEpoch, Errors.STALE_BROKER_EPOCH),

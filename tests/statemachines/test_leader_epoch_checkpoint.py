@@ -19,6 +19,7 @@ from statemachines.leader_epoch_checkpoint import (
     write,
 )
 from statemachines.leader_epochs import EpochEntry, LeaderEpochs
+from tests.rows import rows
 
 EPOCH = "a leader epoch from 0 to 2147483647, white space, and an offset from 0 to 9223372036854775807"
 COUNT = "the number of entries, from 0 to 2147483647"
@@ -48,8 +49,8 @@ class TestRender:
     def test_an_empty_cache_has_its_two_lines(self) -> None:
         assert render(LeaderEpochs()) == "0\n0\n"
 
-    @pytest.mark.parametrize(
-        ("entries", "reason"),
+    @rows(
+        "entries, reason",
         [
             ([(2**31, 0)], "line 3: found '2147483648 0', allowed is a leader epoch"),
             ([(0, 2**63)], "line 3: found '0 9223372036854775808', allowed is a leader epoch"),
@@ -75,11 +76,11 @@ class TestParse:
     def test_reads_what_is_written(self, epochs: LeaderEpochs) -> None:
         assert parse(render(epochs)) == epochs
 
-    @pytest.mark.parametrize("text", ["", "0", "0\n", "+0\r\n", "-000", "0\n0", "0\n0\n", "0\n-0\n"])
+    @rows("text", ["", "0", "0\n", "+0\r\n", "-000", "0\n0", "0\n0\n", "0\n-0\n"])
     def test_nothing_is_an_empty_cache(self, text: str) -> None:
         assert parse(text) == LeaderEpochs()
 
-    @pytest.mark.parametrize(
+    @rows(
         "text",
         [
             "0\n2\n0 0\n3 42\n",
@@ -108,48 +109,48 @@ class TestParse:
         with pytest.raises(MalformedCheckpoint, match="allowed is a leader epoch from -2147483648 to 2147483647, "):
             parse_as_it_stands("0\n1\n-2147483649 0\n")
 
-    @pytest.mark.parametrize(
-        ("text", "line", "found", "allowed"),
-        [
-            pytest.param("1\n0\n", 1, "1", VERSION, id="another version"),
-            pytest.param("-1", 1, "-1", VERSION, id="a negative version"),
-            pytest.param("4294967296\n0\n", 1, "4294967296", VERSION, id="a version that only wraps to 0"),
-            pytest.param("\n", 1, "", VERSION, id="an empty first line"),
-            pytest.param("v0\n", 1, "v0", VERSION, id="a version of letters"),
-            pytest.param("0 \n0\n", 1, "0 ", VERSION, id="a space after the version"),
-            pytest.param("\ufeff0\n0\n", 1, "\ufeff0", VERSION, id="a byte order mark"),
-            pytest.param("0\n\n", 2, "", COUNT, id="an empty second line"),
-            pytest.param("0\nx\n", 2, "x", COUNT, id="no count"),
-            pytest.param("0\n1 \n0 0\n", 2, "1 ", COUNT, id="a space after the count"),
-            pytest.param("0\n-1\n", 2, "-1", COUNT, id="a negative count"),
-            pytest.param("0\n2147483648\n", 2, "2147483648", COUNT, id="a count beyond 32 bits"),
-            pytest.param("0\n0 0\n", 2, "0 0", COUNT, id="a missing count"),
-            pytest.param("0\n1\n", 2, "1", "0, because so many entries follow", id="no entries"),
-            pytest.param("0\n3\n0 0\n1 5\n", 2, "3", "2, because so many entries follow", id="too few entries"),
-            pytest.param("0\n1\n0 0\n1 5\n", 2, "1", "2, because so many entries follow", id="too many entries"),
-            pytest.param("0\n1\n0 0\n\n", 4, "", EPOCH, id="an empty line at the end"),
-            pytest.param("0\n2\n0 0\n\n1 5\n", 4, "", EPOCH, id="an empty line between"),
-            pytest.param("0\n1\n \n", 3, " ", EPOCH, id="a blank line"),
-            pytest.param("0\n1\n0\n", 3, "0", EPOCH, id="one number"),
-            pytest.param("0\n1\n0 0 0\n", 3, "0 0 0", EPOCH, id="three numbers"),
-            pytest.param("0\n1\n 0 0\n", 3, " 0 0", EPOCH, id="white space in front"),
-            pytest.param("0\n1\n 0\n", 3, " 0", EPOCH, id="white space for an epoch"),
-            pytest.param("0\n1\n0\xa00\n", 3, "0\xa00", EPOCH, id="white space beyond ASCII"),
-            pytest.param("0\n1\n0\x1c0\n", 3, "0\x1c0", EPOCH, id="a separator that only Python takes for space"),
-            pytest.param("0\n2\n0 0\x851 5\n", 3, "0 0\x851 5", EPOCH, id="a line end that only Python knows"),
-            pytest.param("0\n1\n2147483648 0\n", 3, "2147483648 0", EPOCH, id="an epoch beyond 32 bits"),
-            pytest.param("0\n1\n0 9223372036854775808", 3, "0 9223372036854775808", EPOCH, id="beyond 64 bits"),
-            pytest.param("0\n1\n0 99999999999999999999", 3, "0 99999999999999999999", EPOCH, id="far beyond 64 bits"),
-            pytest.param("0\n1\n-1 0\n", 3, "-1 0", EPOCH, id="a negative epoch"),
-            pytest.param("0\n1\n0 -1\n", 3, "0 -1", EPOCH, id="a negative offset"),
-            pytest.param("0\n1\n0 1_0\n", 3, "0 1_0", EPOCH, id="underscores"),
-            pytest.param("0\n1\n0 0x1\n", 3, "0 0x1", EPOCH, id="hexadecimal"),
-            pytest.param("0\n1\n0 1e3\n", 3, "0 1e3", EPOCH, id="an exponent"),
-            pytest.param("0\n1\n0 +\n", 3, "0 +", EPOCH, id="a sign alone"),
-            pytest.param("0\n1\n0 +-1\n", 3, "0 +-1", EPOCH, id="two signs"),
-            pytest.param("0\n1\n0 ٣\n", 3, "0 ٣", EPOCH, id="digits of another script"),
-            pytest.param("0\n3\n0 0\nx\n", 4, "x", EPOCH, id="a bad entry before a bad count"),
-        ],
+    @rows(
+        "text, line, found, allowed",
+        {
+            "another version": ("1\n0\n", 1, "1", VERSION),
+            "a negative version": ("-1", 1, "-1", VERSION),
+            "a version that only wraps to 0": ("4294967296\n0\n", 1, "4294967296", VERSION),
+            "an empty first line": ("\n", 1, "", VERSION),
+            "a version of letters": ("v0\n", 1, "v0", VERSION),
+            "a space after the version": ("0 \n0\n", 1, "0 ", VERSION),
+            "a byte order mark": ("\ufeff0\n0\n", 1, "\ufeff0", VERSION),
+            "an empty second line": ("0\n\n", 2, "", COUNT),
+            "no count": ("0\nx\n", 2, "x", COUNT),
+            "a space after the count": ("0\n1 \n0 0\n", 2, "1 ", COUNT),
+            "a negative count": ("0\n-1\n", 2, "-1", COUNT),
+            "a count beyond 32 bits": ("0\n2147483648\n", 2, "2147483648", COUNT),
+            "a missing count": ("0\n0 0\n", 2, "0 0", COUNT),
+            "no entries": ("0\n1\n", 2, "1", "0, because so many entries follow"),
+            "too few entries": ("0\n3\n0 0\n1 5\n", 2, "3", "2, because so many entries follow"),
+            "too many entries": ("0\n1\n0 0\n1 5\n", 2, "1", "2, because so many entries follow"),
+            "an empty line at the end": ("0\n1\n0 0\n\n", 4, "", EPOCH),
+            "an empty line between": ("0\n2\n0 0\n\n1 5\n", 4, "", EPOCH),
+            "a blank line": ("0\n1\n \n", 3, " ", EPOCH),
+            "one number": ("0\n1\n0\n", 3, "0", EPOCH),
+            "three numbers": ("0\n1\n0 0 0\n", 3, "0 0 0", EPOCH),
+            "white space in front": ("0\n1\n 0 0\n", 3, " 0 0", EPOCH),
+            "white space for an epoch": ("0\n1\n 0\n", 3, " 0", EPOCH),
+            "white space beyond ASCII": ("0\n1\n0\xa00\n", 3, "0\xa00", EPOCH),
+            "a separator that only Python takes for space": ("0\n1\n0\x1c0\n", 3, "0\x1c0", EPOCH),
+            "a line end that only Python knows": ("0\n2\n0 0\x851 5\n", 3, "0 0\x851 5", EPOCH),
+            "an epoch beyond 32 bits": ("0\n1\n2147483648 0\n", 3, "2147483648 0", EPOCH),
+            "beyond 64 bits": ("0\n1\n0 9223372036854775808", 3, "0 9223372036854775808", EPOCH),
+            "far beyond 64 bits": ("0\n1\n0 99999999999999999999", 3, "0 99999999999999999999", EPOCH),
+            "a negative epoch": ("0\n1\n-1 0\n", 3, "-1 0", EPOCH),
+            "a negative offset": ("0\n1\n0 -1\n", 3, "0 -1", EPOCH),
+            "underscores": ("0\n1\n0 1_0\n", 3, "0 1_0", EPOCH),
+            "hexadecimal": ("0\n1\n0 0x1\n", 3, "0 0x1", EPOCH),
+            "an exponent": ("0\n1\n0 1e3\n", 3, "0 1e3", EPOCH),
+            "a sign alone": ("0\n1\n0 +\n", 3, "0 +", EPOCH),
+            "two signs": ("0\n1\n0 +-1\n", 3, "0 +-1", EPOCH),
+            "digits of another script": ("0\n1\n0 ٣\n", 3, "0 ٣", EPOCH),
+            "a bad entry before a bad count": ("0\n3\n0 0\nx\n", 4, "x", EPOCH),
+        },
     )
     def test_anything_else_is_refused_with_its_line(self, text: str, line: int, found: str, allowed: str) -> None:
         with pytest.raises(MalformedCheckpoint) as caught:

@@ -19,6 +19,7 @@ from statemachines.leader_epochs import (
     EpochEntry,
     LeaderEpochs,
 )
+from tests.rows import rows
 
 LogEpochs = list[int]
 """The leader epochs of the records of a log that starts at offset 0."""
@@ -136,8 +137,8 @@ class TestAssign:
 
     START = cache((1, 0), (3, 5), (4, 8))
 
-    @pytest.mark.parametrize(
-        ("epoch", "start_offset", "entries"),
+    @rows(
+        "epoch, start_offset, entries",
         [
             (5, 9, [(1, 0), (3, 5), (4, 8), (5, 9)]),
             (9, 100, [(1, 0), (3, 5), (4, 8), (9, 100)]),
@@ -196,7 +197,7 @@ class TestAssignBefore201:
 
     START = cache((1, 0), (3, 5))
 
-    @pytest.mark.parametrize(("epoch", "start_offset"), [(3, 9), (3, 5), (3, 2), (2, 9), (0, 0), (4, 4)])
+    @rows("epoch, start_offset", [(3, 9), (3, 5), (3, 2), (2, 9), (0, 0), (4, 4)])
     def test_the_cache_is_believed(self, epoch: int, start_offset: int) -> None:
         assert self.START.assign_kip_101(epoch, start_offset) == self.START
 
@@ -222,8 +223,8 @@ class TestEndOffset:
 
     KNOWN = cache((2, 5), (4, 8), (7, 11))  # the log goes from 5 to 20
 
-    @pytest.mark.parametrize(
-        ("epoch", "since_2_0_1", "in_2_0_0", "before_2_0"),
+    @rows(
+        "epoch, since_2_0_1, in_2_0_0, before_2_0",
         [
             (-1, (-1, -1), (-1, -1), -1),
             (0, (0, 5), (-1, -1), -1),
@@ -292,8 +293,8 @@ class TestEndOffset:
 class TestTruncation:
     START = cache((1, 2), (3, 5), (4, 8))
 
-    @pytest.mark.parametrize(
-        ("end_offset", "entries"),
+    @rows(
+        "end_offset, entries",
         [
             (9, [(1, 2), (3, 5), (4, 8)]),
             (8, [(1, 2), (3, 5)]),
@@ -309,8 +310,8 @@ class TestTruncation:
     ) -> None:
         assert self.START.truncate_from_end(end_offset) == cache(*entries)
 
-    @pytest.mark.parametrize(
-        ("start_offset", "entries"),
+    @rows(
+        "start_offset, entries",
         [
             (-1, [(1, 2), (3, 5), (4, 8)]),
             (1, [(1, 2), (3, 5), (4, 8)]),

@@ -34,6 +34,7 @@ from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicPartitionState
 from statemachines.znode import Check, Code, SetData
 from statemachines.zookeeper import Multi
+from tests.rows import rows
 from tests.statemachines.control import EPOCH, EPOCH_ZK_VERSION, T0, T1, Cluster
 
 READ, CONFIGURED, SET = ZkBatch.GetTopicPartitionStates, ZkBatch.GetTopicConfigs, ZkBatch.SetTopicPartitionStates
@@ -295,7 +296,7 @@ UNCLEAN: list[tuple[PartitionLeaderElectionStrategy, bool | None, bool, bool, li
 ]
 
 
-@pytest.mark.parametrize(("strategy", "topic", "broker", "elected", "batches"), UNCLEAN)
+@rows("strategy, topic, broker, elected, batches", UNCLEAN)
 def test_who_permits_an_unclean_election(
     strategy: PartitionLeaderElectionStrategy,
     topic: bool | None,
@@ -325,8 +326,8 @@ def test_who_permits_an_unclean_election(
         assert cluster.causes() == [StateChangeFailure.NoLeaderElected]
 
 
-@pytest.mark.parametrize(
-    ("release", "answered", "elected"),
+@rows(
+    "release, answered, elected",
     [
         ("2.4", [None], True),
         ("2.3", [None, None], True),

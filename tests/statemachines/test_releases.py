@@ -13,6 +13,7 @@ from statemachines.failover import failover, resignation
 from statemachines.partition import PARTITION
 from statemachines.releases import RELEASES, Release, UnknownRelease, line_of
 from statemachines.replica import REPLICA
+from tests.rows import rows
 
 MEANT = {
     "0.10": "0.10.2",
@@ -36,7 +37,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("name", MEANT)
+@rows("name", [*MEANT])
 def test_a_release_is_of_a_line(name: str) -> None:
     """Two numbers or three, before 1.0 one more; half a line, which only 0.10 is, means the last of it."""
     assert line_of(name) == MEANT[name]
@@ -45,7 +46,7 @@ def test_a_release_is_of_a_line(name: str) -> None:
     assert hash(Release(name)) == hash(Release(MEANT[name]))
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@rows("name", REFUSED)
 def test_what_is_none_is_refused(name: str) -> None:
     """With the lines there are."""
     with pytest.raises(UnknownRelease) as refused:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from statemachines import replica_log
 from statemachines.leader_epochs import LeaderEpochs
 from statemachines.replica_log import Record, ReplicaLog
+from tests.rows import rows
 
 records = st.builds(Record, id=st.integers(0, 3), leader_epoch=st.integers(0, 3))
 offsets = st.integers(0, 12)
@@ -93,8 +94,8 @@ class TestAppending:
 
 
 class TestTruncating:
-    @pytest.mark.parametrize(
-        ("offset", "left"),
+    @rows(
+        "offset, left",
         [
             (4, LOG),
             (3, LOG),
@@ -133,7 +134,7 @@ class TestTruncating:
 
 
 class TestHighWatermark:
-    @pytest.mark.parametrize(("offset", "expected"), [(-1, 0), (0, 0), (1, 1), (2, 2), (3, 3), (4, 3), (99, 3)])
+    @rows("offset, expected", [(-1, 0), (0, 0), (1, 1), (2, 2), (3, 3), (4, 3), (99, 3)])
     def test_stays_between_the_start_and_the_end(self, offset: int, expected: int) -> None:
         assert LOG.with_high_watermark(offset) == ReplicaLog((M0, M1, M2), expected)
 

@@ -15,6 +15,7 @@ from statemachines.errors import Errors
 from statemachines.hosted_partition import OFFLINE_PARTITION, HostedPartition
 from statemachines.replica_manager import LogFailure
 from statemachines.topic_partition import TopicPartition
+from tests.rows import rows
 from tests.statemachines.control import T0, T1
 from tests.statemachines.receiving import BROKER_EPOCH, EPOCH, Broker, told
 
@@ -253,9 +254,7 @@ def test_a_log_that_is_there_needs_no_read() -> None:
 # Stopping.
 
 
-@pytest.mark.parametrize(
-    ("leader_epoch", "error"), [(3, NONE), (2, Errors.FENCED_LEADER_EPOCH), (4, NONE), (-1, NONE), (-2, NONE)]
-)
+@rows("leader_epoch, error", [(3, NONE), (2, Errors.FENCED_LEADER_EPOCH), (4, NONE), (-1, NONE), (-2, NONE)])
 def test_an_older_stop_is_fenced(leader_epoch: int, error: Errors) -> None:
     """Not one without epoch, nor one that deletes the topic. [KAFKA-9539]"""
     broker = Broker()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import product
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from statemachines.state_change import FailedStateChange, Handled, StateChangeFa
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zk_data import TopicPartitionState
 from statemachines.znode import Code
+from tests.rows import rows
 from tests.statemachines.control import EPOCH, T0, T1, Cluster
 
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -49,9 +51,7 @@ def on(partition: TopicPartition, broker: int) -> PartitionAndReplica:
 # The table
 
 
-@pytest.mark.parametrize("target", list(ReplicaState))
-@pytest.mark.parametrize("state", list(ReplicaState))
-@pytest.mark.parametrize("release", ["2.2", "3.9"])
+@rows("release, state, target", product(["2.2", "3.9"], ReplicaState, ReplicaState))
 def test_every_transition_is_that_of_the_table(release: str, state: ReplicaState, target: ReplicaState) -> None:
     """What the release has happens; what it has not is logged, changes and sends nothing."""
     cluster = Cluster(design=control_design_of(release))

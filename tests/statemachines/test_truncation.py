@@ -40,6 +40,7 @@ from statemachines.truncation import (
     published_kip_279,
     to_high_watermark,
 )
+from tests.rows import rows
 
 Records = tuple[Record, ...]
 
@@ -505,9 +506,7 @@ class TestHighWatermark:
 class TestKip101:
     FOLLOWER = ReplicaLog((Record(0, 0), Record(1, 0), Record(2, 1)), high_watermark=1)
 
-    @pytest.mark.parametrize(
-        ("answer", "offset"), [(UNDEFINED_EPOCH_OFFSET, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 3)]
-    )
+    @rows("answer, offset", [(UNDEFINED_EPOCH_OFFSET, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 3)])
     def test_cuts_to_the_answer_or_to_the_high_watermark(self, answer: int, offset: int) -> None:
         assert kip_101(self.FOLLOWER, answer) == offset
 
@@ -523,8 +522,8 @@ class TestKip101:
 class TestKip279:
     FOLLOWER = ReplicaLog((Record(0, 1), Record(1, 1), Record(2, 3), Record(3, 3), Record(4, 5)), high_watermark=1)
 
-    @pytest.mark.parametrize(
-        ("answer", "expected"),
+    @rows(
+        "answer, expected",
         [
             (UNDEFINED, Truncation(1, done=True)),  # to the high watermark
             (EpochEndOffset(4, UNDEFINED_EPOCH_OFFSET), Truncation(1, done=True)),
@@ -578,8 +577,8 @@ class TestKip279:
 
 
 class TestCheckLeaderEpoch:
-    @pytest.mark.parametrize(
-        ("current", "leader_epoch", "error"),
+    @rows(
+        "current, leader_epoch, error",
         [
             (0, 0, None),
             (5, 5, None),
@@ -598,8 +597,8 @@ class TestCheckLeaderEpoch:
 class TestDivergingEpoch:
     LEADER = LeaderEpochs.of([1, 1, 3, 3])
 
-    @pytest.mark.parametrize(
-        ("fetch_offset", "last_fetched_epoch", "answer"),
+    @rows(
+        "fetch_offset, last_fetched_epoch, answer",
         [
             (4, 3, None),  # all of it
             (3, 3, None),

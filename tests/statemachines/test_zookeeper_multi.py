@@ -14,6 +14,7 @@ from statemachines.zookeeper import (
     SetData,
     ZooKeeper,
 )
+from tests.rows import rows
 from tests.statemachines.test_zookeeper import C, W, all_but_zxid, inbox, server, stat
 
 OK, LATER = Code.OK, Code.RUNTIMEINCONSISTENCY
@@ -48,7 +49,7 @@ SUCCEED: list[tuple[str, list[Operation]]] = [
 ]
 
 
-@pytest.mark.parametrize("operations", [row[1] for row in SUCCEED], ids=[row[0] for row in SUCCEED])
+@rows("operations", dict(SUCCEED))
 def test_each_operation_sees_those_before_it(operations: list[Operation]) -> None:
     """What one operation left there, the next one finds."""
     assert codes(furnished().multi(C, operations)) == [OK] * len(operations)
@@ -77,13 +78,13 @@ FAIL: list[tuple[str, list[Operation], list[Code]]] = [
 ]
 
 
-@pytest.mark.parametrize(("operations", "expected"), [row[1:] for row in FAIL], ids=[row[0] for row in FAIL])
+@rows("operations, expected", {name: row for name, *row in FAIL})
 def test_a_failure_is_told_place_by_place(operations: list[Operation], expected: list[Code]) -> None:
     """OK before the one that failed, its own code, RuntimeInconsistency after it; nothing is raised."""
     assert furnished().multi(C, operations) == tuple(expected)
 
 
-@pytest.mark.parametrize("operations", [row[1] for row in FAIL], ids=[row[0] for row in FAIL])
+@rows("operations", {name: operations for name, operations, _ in FAIL})
 def test_a_failed_multi_leaves_no_trace(operations: list[Operation]) -> None:
     """No node, no counter, no ephemeral, no watch has changed; one zxid is spent."""
     zk = furnished()

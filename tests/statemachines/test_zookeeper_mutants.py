@@ -30,6 +30,7 @@ from statemachines.zookeeper import (
     ZooKeeper,
     ZooKeeperError,
 )
+from tests.rows import rows
 from tests.statemachines.test_zookeeper import C, W, code_of, inbox, stat
 from tests.statemachines.test_zookeeper import server as server_of_kind
 
@@ -269,7 +270,7 @@ BATTERY: list[Callable[[Kind], None]] = [
 ]
 
 
-@pytest.mark.parametrize("scenario", BATTERY)
+@rows("scenario", BATTERY)
 def test_the_server_passes(scenario: Callable[[Kind], None]) -> None:
     """The class as it is passes every scenario."""
     scenario(ZooKeeper)

@@ -18,6 +18,7 @@ from statemachines.zookeeper import (
     ZooKeeper,
     ZooKeeperError,
 )
+from tests.rows import rows
 from tests.statemachines.test_zookeeper import C, W, all_but_zxid, code_of, server, stat
 
 OK, NONODE, NODEEXISTS = Code.OK, Code.NONODE, Code.NODEEXISTS
@@ -69,7 +70,7 @@ WRITES: list[tuple[str, Request, Code]] = [
 ]
 
 
-@pytest.mark.parametrize(("request_", "code"), [row[1:] for row in WRITES], ids=[row[0] for row in WRITES])
+@rows("request_, code", {name: row for name, *row in WRITES})
 def test_a_write_answers_with_its_first_reason_to_fail(request_: Request, code: Code) -> None:
     """Path before presence, presence before version, version before children."""
     assert code_of(lambda: request_(furnished())) is code
@@ -78,7 +79,7 @@ def test_a_write_answers_with_its_first_reason_to_fail(request_: Request, code: 
 FAILURES = [row for row in WRITES if row[2] is not OK]
 
 
-@pytest.mark.parametrize("request_", [row[1] for row in FAILURES], ids=[row[0] for row in FAILURES])
+@rows("request_", {name: request for name, request, _ in FAILURES})
 def test_a_write_that_fails_changes_nothing(request_: Request) -> None:
     """A failed write fires no watch and changes no node; only its zxid is spent."""
     zk = furnished()
@@ -91,8 +92,8 @@ def test_a_write_that_fails_changes_nothing(request_: Request) -> None:
     assert (all_but_zxid(zk), zk.state.zxid) == (before, zxid + 1)
 
 
-@pytest.mark.parametrize(
-    ("path", "version", "code"),
+@rows(
+    "path, version, code",
     [
         ("/v", 1, OK),
         ("/v", -1, OK),
@@ -150,7 +151,17 @@ def test_ephemeral_and_sequential_combine() -> None:
     assert zk.exists(C, path) is None
 
 
-@pytest.mark.parametrize("data", [None, b"", b"\0\xff", b"x" * 1_048_400, 7, ("a", frozenset({1}))])
+@rows(
+    "data",
+    {
+        "None": None,
+        "empty": b"",
+        "bytes": b"\0\xff",
+        "as much as there may be": b"x" * 1_048_400,
+        "a number": 7,
+        "a tuple": ("a", frozenset({1})),
+    },
+)
 def test_data_are_read_back_as_they_were_written(data: object) -> None:
     """Nothing, no bytes, and bytes are three things; values other than bytes are kept as they are."""
     zk = server()
@@ -266,7 +277,7 @@ def path_rows() -> list[tuple[str, str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("operation", "path", "answer"), path_rows())
+@rows("operation, path, answer", path_rows())
 def test_each_operation_has_its_own_idea_of_a_path(operation: str, path: str, answer: str) -> None:
     """Paths are refused, missed or found as the table says."""
     zk = server("/a")
@@ -317,7 +328,7 @@ REQUESTS: list[tuple[str, Request]] = [
 ]
 
 
-@pytest.mark.parametrize("request_", [row[1] for row in REQUESTS], ids=[row[0] for row in REQUESTS])
+@rows("request_", dict(REQUESTS))
 def test_an_ended_session_can_do_nothing(request_: Request) -> None:
     """A request of a session that is not live is refused without any effect, on the zxid either."""
     zk = furnished()
@@ -342,7 +353,7 @@ def test_somebody_outside_may_read_and_write() -> None:
     assert zk.take(W) is not None
 
 
-@pytest.mark.parametrize(
+@rows(
     "request_",
     [
         lambda zk: zk.create(None, "/n", ephemeral=True),

@@ -18,6 +18,7 @@ from statemachines.zookeeper import (
     Write,
     ZooKeeper,
 )
+from tests.rows import rows
 from tests.statemachines.test_zookeeper import C, D, Heard, W, all_but_zxid, inbox, server, stat
 
 CREATED, DELETED = EventType.NodeCreated, EventType.NodeDeleted
@@ -158,7 +159,7 @@ def test_ephemerals_go_in_any_order(how: str) -> None:
         assert inbox(zk, C) == [(DELETED, path) for path in order]
 
 
-@pytest.mark.parametrize("order", [[], ["/1"], ["/1", "/1"], ["/1", "/2", "/3"], ["/1", "/a"]])
+@rows("order", [[], ["/1"], ["/1", "/1"], ["/1", "/2", "/3"], ["/1", "/a"]])
 def test_an_order_is_one_of_all_its_ephemerals(order: list[str]) -> None:
     """An order with too few, too many, or others' paths is refused without a trace."""
     zk = server("/a")
@@ -183,7 +184,7 @@ def test_who_closes_hears_all_of_its_own_events() -> None:
     assert inbox(zk) == [(DELETED, "/1"), (CHILDREN, "/"), (DELETED, "/2")]
 
 
-@pytest.mark.parametrize("seen", range(5))
+@rows("seen", range(5))
 def test_who_is_expired_hears_a_prefix_of_them(seen: int) -> None:
     """None, some or all of its own events arrive, never with holes; others hear all."""
     zk = server()
@@ -304,7 +305,7 @@ MEANWHILE: dict[str, Operation] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "path", "meanwhile", "told", "armed"), RETURNS)
+@rows("kind, path, meanwhile, told, armed", RETURNS)
 def test_a_client_that_is_back(kind: str, path: str, meanwhile: str, told: list[EventType], armed: bool) -> None:
     """W is away while C does this: W's watch is answered by an event, or armed again."""
     zk = server("/n")
@@ -367,8 +368,8 @@ PIPELINE: list[Write] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("served", "data", "ephemeral"),
+@rows(
+    "served, data, ephemeral",
     [
         (0, None, False),
         (1, 1, False),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from statemachines.zookeeper import Check, Create, Created, Delete, SetData, Stat, ZooKeeper
+from tests.rows import rows
 from tests.statemachines.test_zookeeper import C, W, code_of, server, stat
 
 Request = Callable[[ZooKeeper], object]
@@ -54,7 +55,7 @@ MOVES: list[tuple[str, Request, dict[str, int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("request_", "moved"), [row[1:] for row in MOVES], ids=[row[0] for row in MOVES])
+@rows("request_, moved", {name: row for name, *row in MOVES})
 def test_what_moves_a_stat(request_: Request, moved: dict[str, int]) -> None:
     """A request moves these fields of /a by so much, a zxid to its own, and no other field."""
     zk = server()
@@ -161,7 +162,7 @@ SPENDS: list[tuple[str, Request, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("request_", "spent"), [row[1:] for row in SPENDS], ids=[row[0] for row in SPENDS])
+@rows("request_, spent", {name: row for name, *row in SPENDS})
 def test_which_requests_spend_a_zxid(request_: Request, spent: int) -> None:
     """Every write spends one, whatever comes of it, and a session's begin and end; a read none."""
     zk = server("/a", "/a/b")

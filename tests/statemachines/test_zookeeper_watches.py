@@ -15,6 +15,7 @@ from statemachines.zookeeper import (
     SetData,
     ZooKeeper,
 )
+from tests.rows import rows
 from tests.statemachines.test_zookeeper import C, D, Heard, W, code_of, inbox, server
 
 Request = Callable[[ZooKeeper], object]
@@ -95,7 +96,7 @@ MATRIX: list[tuple[str, str, list[EventType]]] = [
 ]
 
 
-@pytest.mark.parametrize(("armed", "change", "events"), MATRIX)
+@rows("armed, change, events", MATRIX)
 def test_which_change_fires_which_watch(armed: str, change: str, events: list[EventType]) -> None:
     """W arms watches on /n, C makes one change: W hears this, and each thing once."""
     zk = server(*NEEDS.get(change, ["/n"]))
@@ -105,8 +106,8 @@ def test_which_change_fires_which_watch(armed: str, change: str, events: list[Ev
     assert inbox(zk) == [(event, "/n") for event in events]
 
 
-@pytest.mark.parametrize(
-    ("armed", "change", "left"),
+@rows(
+    "armed, change, left",
     [
         ("get children", "set", (set(), {W})),
         ("get children", "create child", ({W}, set())),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from statemachines.controller import BROKER_IDS, CONTROLLER
 from statemachines.zookeeper import Create, Delete, EventType, ZooKeeper
 from statemachines.zookeeper_without_zxids import ZooKeeperWithoutZxids
+from tests.rows import rows
 
 # What a client is told that was away; real servers know it by zxids.
 
 
-@pytest.mark.parametrize(
-    ("there", "changes", "told"),
+@rows(
+    "there, changes, told",
     [
         (False, "", []),
         (False, "+", [EventType.NodeCreated]),

@@ -28,6 +28,7 @@ from spec.language import (
     variable,
 )
 from spec.testing import as_state_machine
+from tests.rows import rows
 
 
 class LeaseState(State):
@@ -150,7 +151,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], Any, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("given", REFUSED)
+@rows("given", [*REFUSED])
 def test_what_means_nothing_is_refused(given: str) -> None:
     """On one line, with what was given and what is allowed."""
     ask, specification, options, message = REFUSED[given]

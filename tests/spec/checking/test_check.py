@@ -29,6 +29,7 @@ from spec.language import (
     transition_invariant,
     variable,
 )
+from tests.rows import rows
 from tests.spec.checking.test_symmetry import Rule, Society
 from tests.spec.checking.toys import Clock, Counters, Row, Table
 from tests.spec.toys import TOYS, Walkers
@@ -155,9 +156,7 @@ VERDICTS: list[tuple[str, dict[str, Any], dict[str, Any], str, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("constants", "asked", "verdict", "code", "why"), [row[1:] for row in VERDICTS], ids=[row[0] for row in VERDICTS]
-)
+@rows("constants, asked, verdict, code, why", {name: row for name, *row in VERDICTS})
 def test_one_verdict_is_made_of_all(
     constants: dict[str, Any], asked: dict[str, Any], verdict: str, code: int, why: str
 ) -> None:

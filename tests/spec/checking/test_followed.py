@@ -13,6 +13,7 @@ from spec.checking import Replay, check
 from spec.checking.followed import Followed, follow
 from spec.checking.itf import RecordedState, RecordedTrace
 from spec.language import Specification, State, Step, action, integers, require, sometimes, variable
+from tests.rows import rows
 from tests.spec.checking.test_replay import DOWN, Lift, up
 from tests.spec.checking.toys import Bank, Jugs, Ring
 
@@ -171,7 +172,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@rows("wrong", [*WRONG])
 def test_what_a_specification_does_not_have_is_told(wrong: str) -> None:
     """In one line, with the state at which it leaves."""
     trace, (at, said) = WRONG[wrong]

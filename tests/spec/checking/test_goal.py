@@ -17,6 +17,7 @@ from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.language import Specification, UsageError
 from spec.language.state import Values
+from tests.rows import rows
 from tests.spec.checking.test_check import SOCIETY
 from tests.spec.checking.toys import Row, Table
 from tests.spec.toys import OffTheLine, Walkers
@@ -194,7 +195,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("written", WRONG)
+@rows("written", [*WRONG])
 def test_what_cannot_be_shown_is_refused_in_a_line(written: str) -> None:
     """Before anything is explored, with the reason."""
     with pytest.raises(UsageError) as refused:

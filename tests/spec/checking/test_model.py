@@ -35,6 +35,7 @@ from spec.language import (
     transition_invariant,
     variable,
 )
+from tests.rows import rows
 
 
 class Stock(NamedTuple):
@@ -182,7 +183,7 @@ ACTIONS: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "cause"), [row[1:] for row in ACTIONS], ids=[row[0] for row in ACTIONS])
+@rows("mistake, cause", {name: row for name, *row in ACTIONS})
 def test_a_mistake_in_an_action_names_the_step_and_the_state(mistake: Any, cause: str) -> None:
     """One line: the action with its parameters, what is wrong with what; and beside it the state."""
     random.seed(5)
@@ -331,7 +332,7 @@ def watching(word: Any, judge: Any, over: str) -> type[Specification]:
     return type("Watched", (Shop,), {"odd": word(n=(1,))(of_state if over == "state" else of_step)})
 
 
-@pytest.mark.parametrize(("judge", "cause"), [row[1:] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
+@rows("judge, cause", {name: row for name, *row in PROPERTIES})
 def test_a_mistake_in_an_invariant_names_it_and_the_state(judge: Any, cause: str) -> None:
     """One line, and the state that it looked at."""
     message, state = failed(watching(invariant, judge, "state")(), properties=["odd"])
@@ -404,9 +405,7 @@ MISPLACED: list[tuple[str, Any, str, dict[str, tuple[Any, Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("mistake", "failing", "changes"), [row[1:] for row in MISPLACED], ids=[row[0] for row in MISPLACED]
-)
+@rows("mistake, failing, changes", {name: row for name, *row in MISPLACED})
 def test_a_value_outside_its_domain_violates_the_types(
     mistake: Any, failing: str, changes: dict[str, tuple[Any, Any]]
 ) -> None:

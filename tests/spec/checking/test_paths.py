@@ -32,6 +32,7 @@ from spec.language import (
     sequence_of,
     variable,
 )
+from tests.rows import rows
 from tests.spec.checking.test_reference import tables
 from tests.spec.checking.toys import Account, Bank, Counters, Jugs, Philosophers, Ring, Row, Table
 
@@ -249,7 +250,7 @@ REPLAYED: list[Specification] = [
 ]
 
 
-@pytest.mark.parametrize("specification", REPLAYED, ids=repr)
+@rows("specification", {repr(each): each for each in REPLAYED})
 def test_every_trace_of_a_toy_can_be_done_again(specification: Specification) -> None:
     """Whatever its values: mappings, records, sets."""
     told = traces(specification)
@@ -356,9 +357,7 @@ DIFFERENCES: list[tuple[str, Any, Any, dict[str, tuple[Any, Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"), [row[1:] for row in DIFFERENCES], ids=[row[0] for row in DIFFERENCES]
-)
+@rows("old, new, expected", {name: row for name, *row in DIFFERENCES})
 def test_differences_are_told_as_deep_as_records_go(old: Any, new: Any, expected: dict[str, tuple[Any, Any]]) -> None:
     """Each place that changed, and only those."""
     assert dict(differences("x", old, new)) == expected

@@ -29,6 +29,7 @@ from spec.language import (
     transition_invariant,
     variable,
 )
+from tests.rows import rows
 from tests.spec.checking.oracle import OUTSIDE, Walk, explored
 from tests.spec.checking.toys import (
     ACTIONS,
@@ -67,7 +68,7 @@ def test_a_clock_has_as_many_states_as_hours(hours: int) -> None:
     assert statistics(explore(Clock(hours=hours))) == (hours, hours + 1, hours, 0)
 
 
-@pytest.mark.parametrize(("counters", "top"), [(1, 1), (1, 5), (2, 3), (3, 2), (4, 1)])
+@rows("counters, top", [(1, 1), (1, 5), (2, 3), (3, 2), (4, 1)])
 def test_counters_fill_a_grid(counters: int, top: int) -> None:
     """(top + 1)**n states; each counter steps once for each of its values and each state of the others."""
     steps = counters * top * (top + 1) ** (counters - 1)
@@ -243,7 +244,7 @@ def explore_to(table: Table, depth: int) -> tuple[int, int]:
 # Levels, bounds and interruptions by hand.
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 6])
+@rows("depth", [1, 2, 3, 4, 5, 6])
 def test_a_run_that_is_stopped_at_a_depth_has_whole_levels(depth: int) -> None:
     """Three counters to two: a level holds the states of one sum, and each level is expanded whole or not at all."""
     sums = [1, 3, 6, 7, 6, 3, 1]
@@ -261,9 +262,7 @@ def test_a_depth_beyond_the_last_level_is_no_bound() -> None:
     assert (explore(Counters(), max_depth=8).ended, explore(Counters(), max_depth=7).ended) == ("complete", "depth")
 
 
-@pytest.mark.parametrize(
-    ("states", "distinct"), [(1, 1), (2, 4), (4, 4), (5, 10), (10, 10), (11, 17), (26, 26), (27, 27)]
-)
+@rows("states, distinct", [(1, 1), (2, 4), (4, 4), (5, 10), (10, 10), (11, 17), (26, 26), (27, 27)])
 def test_a_run_stops_after_the_level_with_so_many_states(states: int, distinct: int) -> None:
     """The level in which the bound is reached is found whole."""
     found = explore(Counters(), max_states=states)
@@ -540,7 +539,7 @@ DEADLOCKS: list[tuple[Specification, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("specification", "asked", "verdict"), DEADLOCKS)
+@rows("specification, asked, verdict", DEADLOCKS)
 def test_a_deadlock_is_looked_for_where_it_is_asked_for(
     specification: Specification, asked: dict[str, Any], verdict: str
 ) -> None:

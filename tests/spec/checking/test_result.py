@@ -18,6 +18,7 @@ from spec.checking import Result, Simulation, Trace, check, simulate
 from spec.checking.result import EXIT_CODES
 from spec.checking.versions import LIBRARIES, versions
 from spec.language import Specification
+from tests.rows import rows
 from tests.spec.checking.test_trace import Post
 from tests.spec.checking.toys import Bank, Clock, Counters, Table
 
@@ -65,7 +66,7 @@ CHECKED: dict[str, tuple[Specification, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("verdict", CHECKED)
+@rows("verdict", [*CHECKED])
 def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None:
     """Exactly these, in this order, whatever the verdict."""
     specification, asked = CHECKED[verdict]
@@ -139,8 +140,8 @@ def test_a_result_by_hand() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("specification", "options", "why"),
+@rows(
+    "specification, options, why",
     [
         (Clock(), {}, None),
         (Clock(), {"max_depth": 3}, "the bound on depth was reached"),

@@ -26,6 +26,7 @@ from spec.language import (
 from spec.language.errors import SpecificationError, UsageError
 from spec.language.words import Step
 from spec.systems.controller_election import ControllerElection
+from tests.rows import rows
 from tests.spec.checking.toys import Bank, Clock, Counters, Jugs, Philosophers, Row, Table
 
 
@@ -326,8 +327,8 @@ def test_who_watches_sees_it_grow() -> None:
     assert (seen[-1].runs, seen[-1].asked, seen[-1].steps) == (5_000, 5_000, 50_000)
 
 
-@pytest.mark.parametrize(
-    ("asked", "wrong"),
+@rows(
+    "asked, wrong",
     [
         ({"runs": 0}, "runs = 0: it must be 1 or more"),
         ({"steps": LONGEST + 1}, f"steps = {LONGEST + 1}: it must be 1 or more, up to {LONGEST}"),

@@ -7,13 +7,14 @@ import pytest
 from spec.checking.model import Model
 from spec.checking.steps_meant import parameters_in, steps_meant, together
 from spec.language import Step, UsageError
+from tests.rows import rows
 from tests.spec.checking.test_trace import Post
 
 ACTIONS = Model(Post()).actions
 
 
-@pytest.mark.parametrize(
-    ("written", "found"),
+@rows(
+    "written, found",
     [
         ("elect(broker=1)", ("elect", {"broker": "1"})),
         ("zk.expire( of = S(a=0, b=1), seen=0 )", ("zk.expire", {"of": "S(a=0, b=1)", "seen": "0"})),

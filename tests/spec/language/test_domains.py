@@ -40,6 +40,7 @@ from spec.language import (
     tuple_of,
 )
 from spec.language.domains import PossiblyDomain, Subset, as_domain
+from tests.rows import rows
 from tests.spec.language.trees import Colour, Pair, Tree, Twin, disguises, exact, trees
 
 # Of all domains.
@@ -225,7 +226,7 @@ LISTED: list[tuple[str, Domain[Any], list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("domain", "members"), [row[1:] for row in LISTED], ids=[row[0] for row in LISTED])
+@rows("domain, members", {name: row for name, *row in LISTED})
 def test_the_order_of_each_kind(domain: Domain[Any], members: list[Any]) -> None:
     """Each word gives the values in the order that its docstring promises."""
     assert list(map(exact, domain)) == list(map(exact, members))
@@ -278,7 +279,7 @@ FLATTENED: list[tuple[str, Domain[Any], list[tuple[str, int]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("domain", "slots"), [row[1:] for row in FLATTENED], ids=[row[0] for row in FLATTENED])
+@rows("domain, slots", {name: row for name, *row in FLATTENED})
 def test_the_slots_of_each_kind(domain: Domain[Any], slots: list[tuple[str, int]]) -> None:
     """Each part that leaves a choice has its slot, named as the part is written."""
     assert list(domain.slots) == slots
@@ -357,9 +358,7 @@ REFUSALS: list[tuple[str, Domain[Any], Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("domain", "value", "message"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS]
-)
+@rows("domain, value, message", {name: row for name, *row in REFUSALS})
 def test_a_stranger_is_refused_by_name(domain: Domain[Any], value: Any, message: str) -> None:
     """The refusal says which value, and what is allowed."""
     for ask in (domain.rank, domain.codes):
@@ -369,7 +368,7 @@ def test_a_stranger_is_refused_by_name(domain: Domain[Any], value: Any, message:
     assert value not in domain
 
 
-@pytest.mark.parametrize(("domain", "members"), [row[1:] for row in LISTED], ids=[row[0] for row in LISTED])
+@rows("domain, members", {name: row for name, *row in LISTED})
 def test_a_strategy_shrinks_to_the_first_value(domain: Domain[Any], members: list[Any]) -> None:
     """The simplest value of a domain, to Hypothesis, is its first."""
     assert exact(find(domain.strategy(), lambda _: True)) == exact(members[0])
@@ -434,7 +433,7 @@ BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("build", "message"), [row[1:] for row in BADLY_BUILT], ids=[row[0] for row in BADLY_BUILT])
+@rows("build, message", {name: row for name, *row in BADLY_BUILT})
 def test_a_badly_built_domain_is_refused(build: Callable[[], Any], message: str) -> None:
     """What cannot be a domain is refused where it is written, in one line that says why."""
     with pytest.raises(SpecificationError) as refused:
@@ -615,7 +614,7 @@ LOOKS: list[tuple[str, Callable[[Any], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("look", [row[1] for row in LOOKS], ids=[row[0] for row in LOOKS])
+@rows("look", dict(LOOKS))
 def test_what_is_left_out_refuses_to_be_looked_at(look: Callable[[Any], Any]) -> None:
     """Code that compares, measures or formats it is told that it is left out."""
     with pytest.raises(SpecificationError, match=r"^a value that the specification leaves out was read$"):

@@ -28,6 +28,7 @@ from spec.language import (
     view,
     where,
 )
+from tests.rows import rows
 
 ENGINES = ("reference", "local")
 
@@ -228,7 +229,7 @@ WRONG: list[tuple[str, Callable[[], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("write", "message"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+@rows("write, message", {name: row for name, *row in WRONG})
 def test_what_is_no_condition_is_refused(write: Callable[[], Any], message: str) -> None:
     with pytest.raises(SpecificationError) as refused:
         write()

@@ -38,6 +38,7 @@ from spec.language import (
     variable,
     view,
 )
+from tests.rows import rows
 
 
 class Weather(Enum):
@@ -208,9 +209,7 @@ BAD_CONSTANTS: list[tuple[str, Callable[[], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("declare", "message"), [row[1:] for row in BAD_CONSTANTS], ids=[row[0] for row in BAD_CONSTANTS]
-)
+@rows("declare, message", {name: row for name, *row in BAD_CONSTANTS})
 def test_a_badly_declared_constant_is_refused(declare: Callable[[], Any], message: str) -> None:
     """It is refused where it is declared."""
     with pytest.raises(SpecificationError) as refused:
@@ -485,7 +484,7 @@ FOUND: list[tuple[type[Garden], dict[str, Any], type[Garden]]] = [
 ]
 
 
-@pytest.mark.parametrize(("system", "constants", "variant"), FOUND)
+@rows("system, constants, variant", FOUND)
 def test_the_most_particular_variant_is_found(
     system: type[Garden], constants: dict[str, Any], variant: type[Garden]
 ) -> None:
@@ -627,8 +626,8 @@ def test_a_release_gives_constants() -> None:
         Meadow.of_release("2.0", mower="hand", fuel=5)
 
 
-@pytest.mark.parametrize(
-    ("constants", "message"),
+@rows(
+    "constants, message",
     [
         ({"fuel": 1}, "lawn has no constant fuel; it has mower"),
         ({"mower": "hand", "fuel": 1}, "lawn with mower = hand has no constant fuel; it has mower, sharp"),
@@ -813,9 +812,7 @@ SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("word", "parameters", "ranges", "message"), [row[1:] for row in SIGNATURES], ids=[row[0] for row in SIGNATURES]
-)
+@rows("word, parameters, ranges, message", {name: row for name, *row in SIGNATURES})
 def test_a_method_takes_what_its_word_gives_and_what_has_a_range(
     word: Any, parameters: str, ranges: dict[str, Any], message: str
 ) -> None:
@@ -843,7 +840,7 @@ RANGES: list[tuple[str, Any, list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "values"), [row[1:] for row in RANGES], ids=[row[0] for row in RANGES])
+@rows("given, values", {name: row for name, *row in RANGES})
 def test_a_parameter_ranges_over(given: Any, values: list[Any]) -> None:
     """The instances of an action follow the order of what its parameter ranges over."""
 
@@ -907,7 +904,7 @@ ENDLESS: list[tuple[str, Callable[..., Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("word", "ranges", "message"), [row[1:] for row in ENDLESS], ids=[row[0] for row in ENDLESS])
+@rows("word, ranges, message", {name: row for name, *row in ENDLESS})
 def test_what_cannot_be_listed_is_refused_by_name(
     word: Callable[..., Any], ranges: dict[str, Any], message: str
 ) -> None:

@@ -25,6 +25,7 @@ from spec.language import (
 )
 from spec.language.domains import Domain, MappingDomain, Subset
 from spec.language.state import WORD, Layout, Misplaced, Values, Window
+from tests.rows import rows
 from tests.spec.language.trees import Pair, Tree, exact, trees
 
 
@@ -235,7 +236,7 @@ MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "message"), [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES])
+@rows("mistake, message", {name: row for name, *row in MISTAKES})
 def test_a_mistake_is_told_in_one_line(mistake: Callable[[Any], Any], message: str) -> None:
     """The error names the variable, and what there is or what to do instead."""
     _, s = opened(shop())
@@ -275,7 +276,7 @@ WRITES: list[tuple[str, Callable[[Any], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("write", "name"), [row[1:] for row in WRITES], ids=[row[0] for row in WRITES])
+@rows("write, name", {name: row for name, *row in WRITES})
 def test_nobody_writes_outside_an_action(write: Callable[[Any], Any], name: str) -> None:
     """Where nothing may be assigned, as in a property, each way to assign is refused, and nothing changes."""
     window, s = opened(shop())

@@ -33,6 +33,7 @@ from spec.language import (
 from spec.language.anonymous import ToldApart, anonymity
 from spec.language.domains import PossiblyDomain
 from spec.language.permutations import Permutation, Route
+from tests.rows import rows
 
 BROKERS = interchangeable("broker", range(3))
 TURN: Permutation = {"broker": {0: 1, 1: 2, 2: 0}}
@@ -205,8 +206,8 @@ def test_a_domain_of_one_broker_goes_to_that_of_another() -> None:
     assert mine.routes(its, SWAP) == [Route(0, (0, 2, 1))]
 
 
-@pytest.mark.parametrize(
-    ("domain", "other"),
+@rows(
+    "domain, other",
     [
         (part_of(BROKERS, 0), part_of(BROKERS, 0)),
         (part_of(BROKERS, 0, 1), part_of(BROKERS, 0, 2)),
@@ -246,8 +247,8 @@ def anonymous() -> tuple[Any, Any]:
     return one, other
 
 
-@pytest.mark.parametrize(
-    ("does", "why"),
+@rows(
+    "does, why",
     [
         (lambda one, other: one < other, "it orders brokers"),
         (lambda one, other: min({one, other}), "it orders brokers"),

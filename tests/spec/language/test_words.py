@@ -6,6 +6,7 @@ import pytest
 
 from spec.language import Bounded, Disabled, Step, action, bound, require, say, without_bounds
 from spec.language.words import bounds_are_on, listening
+from tests.rows import rows
 
 
 @pytest.mark.parametrize("condition", [True, 1, "text", (0,)])
@@ -15,7 +16,7 @@ def test_what_is_true_disables_nothing(condition: object) -> None:
     bound(condition)
 
 
-@pytest.mark.parametrize("condition", [False, 0, "", None, ()])
+@rows("condition", [False, 0, "", None, ()])
 def test_what_is_false_disables(condition: object) -> None:
     """A guard disables the action; a bound disables it as well, and can be told from a guard."""
     with pytest.raises(Disabled) as disabled:

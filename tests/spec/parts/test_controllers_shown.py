@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from spec.language import Look
 from spec.parts.controllers_shown import belief, controllers_drawn, intent
 from statemachines.agenda import Do
 from statemachines.controller_process import ControllerProcess
+from tests.rows import rows
 from tests.statemachines.controllers import at
 
 
-@pytest.mark.parametrize(
-    ("known", "named", "said"),
+@rows(
+    "known, named, said",
     [
         ({}, 1, "does not take itself for controller"),
         ({"epoch": 1, "cached": 0}, 1, "does not take itself for controller, but acts as one under epoch 1"),
@@ -36,8 +35,8 @@ def test_a_broker_that_is_not_running_believes_nothing() -> None:
     assert belief(0, ControllerProcess(), 0, 2) == "broker 0 is not running"
 
 
-@pytest.mark.parametrize(
-    ("do", "known", "said"),
+@rows(
+    "do, known, said",
     [
         (Do.Elect, {}, ""),
         (Do.CreateController, {}, "create /controller"),

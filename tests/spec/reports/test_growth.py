@@ -5,11 +5,10 @@ from __future__ import annotations
 import doctest
 from xml.etree import ElementTree
 
-import pytest
-
 from spec.checking.result import LevelResult
 from spec.reports import content, growth
 from spec.reports.growth import COLOURED, mermaid, sentence, svg, thinned
+from tests.rows import rows
 
 
 def levels(*states: int) -> list[LevelResult]:
@@ -32,7 +31,7 @@ def test_the_largest_level_is_told() -> None:
     assert sentence([]) == "No level was complete."
 
 
-@pytest.mark.parametrize("many", [1, 119, 120, 121, 5000])
+@rows("many", [1, 119, 120, 121, 5000])
 def test_of_many_levels_the_largest_of_several_are_drawn(many: int) -> None:
     """No more than there is room for, the largest of all among them, in order."""
     drawn = thinned(levels(*range(1, many + 1)))

@@ -13,6 +13,7 @@ from spec.checking import Result, check
 from spec.reports import Unfinished, to_junit, unfinished_to_junit
 from spec.reports.content import printable
 from spec.reports.junit import ACTIONS
+from tests.rows import rows
 from tests.spec.checking.toys import Clock, Counters
 from tests.spec.reports.odd import Odd, broken, vacuous
 from tests.spec.toys import Walkers
@@ -79,8 +80,8 @@ def test_a_property_that_breaks_as_well_says_where_its_trace_is() -> None:
     assert case.result[0].text == "its trace is shown with --continue"
 
 
-@pytest.mark.parametrize(
-    ("result", "fails"),
+@rows(
+    "result, fails",
     [
         (lambda: check(Clock()), False),
         (lambda: check(Clock(), max_depth=3), True),

@@ -25,6 +25,7 @@ from spec.systems.replication import (
     Replication,
     TruncateToHighWatermark,
 )
+from tests.rows import rows
 
 VERSIONS = {
     "truncate-to-high-watermark": TruncateToHighWatermark,
@@ -54,7 +55,7 @@ def broken(result: Result) -> dict[str, int | None]:
 # Versions.
 
 
-@pytest.mark.parametrize("truncation", VERSIONS)
+@rows("truncation", [*VERSIONS])
 def test_the_constant_names_the_version(truncation: str) -> None:
     """Each version is a class of its own, found by the constant that it fixes, and all have the system's name."""
     found = Replication.of(truncation=truncation)
@@ -90,9 +91,7 @@ def test_what_the_versions_share_is_no_version() -> None:
         Replication()
 
 
-@pytest.mark.parametrize(
-    "constants", [{"brokers": 0}, {"log_size": 0}, {"max_records": 0}, {"max_leader_epoch": -1}, {"brokers": 9}]
-)
+@rows("constants", [{"brokers": 0}, {"log_size": 0}, {"max_records": 0}, {"max_leader_epoch": -1}, {"brokers": 9}])
 def test_bounds_that_make_no_sense_are_refused(constants: dict[str, int]) -> None:
     """With the constant, its value and what it may be."""
     ((name, value),) = constants.items()

@@ -21,6 +21,7 @@ from spec.language import (
     variable,
 )
 from spec.testing import Mismatch, Violation, against, comparison, machine
+from tests.rows import rows
 from tests.spec.testing.running import failure_of, run
 
 
@@ -229,8 +230,8 @@ class Both:
     right: object
 
 
-@pytest.mark.parametrize(
-    ("expected", "seen", "differences"),
+@rows(
+    "expected, seen, differences",
     [
         ({"a": 1, "b": 2}, {"a": 1, "b": 3}, ["b: the system has 3, expected is 2"]),
         ({"a": {"x": 1}}, {"a": {"x": 2}}, ["a[x]: the system has 2, expected is 1"]),

@@ -50,6 +50,7 @@ from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zk_data import TopicPartitionState, topic_partition_path, topic_partition_state_path
 from statemachines.znode import Node
+from tests.rows import rows
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -279,8 +280,8 @@ def test_what_else_there_is_in_a_cluster_decides_nothing(
     )
 
 
-@pytest.mark.parametrize(
-    ("events", "says"),
+@rows(
+    "events, says",
     [
         ((Reassign({T0: (2,)}), Shutdown(1)), "t-0 is to move; --any-order explores that with --crash, --return,"),
         ((Reassign({T0: (2,)}), Reassign({T0: (1,)})), "t-0 is to move twice"),

@@ -47,7 +47,7 @@ def health(prediction: Prediction, partition: TopicPartition = T0) -> PartitionH
     return next(each.health for each in prediction.changes if each.partition == partition)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@rows("release", RELEASES)
 def test_a_follower_leads_when_its_leader_dies_in_every_release(release: str) -> None:
     prediction = what_if(cluster(status(1, 2, 3)), Crash(1), release=release)
     assert after(prediction) == (2, (2, 3))
@@ -55,7 +55,7 @@ def test_a_follower_leads_when_its_leader_dies_in_every_release(release: str) ->
     assert prediction.exit_code == 0
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@rows("release", RELEASES)
 def test_who_returns_is_in_sync_again_and_leads_when_asked_for(release: str) -> None:
     begun = cluster(status(1, 2, 3))
     assert after(what_if(begun, Crash(1), Return(1), release=release)) == (2, (1, 2, 3))
@@ -132,7 +132,7 @@ def test_all_die_and_the_first_that_returns_is_controller() -> None:
     assert after(back) == (2, (2,))
 
 
-@pytest.mark.parametrize("release", ["1.0", "2.3", "2.4", "2.6", "2.7", "3.9"])
+@rows("release", ["1.0", "2.3", "2.4", "2.6", "2.7", "3.9"])
 def test_a_partition_moves(release: str) -> None:
     prediction = what_if(cluster(status(1, 2)), Reassign({T0: (3, 2)}), release=release)
     [change] = prediction.changes
@@ -259,8 +259,8 @@ def test_as_json() -> None:
     assert "steps" not in what_if(cluster(status(1)), Crash(2)).to_json()["events"][0]
 
 
-@pytest.mark.parametrize(
-    ("event", "says"),
+@rows(
+    "event, says",
     [
         (Crash(), "no broker is named"),
         (Crash(1, 1), "1 is named twice"),

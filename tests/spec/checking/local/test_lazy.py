@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from spec.checking.local.lazy import Copy, ReadSlots, Writes, plain
 from spec.checking.local.lenses import Lens, Lenses, Unlike
 from spec.language import Domain, OutOfDomain, integers, possibly_empty
+from tests.rows import rows
 from tests.spec.checking.local.programs import QUESTIONS, Program, around, changes, materials_of, programs
 from tests.spec.checking.local.structures import FEW_OF, SMALL, STRUCTURES
 from tests.spec.language.trees import Tree, exact, trees
@@ -219,7 +220,7 @@ def test_every_question_about_few_values(kind: str) -> None:
                     assert answers[number] == answer, (name, left.text, right.text, pairs.values[number])
 
 
-@pytest.mark.parametrize("kind", FEW_OF)
+@rows("kind", [*FEW_OF])
 def test_everything_that_can_be_made_of_few_values(kind: str) -> None:
     """Put in the place of the first of them, it writes on each path what plain values would have written."""
     pairs = Pairs(FEW_OF[kind])

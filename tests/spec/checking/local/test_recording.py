@@ -36,6 +36,7 @@ from spec.language import (
     transition_invariant,
     variable,
 )
+from tests.rows import rows
 
 T = TypeVar("T")
 
@@ -325,7 +326,7 @@ OUTCOMES: dict[str, tuple[Callable[[Any, int], Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("name", OUTCOMES)
+@rows("name", [*OUTCOMES])
 def test_an_outcome_is_that_of_plain_values(name: str) -> None:
     """Whichever it is; the model says the same."""
     do, expected = OUTCOMES[name]
@@ -378,7 +379,7 @@ STEPS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", STEPS)
+@rows("name", [*STEPS])
 def test_a_step_is_what_it_is(name: str) -> None:
     """In every form in which it can be asked for."""
     asked = STEPS[name]
@@ -458,7 +459,7 @@ ONLY_TUPLES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ONLY_TUPLES)
+@rows("name", [*ONLY_TUPLES])
 def test_what_only_plain_values_can_do_is_done_on_them(name: str) -> None:
     """The cell is read whole then; what had been read before stays where it was."""
     asked = ONLY_TUPLES[name]
@@ -527,7 +528,7 @@ def test_a_record_too_much_of_its_own_is_read_whole(cls: Any) -> None:
     assert lazy_record(cls) is None
 
 
-@pytest.mark.parametrize("cls", [Entry, Shy, Remembering, Of, Counted, Step])
+@rows("cls", [Entry, Shy, Remembering, Of, Counted, Step])
 def test_other_records_are_lazy(cls: Any) -> None:
     """They are instances of their class and tuples, as far as anybody can see."""
     lazy = lazy_record(cls)
