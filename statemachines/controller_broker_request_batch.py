@@ -209,11 +209,6 @@ class ControllerBrokerRequestBatch:
 
     # What each of them is made of.
 
-    def live_leaders(self, states: Iterable[LeaderAndIsrPartitionState]) -> tuple[BrokerId, ...]:
-        """The leaders in these states that are registered: LeaderAndIsr says where they are."""
-        leaders = {state.leader for state in states}
-        return tuple(sorted(each for each in self.context.live_or_shutting_down_broker_ids() if each in leaders))
-
     def _partitions_to_be_deleted(self) -> Iterator[TopicPartition]:
         topics = sorted(self.context.state.topics_to_be_deleted)
         return (partition for topic in topics for partition in self.context.partitions_for_topic(topic))
@@ -239,10 +234,13 @@ class ControllerBrokerRequestBatch:
 
     def _send_leader_and_isr_requests(self, controller_epoch: ControllerEpoch) -> None:
         for broker, broker_epoch, states in self._registered(self.state.leader_and_isr):
-            live_leaders = self.live_leaders(states)
+            leaders = {state.leader for state in states}
+            live_leaders = (each for each in self.context.live_or_shutting_down_broker_ids() if each in leaders)
             self.send(
                 broker,
-                LeaderAndIsrRequest(self.controller, controller_epoch, broker_epoch, tuple(states), live_leaders),
+                LeaderAndIsrRequest(
+                    self.controller, controller_epoch, broker_epoch, tuple(states), tuple(sorted(live_leaders))
+                ),
             )
         self.state.leader_and_isr.clear()
 

@@ -40,16 +40,12 @@ class Batch(State):
 
 
 class RequestsWithoutMetadata(ControllerBrokerRequestBatch):
-    """A batch without what tells brokers where others are, for systems whose brokers do not look at that."""
+    """A batch to which UpdateMetadata is not added, for systems whose brokers do not look at metadata."""
 
     def add_update_metadata_request_for_brokers(
         self, brokers: Iterable[BrokerId], partitions: Iterable[TopicPartition] = ()
     ) -> None:
         """Nothing is added."""
-
-    def live_leaders(self, states: Iterable[LeaderAndIsrPartitionState]) -> tuple[BrokerId, ...]:
-        """None is named."""
-        return ()
 
 
 @dataclass(frozen=True)
