@@ -46,7 +46,7 @@ $(WIDE): $(COMPILED)
 quick: $(COMPILED)  ## what every change needs, in a minute: no server, no Spark, no installation
 	$(TEST) -m 'not long and not spark' $(QUICK)
 
-test: $(COMPILED)  ## all that guards a promise, in five to six minutes: every engine, a real ZooKeeper, a real Spark
+test: $(COMPILED)  ## all that guards a promise, in four minutes: every engine, a real ZooKeeper, a real Spark
 	$(TEST) -m 'not long'
 
 long: $(WIDE)  ## every instance, of large ones on the reference engine and on Spark one or two of each system; about an hour

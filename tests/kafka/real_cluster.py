@@ -100,11 +100,15 @@ class Cluster:
 
         await until(there)
 
-    async def replicas(self, topic: str) -> list[BrokerId]:
-        """Of partition 0."""
-        node = await self.operator.get(f"/brokers/topics/{topic}")
-        assert node is not None
-        return list(json.loads(node.data)["partitions"]["0"])
+    async def assigned(self, topic: str, replicas: list[BrokerId]) -> None:
+        """Wait until these are the replicas of partition 0, which the topic's node says behind the partition's."""
+
+        async def they_are() -> bool:
+            node = await self.operator.get(f"/brokers/topics/{topic}")
+            assert node is not None
+            return bool(json.loads(node.data)["partitions"]["0"] == replicas)
+
+        await until(they_are)
 
     async def epoch(self) -> int:
         """In /controller_epoch."""
