@@ -133,6 +133,11 @@ class ControllerProcess(NamedTuple):
         return self._replace(doing=self.listening, listening=self.doing)
 
     @property
+    def hears_of_isr(self) -> bool:
+        """Whether a leader's notification would be an event: it listens, and none waits in its queue."""
+        return self.listens and all(each.event is not ControllerEvent.IsrChangeNotification for each in self.queue)
+
+    @property
     def at_rest(self) -> bool:
         """Neither of its threads is about to do anything, and nothing waits for them."""
         return self.doing == IDLE and self.listening == IDLE and not self.queue and not self.posted

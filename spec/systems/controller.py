@@ -208,16 +208,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     def announce_isr(self, s: ClusterAtWork, broker: BrokerId) -> None:
         """The leader of a partition has changed its ISR, and a broker that listens is told."""
         me = s.controllers[broker]
-        require(self.hears_of_isr(s, me))
+        require(me.hears_of_isr and s.zk.serves(me.session))
         self.becomes(s, broker, self.controller(s, broker).isr_changes(me))
-
-    def hears_of_isr(self, s: ClusterAtWork, me: ControllerProcess) -> bool:
-        """Whether a leader's notification reaches a broker: it listens, and has none in its queue."""
-        return (
-            me.listens
-            and s.zk.serves(me.session)
-            and all(each.event is not ControllerEvent.IsrChangeNotification for each in me.queue)
-        )
 
     @action(when=lambda self: self.disconnections)
     def lose_connection(self, s: ClusterAtWork, broker: BrokerId, heard: bool) -> None:

@@ -174,7 +174,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             seen |= {"epoch": me.epoch, "epoch_zk_version": me.context.epoch_zk_version}
         if self.life.design.broker_epoch:
             seen["broker_epoch"] = me.broker_epoch
-        if self.life.isr_changes and self.life.hears_of_isr(s, me):
+        if self.life.isr_changes and me.hears_of_isr and s.zk.serves(me.session):
             seen["watches_isr"] = True
         if self.life.design.threads is Threads.queue:
             seen["posted"] = [posted.event.name for posted in me.posted]
