@@ -805,7 +805,7 @@ class ClusterUnderControl(Specification[C]):
         """C4: a controller that writes has the epoch that is in ZooKeeper at that moment."""
         if before.context.epoch == before.epoch:
             return True
-        return all(before.version(partition) == after.version(partition) for partition in self.assignments)
+        return all(before.written(partition) == after.written(partition) for partition in self.assignments)
 
     # Properties of what the controller knows.
 

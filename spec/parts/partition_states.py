@@ -9,7 +9,7 @@ from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import topic_partition_state_path
-from statemachines.znode import Node, ZkVersion
+from statemachines.znode import Node
 
 __all__ = ["PartitionStates"]
 
@@ -28,11 +28,6 @@ class PartitionStates(State):
     def written(self, partition: TopicPartition) -> Node | None:
         """The node of a partition's state, if there is one."""
         return self.zk.nodes.get(topic_partition_state_path(partition))
-
-    def version(self, partition: TopicPartition) -> ZkVersion | None:
-        """How often a partition's state has been written since there is one; None if there is none."""
-        node = self.written(partition)
-        return None if node is None else node.version
 
     def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
         """A partition's leader and ISR that are in ZooKeeper."""
