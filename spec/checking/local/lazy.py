@@ -225,9 +225,21 @@ _ALONE = {
     *("__invert__", "__neg__", "__pos__", "__trunc__"),
 }
 _WITH_OTHERS = {"__pow__", "__round__", "__rpow__"}
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """What a lazy integer does where an integer has a method of this name."""
+    if name in _ALONE:
+        return _alone(name)
+    if name in _ORDER:
+        return _in_order(name)
+    if name in _WITH_OTHERS:
+        return _with_others(name)
+    return _with_another(name)
+
+
 for _name in {name for name in vars(int) if name.startswith("__")} - {*vars(object)} | _ORDER:
-    _of = _alone if _name in _ALONE else _in_order if _name in _ORDER else _with_others
-    setattr(LazyInteger, _name, (_of if _name in _ALONE | _ORDER | _WITH_OTHERS else _with_another)(_name))
+    setattr(LazyInteger, _name, _method(_name))
 
 
 class LazySequence(Lazy):
