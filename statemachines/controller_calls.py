@@ -72,6 +72,7 @@ __all__ = [
     "EventFailure",
     "InCase",
     "Processing",
+    "ReleaseChannels",
     "ZkRequests",
     "at_last",
     "call",
@@ -174,7 +175,7 @@ class EventFailure(Enum):
     NoReplicaState = "a replica's state is not known [NoSuchElementException]"
     UnknownBroker = "there is no epoch of the broker [NoSuchElementException]"
     StaleBrokerEpoch = "the broker has been registered anew [StaleBrokerEpochException]"
-    NoChannels = "there is no manager of channels to brokers, until 2.2 [NullPointerException]"
+    NoChannelManager = "there is no manager of channels to brokers, until 2.2 [NullPointerException]"
     BrokerNotAvailable = "the broker is not registered [BrokerNotAvailableException]"
 
     def __str__(self) -> str:
@@ -202,11 +203,7 @@ class Processing(NamedTuple):
 
 
 class BrokerChannels(Protocol):
-    """The connections to brokers, as far as events open and close them [ControllerChannelManager].
-
-    Without `keep_channels` there are none before `startup` and after `shutdown`: what is asked of them then raises
-    EventFailed(EventFailure.NoChannels), and a request that is sent raises something.
-    """
+    """The connections to brokers, as far as events open and close them [ControllerChannelManager]."""
 
     def startup(self, brokers: Sequence[BrokerId]) -> object:
         """A controller takes over: these are the brokers."""
@@ -235,6 +232,51 @@ class NoChannels:
 
     def remove_broker(self, broker: BrokerId) -> None:
         """Nothing."""
+
+
+class ReleaseChannels:
+    """Channels to brokers as long as a release has them: since 2.3 always.
+
+    Until 2.2 each failover made a manager of channels, which the next resignation took away: a controller that takes
+    itself for one without having been set up has none. [ControllerContext.controllerChannelManager, 2.2]
+
+    Args:
+        channels: where there are any.
+        design: that of the release.
+    """
+
+    def __init__(self, channels: BrokerChannels, design: ControlDesign) -> None:
+        self._channels, self._keeps = channels, design.keep_channels
+        self._are_there = design.keep_channels
+
+    def require(self) -> None:
+        """Before a request is sent, or a broker comes or goes.
+
+        Raises:
+            EventFailed: there are none.
+        """
+        if not self._are_there:
+            raise EventFailed(EventFailure.NoChannelManager)
+
+    def startup(self, brokers: Sequence[BrokerId]) -> None:
+        """A controller takes over: there are channels to these brokers."""
+        self._are_there = True
+        self._channels.startup(brokers)
+
+    def shutdown(self) -> None:
+        """It resigns."""
+        self._are_there = self._keeps
+        self._channels.shutdown()
+
+    def add_broker(self, broker: BrokerId) -> None:
+        """A broker can be sent requests."""
+        self.require()
+        self._channels.add_broker(broker)
+
+    def remove_broker(self, broker: BrokerId) -> None:
+        """A broker is gone."""
+        self.require()
+        self._channels.remove_broker(broker)
 
 
 class ControllerCalls:

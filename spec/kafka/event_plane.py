@@ -49,7 +49,7 @@ from statemachines.control_responses import (
 )
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, registration
 from statemachines.controller_broker_request_batch import ControllerBrokerRequestBatch, InMemoryBatch
-from statemachines.controller_calls import Call, EventFailed, EventFailure, Processing, call
+from statemachines.controller_calls import Call, EventFailure, Processing, ReleaseChannels, call
 from statemachines.controller_context import ControllerContext, InMemoryContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
 from statemachines.errors import Errors
@@ -170,11 +170,12 @@ class EventPlane(World):
             ControllerBrokerRequestBatch(BROKER, self.context, self._send, InMemoryBatch(), self.design)
             for _ in range(3)
         ]
+        self.channels = ReleaseChannels(self, self.design)
         self.processor = processor(
             PartitionStateMachine(self.context, self.batches[0], self.design),
             ReplicaStateMachine(self.context, self.batches[1], self.design),
             self.batches[2],
-            self,
+            self.channels,
             lambda event: self.queue.append(event),
             reassignment_targets=self._of_partitions(),
         )
@@ -189,7 +190,6 @@ class EventPlane(World):
         self.queue: list[Call] = [STARTUP]
         self.sent: dict[BrokerId, list[ControlRequest]] = {}
         self.unanswered: dict[BrokerId, list[Unanswered]] = {}
-        self._has_channels = False
         self.answers_given: list[dict[str, Any]] = []
         self.handled: list[Call] = []
         self.kafkas: dict[str, Any] = {}
@@ -312,32 +312,24 @@ class EventPlane(World):
 
     # Its channels to brokers.
 
-    def _require_channels(self) -> None:
-        if not (self._has_channels or self.design.keep_channels):
-            raise EventFailed(EventFailure.NoChannels)
-
     def _send(self, broker: BrokerId, request: ControlRequest) -> None:
-        self._require_channels()
+        self.channels.require()
         self.sent.setdefault(broker, []).append(request)
         awaited = isinstance(request, StopReplicaRequest) and is_awaited(broker, request, self.context)
         self.unanswered.setdefault(broker, []).append(Unanswered(request, awaited))
 
     def startup(self, brokers: Sequence[BrokerId]) -> None:
         """There are channels to these."""
-        self._has_channels = True
 
     def shutdown(self) -> None:
         """There are none any more."""
         self.unanswered.clear()
-        self._has_channels = False
 
     def add_broker(self, broker: BrokerId) -> None:
         """There is one more."""
-        self._require_channels()
 
     def remove_broker(self, broker: BrokerId) -> None:
         """There is one less."""
-        self._require_channels()
         self.unanswered.pop(broker, None)
 
     # Commands: what brokers and administrators ask of it, and answer.

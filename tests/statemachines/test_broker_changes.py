@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from election.ids import BrokerId
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_responses import LeaderAndIsrResponse
 from statemachines.controller import BROKER_IDS
-from statemachines.controller_calls import Call, EventFailed, EventFailure, Processing
+from statemachines.controller_calls import Call, EventFailure, Processing, ReleaseChannels
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import GetChildren
 from statemachines.partition import NewPartition, OfflinePartition, OnlinePartition
@@ -206,17 +205,25 @@ def test_nothing_has_changed(cluster: EventCluster) -> None:
     assert (cluster.sent, cluster.channels.said) == ([], [])
 
 
-def test_without_channels_no_broker_is_known(cluster: EventCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until 2.2: a controller that is set up no more fails at the first of them, and nothing has changed."""
-
-    def add_broker(broker: BrokerId) -> None:
-        raise EventFailed(EventFailure.NoChannels)
-
-    monkeypatch.setattr(cluster.channels, "add_broker", add_broker)
-    before = dict(cluster.context.state.live_broker_epochs)
-    cluster.register(4)
-    assert cluster.process("process_broker_change") == Processed(failure=EventFailure.NoChannels)
-    assert (cluster.context.state.live_broker_epochs, cluster.sent) == (before, [])
+def test_until_2_2_a_controller_that_is_not_set_up_knows_no_broker() -> None:
+    """Without a manager of channels it fails at the first that comes or goes, and nothing has changed."""
+    for release, fails in (("2.2", True), ("2.3", False)):
+        design = control_design_of(release)
+        cluster = started(design)
+        channels = cluster.controller.channels = ReleaseChannels(cluster.channels, design)
+        cluster.register(4)
+        known = dict(cluster.context.state.live_broker_epochs)
+        processed = cluster.process("process_broker_change")
+        assert processed == Processed(failure=EventFailure.NoChannelManager if fails else None)
+        assert (cluster.context.state.live_broker_epochs == known) is fails
+        assert (cluster.sent == []) is fails
+        channels.startup((1, 2, 3))
+        cluster.register(5)
+        assert cluster.process("process_broker_change").failure is None
+        assert {4, 5} <= cluster.context.state.live_broker_epochs.keys()
+        channels.shutdown()
+        cluster.die(5)
+        assert (cluster.process("process_broker_change").failure is EventFailure.NoChannelManager) is fails
 
 
 # Brokers that come again
