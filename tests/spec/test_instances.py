@@ -16,8 +16,11 @@ import pytest
 
 from spec.checking import Result
 from spec.checking.local import LocalEngine
+from spec.checking.model import Model
 from spec.checking.spark import SparkEngine
 from spec.instances import PinnedInstance, figures_of, instances
+from tests.compiling import NARROW
+from tests.compiling import WIDE as WIDE_STATES
 from tests.rows import rows
 
 EVERY = {"small", "medium", "large", "huge"}
@@ -132,6 +135,12 @@ def test_nearly_every_orbit_has_as_many_states_as_it_may(instance: PinnedInstanc
     assert instance.orbits is not None
     permutations = {1: 1, 2: 2, 3: 6}[instance.specification().valuation["brokers"]]
     assert instance.distinct_states / permutations <= instance.orbits < instance.distinct_states / permutations * 1.1
+
+
+@pytest.mark.long
+def test_kernels_for_their_states_are_compiled_before() -> None:
+    """Else each worker of `make long` compiles them."""
+    assert {Model(each.specification()).layout.words for each in instances()} <= {*NARROW, *WIDE_STATES}
 
 
 def test_names_are_unique() -> None:
