@@ -156,6 +156,11 @@ class ControlDesign(NamedTuple):
         "Where a partition moves is known before the topic's node is written; before, when it was (until 2.3; 2.0, "
         "KAFKA-6630).",
     ] = True
+    reassign_unassigned: Annotated[
+        bool,
+        "A partition is moved on that is assigned to no broker, since its topic was deleted; before, that failed "
+        "(until 2.3; 2.0, KAFKA-6630).",
+    ] = True
     remove_together: Annotated[
         bool,
         "Reassignments for which there is nothing to do leave the node together; before, one by one (until 2.3; 2.0, "
@@ -301,6 +306,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "metadata_of_deleted": True,
         "forget_failed_dirs": False,
         "assign_first": False,
+        "reassign_unassigned": False,
         "remove_together": False,
         "look_below_reassignment": False,
         "delete_partitions_first": False,
@@ -325,6 +331,7 @@ CONTROL_DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "restore_assignment": True,
         "forget_failed_dirs": True,
         "assign_first": True,
+        "reassign_unassigned": True,
         "remove_together": True,
     },
     "2.1": {

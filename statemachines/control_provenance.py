@@ -210,6 +210,13 @@ PROVENANCE: Final[Mapping[str, Provenance]] = MappingProxyType(
         "tell_leaving": Provenance(BOTH),
         "forget_failed_dirs": Provenance(CONTROLLER),
         "assign_first": Provenance(CONTROLLER),
+        "reassign_unassigned": Provenance(
+            compared=CONTROLLER,
+            by_source=(
+                Line("1.1.1", "KafkaController.scala", "onPartitionReassignment", 516),
+                Line("2.0.1", "ControllerContext.scala", "partitionReplicaAssignment", 42),
+            ),
+        ),
         "remove_together": Provenance(CONTROLLER),
         "look_below_reassignment": Provenance(CONTROLLER),
         "delete_partitions_first": Provenance(CONTROLLER),

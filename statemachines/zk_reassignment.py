@@ -142,6 +142,8 @@ class ZkReassignment(ReassignmentSteps):
     def _go_on_with_zk(self, complete: bool, partition: TopicPartition) -> Calls:
         """1 to 3, or 5 to 12."""
         target, now = self.reassignment_targets[partition], self.context.partition_replica_assignment(partition)
+        if not now and not self.design.reassign_unassigned:
+            raise EventFailed(EventFailure.NotAssigned)
         if not complete:
             both = tuple(dict.fromkeys((*target, *now)))
             assignment = ReplicaAssignment(both)

@@ -25,7 +25,7 @@ from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.kafka.receiver_comparison import KafkaReceivers, all_asked, is_contradicted, with_other
 from tests.kafka.receiver_sequences import Drawing as Received
 from tests.kafka.test_state_machines import TRIGGERED_AGAIN
-from tests.kafka.test_whole_controller import WITHOUT_CHANNELS
+from tests.kafka.test_whole_controller import MOVED_AND_GONE, WITHOUT_CHANNELS
 from tests.statemachines.receiving import Kinds
 
 LENGTH, SEQUENCES, SEED = 20, 100, 7
@@ -58,7 +58,11 @@ REBALANCED: list[ControlCommand] = [
 """Two partitions go back to one broker at once: that comes about in none of hundreds of sequences."""
 CASES: Mapping[Compared, list[list[ControlCommand]]] = {
     Compared.StateMachines: [TRIGGERED_AGAIN],
-    Compared.WholeController: [[{**command, "handle": ALL_EVENTS} for command in REBALANCED], WITHOUT_CHANNELS],
+    Compared.WholeController: [
+        [{**command, "handle": ALL_EVENTS} for command in REBALANCED],
+        MOVED_AND_GONE,
+        WITHOUT_CHANNELS,
+    ],
 }
 Told = Sequence[tuple[Sequence[ControlCommand], Sequence[Any]]]
 """Sequences, with what Kafka has made of each."""

@@ -220,6 +220,29 @@ def test_a_controller_that_has_resigned_hears_of_the_node_that_it_asks_for(contr
     assert seen[-1]["queue"] == [["PartitionReassignment"]]
 
 
+MOVED_AND_GONE: list[ControlCommand] = [
+    and_all({"do": "register", "brokers": [2, 10]}),
+    and_all({"do": "create_topic", "topic": "c", "partitions": {"15": [10]}}),
+    {"do": "reassign_by_node", "targets": {"c-15": [2]}, "handle": 0},
+    and_all({"do": "ask_deletion", "topic": "c"}),
+    {"do": "answer", "broker": 2, "errors": {}, "handle": 0},
+    and_all({"do": "die", "brokers": [2]}),
+    and_all({"do": "answer", "broker": 10, "errors": {}}),
+    {"do": "register", "brokers": [2], "handle": 1},
+]
+"""A topic is deleted as it moves, and the broker to which it moves comes again."""
+
+
+@pytest.mark.parametrize(("release", "reads"), [("1.1.1", False), ("2.2.2", True)])
+def test_a_partition_that_is_assigned_no_more_is_moved_on_since_2_0(
+    control_planes: ControlPlanes, release: str, reads: bool
+) -> None:
+    """It is still being reassigned: its topic's node is to be written, of which there is none."""
+    sequence, seen = asked(control_planes(release), *MOVED_AND_GONE)
+    compare(sequence, seen, release)
+    assert (["/brokers/topics/c"] in seen[-1]["asked"]) is reads
+
+
 WITHOUT_CHANNELS: list[ControlCommand] = [
     and_all({"do": "wait"}),
     and_all({"do": "register", "brokers": [2]}),

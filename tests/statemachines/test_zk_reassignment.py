@@ -201,6 +201,18 @@ def test_a_broker_that_starts_is_told_again(cluster: EventCluster) -> None:
     assert cluster.state(T0).leader_epoch == epoch + 1
 
 
+@pytest.mark.parametrize(("release", "failure"), [("1.1", EventFailure.NotAssigned), ("2.0", EventFailure.NoTopic)])
+def test_one_whose_topic_is_gone_is_still_moved(release: str, failure: EventFailure) -> None:
+    """Until 1.1 it fails before anything is written, since it is assigned no more; then, as there is no node."""
+    cluster = cluster_of(release)
+    gone = TopicPartition("gone", 0)
+    cluster.controller.reassignment_targets[gone] = (3,)
+    cluster.context.state.partitions_being_reassigned |= {gone}
+    assert cluster.process("resume_reassignment", gone).failure is failure
+    assert (gone in cluster.context.all_partitions()) is (failure is EventFailure.NoTopic)
+    assert cluster.sent == []
+
+
 def test_an_administrator_cannot_ask_otherwise(cluster: EventCluster) -> None:
     """There is no AlterPartitionReassignments yet; nothing changes."""
     with pytest.raises(ValueError, match=r"until 2\.3 partitions are reassigned by /admin/reassign_partitions alone"):
