@@ -101,6 +101,10 @@ class _Replicas(ReplicaStateMachine):
         say(f"replica: {self.context.replica_state(replica)} to {target}")
         super()._become(replica, target)
 
+    def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        say(f"replica: {self.context.replica_state(replica)} to {target}")
+        super()._has_become(replica, target)
+
 
 class _ToldPartitions(Partitions[Any]):
     partition_state_machine = _Partitions

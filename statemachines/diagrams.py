@@ -62,7 +62,7 @@ def mermaid(table: Table[Any], direction: Direction = "TB", taken: Taken | None 
     lines.append(f"    [*] --> {table.initial}")
     for row in _rows(table):
         label = "; ".join(_label(table, row))
-        lines.append(f"    {row.source} --> {row.target}" + (f" : {label}" if label else ""))
+        lines.append(f"    {row.source} --> {row.dest}" + (f" : {label}" if label else ""))
     lines += [f"    {state} --> [*]" for state in _ends(table)]
     return "\n".join(lines) + "\n"
 
@@ -89,8 +89,8 @@ def svg(table: Table[Any], direction: Direction = "TB", taken: Taken | None = No
     for row in _rows(table):
         stroke = _stroke(row, taken)
         looks = "" if stroke is None else f' stroke-width="{stroke}"' if stroke else ' stroke-dasharray="5 3"'
-        title = ", ".join([f"{row.source} to {row.target}", *_label(table, row)])
-        curve = path(layout.curves[str(row.source), str(row.target)])
+        title = ", ".join([f"{row.source} to {row.dest}", *_label(table, row)])
+        curve = path(layout.curves[str(row.source), str(row.dest)])
         lines.append(f"<g{looks}><title>{escape(title)}</title>{curve}</g>")
     begin = layout.centers[_BEGIN]
     lines += ["</g>", f'<circle cx="{begin.x}" cy="{begin.y}" r="{BEGIN_SIZE // 2}" fill="{LINE}"/>']
@@ -99,7 +99,7 @@ def svg(table: Table[Any], direction: Direction = "TB", taken: Taken | None = No
     for row in _rows(table):
         label = _lines(table, row)
         for number, words in enumerate(label):
-            x, y = layout.labels[str(row.source), str(row.target)]
+            x, y = layout.labels[str(row.source), str(row.dest)]
             lines.append(text_at(Point(x, y + LABEL_HEIGHT * (2 * number - len(label) + 1) // 2), words))
     lines += ["</g>", f"<g {words_of_a_size}>"]
     for state in table.states:
@@ -145,13 +145,13 @@ def _digraph(table: Table[Any], direction: Direction, taken: Taken | None, *, te
         marks = [] if stroke is None else [f"penwidth={stroke}" if stroke else "style=dashed"]
         if label:
             marks.append("label=" + ('"' + r"\n".join(label) + '"' if text else blank(*label)))
-        lines.append(f'    "{row.source}" -> "{row.target}"' + (f" [{', '.join(marks)}]" if marks else ""))
+        lines.append(f'    "{row.source}" -> "{row.dest}"' + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def _rows(table: Table[Any]) -> list[Row[Any]]:
     """The rows to draw, in order."""
-    return sorted(table.in_force if table.release else table.rows, key=lambda row: (row.source, row.target))
+    return sorted(table.in_force if table.release else table.rows, key=lambda row: (row.source, row.dest))
 
 
 def _label(table: Table[Any], row: Row[Any]) -> list[str]:
@@ -168,7 +168,7 @@ def _stroke(row: Row[Any], taken: Taken | None) -> float | None:
     """How wide an arrow is; 0 if its row was never taken, None if that was not counted."""
     if taken is None:
         return None
-    return heat(taken.get((str(row.source), str(row.target)), 0), max(taken.values(), default=0))
+    return heat(taken.get((str(row.source), str(row.dest)), 0), max(taken.values(), default=0))
 
 
 def _ends(table: Table[Any]) -> list[Any]:

@@ -30,6 +30,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from election import STRATEGIES, initialize_leader_and_isr, leader_for_controlled_shutdown_untold
 from election.ids import BrokerId
 from statemachines.controller_broker_request_batch import BatchNotEmpty
+from statemachines.controller_context import ControllerContext
 from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
 from statemachines.leader_and_isr import INITIAL_LEADER_EPOCH, LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition import (
@@ -72,6 +73,24 @@ UNCLEAN_OFFLINE: Final = PartitionLeaderElectionStrategy("offline", allow_unclea
 REASSIGN: Final = PartitionLeaderElectionStrategy("reassign")
 PREFERRED: Final = PartitionLeaderElectionStrategy("preferred")
 CONTROLLED_SHUTDOWN: Final = PartitionLeaderElectionStrategy("controlled-shutdown")
+
+
+class PartitionModel:
+    """One partition as a model of the library `transitions`: its state is the one in the controller's context."""
+
+    __slots__ = ("_context", "_partition")
+
+    def __init__(self, context: ControllerContext, partition: TopicPartition) -> None:
+        self._context, self._partition = context, partition
+
+    @property
+    def state(self) -> PartitionState:
+        """The state that the controller knows."""
+        return self._context.partition_state(self._partition)
+
+    @state.setter
+    def state(self, state: PartitionState) -> None:
+        self._context.put_partition_state(self._partition, state)
 
 
 Results: TypeAlias = tuple[tuple[TopicPartition, StateChangeCause | None], ...]
@@ -372,12 +391,11 @@ class PartitionStateMachine(ZkStateMachine):
     def _may_become(self, partition: TopicPartition, target: PartitionState) -> bool:
         allowed = PARTITION.allows(self.context.partition_state(partition), target)
         if not allowed:
-            self.fail(partition, target, StateChangeFailure.InvalidTransition)
+            self.fail_illegal(PARTITION, partition, PartitionModel(self.context, partition), target)
         return allowed
 
     def _become(self, partition: TopicPartition, target: PartitionState) -> None:
-        """The table has been asked before, and no other changes what a controller knows."""
-        self.context.put_partition_state(partition, target)
+        PARTITION.become(PartitionModel(self.context, partition), target)
 
     def _send(
         self,

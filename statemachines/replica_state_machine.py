@@ -33,6 +33,7 @@ from typing import NamedTuple, TypeAlias
 from election.brokers import in_order
 from election.ids import BrokerId
 from statemachines.controller_broker_request_batch import BatchNotEmpty
+from statemachines.controller_context import ControllerContext
 from statemachines.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
 from statemachines.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.replica import (
@@ -53,6 +54,24 @@ __all__ = ["ReplicaStateChange", "ReplicaStateMachine"]
 
 OfBroker: TypeAlias = tuple[BrokerId, tuple[TopicPartition, ...]]
 """Replicas on one broker, by their partitions."""
+
+
+class ReplicaModel:
+    """One replica as a model of the library `transitions`: its state is the one in the controller's context."""
+
+    __slots__ = ("_context", "_replica")
+
+    def __init__(self, context: ControllerContext, replica: PartitionAndReplica) -> None:
+        self._context, self._replica = context, replica
+
+    @property
+    def state(self) -> ReplicaState:
+        """The state that the controller knows."""
+        return self._context.replica_state(self._replica)
+
+    @state.setter
+    def state(self, state: ReplicaState) -> None:
+        self._context.put_replica_state(self._replica, state)
 
 
 class ReplicaStateChange(NamedTuple):
@@ -285,7 +304,7 @@ class ReplicaStateMachine(ZkStateMachine):
                 assignment = self.context.partition_full_replica_assignment(partition)
                 others = tuple(broker for broker in assignment.replicas if broker != change.replica)
                 self.batch.add_leader_and_isr_request_for_brokers(others, partition, known, assignment, is_new=False)
-            self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
+            self._has_become(PartitionAndReplica(partition, change.replica), OfflineReplica)
         for partition in change.leaderless:
             if self.design.metadata_of_leaderless:
                 brokers = self.context.live_or_shutting_down_broker_ids()
@@ -301,11 +320,19 @@ class ReplicaStateMachine(ZkStateMachine):
         self.fail(PartitionAndReplica(partition, change.replica), OfflineReplica, cause)
 
     def _may_become(self, replica: PartitionAndReplica, target: ReplicaState) -> bool:
-        allowed = self.design.replica_table.allows(self.context.replica_state(replica), target)
+        table = self.design.replica_table
+        allowed = table.allows(self.context.replica_state(replica), target)
         if not allowed:
-            self.fail(replica, target, StateChangeFailure.InvalidTransition)
+            self.fail_illegal(table, replica, ReplicaModel(self.context, replica), target)
         return allowed
 
     def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        """The table has been asked before, and no other changes what a controller knows."""
+        self.design.replica_table.become(ReplicaModel(self.context, replica), target)
+
+    def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        """Put a state that the table has allowed before ZooKeeper was asked, without a trigger.
+
+        A trigger reads the state once more. Here alone that costs an exploration of `partitions` more than two in a
+        hundred of the paths that it learns (docs/decisions/0037).
+        """
         self.context.put_replica_state(replica, target)

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 from statemachines.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.leader_and_isr import LeaderAndIsr
-from statemachines.partition import PartitionState
-from statemachines.replica import ReplicaState
+from statemachines.table import TableState
 from statemachines.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.znode import Code, SessionId
 from statemachines.zookeeper import ZooKeeper
@@ -61,9 +60,9 @@ class FailedStateChange(NamedTuple):
 
     subject: TopicPartition | PartitionAndReplica | None
     """Whose state did not change; None: the change as a whole failed."""
-    state: PartitionState | ReplicaState | None
+    state: TableState | None
     """The state in which it is."""
-    target: PartitionState | ReplicaState
+    target: TableState
     cause: StateChangeCause
 
 

@@ -1,9 +1,11 @@
-"""The transition table: which state may follow which, as literal rows.
+"""The transition table: which state may follow which, declared for the library `transitions`.
 
-A `Table` is a value. It holds the rows of every release, each row a source, a target and the
-releases it was in force; `Table.at` picks a release, and without it a table answers for the newest.
-Nothing else in the project decides whether a transition is legal: the guard that runs, the pictures
-and the tests all read these rows.
+A `Row` is a transition as the library declares it: a source, a dest, and the trigger of that dest, which is
+`to_<State>`. Beside these stand Kafka's cause and the releases that had the row.
+
+A `Table` holds the rows of every release; `Table.at` picks a release, and without it a table answers for
+the newest. Nothing else in the project decides whether a transition is legal: the machine that runs, the
+pictures and the tests all read these rows.
 
 Three rules make a table trustworthy, and the constructor refuses what breaks them:
 
@@ -11,9 +13,12 @@ Three rules make a table trustworthy, and the constructor refuses what breaks th
 - total: every pair of states is a row or a refusal, there is no third answer;
 - closed: a row's states belong to the table's own enumeration.
 
-`Life` is the part that moves. The library `transitions` guards it: each row becomes a trigger called
-`to_<State>` in a `Machine` without automatic transitions (with them every state would be reachable
-from every other), and `Life.become` puts a typed method and a teaching error in front of it.
+Two machines are made from a table. The controller's is private and has no callbacks: `Table.become`
+triggers it on a model whose state is the controller's own, and `Table.allows` asks a relation that is
+made once from its transitions. `Table.machine` makes a new one for a person's own model, with whatever
+callbacks, conditions and queues the library offers. Neither has the library's automatic transitions,
+by which every state would be reachable from every other.
+
 What a transition does to ZooKeeper or to a broker is not a matter of tables and is not here.
 """
 
@@ -21,13 +26,13 @@ import dataclasses
 import enum
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from transitions import Machine, MachineError
 
 from statemachines.releases import Release
 
-__all__ = ["IllegalTransition", "Life", "Row", "TableState", "Table", "trigger"]
+__all__ = ["HasState", "IllegalTransition", "Row", "Table", "TableState", "trigger"]
 
 
 class TableState(enum.Enum):
@@ -54,6 +59,12 @@ class TableState(enum.Enum):
 S = TypeVar("S", bound=TableState)
 
 
+class HasState(Protocol[S]):
+    """A model of the library: anything with a state that can be read and assigned."""
+
+    state: S
+
+
 @dataclass(frozen=True)
 class Row(Generic[S]):
     """One legal transition, and the releases that had it: from `since` on, until `before` exclusive.
@@ -62,7 +73,7 @@ class Row(Generic[S]):
     """
 
     source: S
-    target: S
+    dest: S
     cause: str = ""
     """What asks for it, in a few words: events by Kafka's names for them."""
     since: Release | None = None
@@ -70,7 +81,12 @@ class Row(Generic[S]):
 
     def __post_init__(self) -> None:
         if self.since is not None and self.before is not None and not self.since < self.before:
-            raise ValueError(f"{self.source} -> {self.target}: no release is {self.releases}")
+            raise ValueError(f"{self.source} -> {self.dest}: no release is {self.releases}")
+
+    @property
+    def trigger(self) -> str:
+        """The library's event that takes it. Rows of one dest share it; their sources tell them apart."""
+        return trigger(self.dest)
 
     @property
     def releases(self) -> str:
@@ -103,12 +119,12 @@ class Table(Generic[S]):
     def __post_init__(self) -> None:
         seen = set()
         for row in self.rows:
-            for state in (row.source, row.target):
+            for state in (row.source, row.dest):
                 if state not in self.states:
                     raise TypeError(f"{self.name}: {state!r} is no {type(self.initial).__name__}")
-            if (row.source, row.target) in seen:
-                raise ValueError(f"{self.name}: two rows claim {row.source} -> {row.target}")
-            seen.add((row.source, row.target))
+            if (row.source, row.dest) in seen:
+                raise ValueError(f"{self.name}: two rows claim {row.source} -> {row.dest}")
+            seen.add((row.source, row.dest))
 
     def __str__(self) -> str:
         return f"{self.name} of {self.release}" if self.release else self.name
@@ -127,101 +143,94 @@ class Table(Generic[S]):
         """The rows that the release had, as they were declared."""
         return tuple(row for row in self.rows if row.in_force(self.release))
 
-    def allows(self, source: S, target: S) -> bool:
-        """Whether a thing in `source` may become `target`."""
-        return target in self._targets[source]
+    @property
+    def transitions(self) -> list[list[Any]]:
+        """The rows in force as the library takes them: `Machine(transitions=table.transitions, ...)`."""
+        return [[row.trigger, row.source, row.dest] for row in self.in_force]
+
+    def allows(self, source: S, dest: S) -> bool:
+        """Whether a thing in `source` may become `dest`."""
+        return dest in self._relation[source]
 
     def targets(self, source: S) -> tuple[S, ...]:
         """The states that may follow `source`, in order."""
-        return self._targets[source]
+        return self._relation[source]
 
-    def machine(self, model: Any = Machine.self_literal) -> Machine:
-        """A new `transitions.Machine` with one trigger `to_<State>` for each row in force.
+    def become(self, model: HasState[S], dest: S) -> None:
+        """Trigger the transition of a model to `dest`, on the controller's machine: its state is read, then assigned.
 
-        Without a model the machine is its own: `machine.to_OnlinePartition()`, `machine.state`.
-        With `None` it has none yet; see `Machine.add_model`.
+        Raises:
+            IllegalTransition: no row leads there from its state; the model has not changed.
         """
-        return self._machine(model, attribute="state")
+        event = self._machine.events.get(trigger(dest))
+        try:
+            if event is None:  # no row at all leads to this state
+                raise MachineError(f"There is no event {trigger(dest)}.")
+            event.trigger(model)
+        except MachineError:
+            source = model.state
+            if self.allows(source, dest):  # the error is one of the model's own, which watches with a machine
+                raise
+            raise IllegalTransition(str(self), source, dest, self.targets(source)) from None
 
-    def begin(self, state: S | None = None) -> "Life[S]":
-        """A life that starts in `state`, or in the initial one.
+    def machine(self, model: Any = Machine.self_literal, machine: type[Machine] = Machine, **options: Any) -> Machine:
+        """A new machine of the library, with one trigger `to_<State>` for each target in force.
 
-        A controller that takes over does not replay the past: it puts partitions and replicas
-        straight into the states it finds them in, and only then lets the table rule.
+        >>> from statemachines.partition import PARTITION
+        >>> partition = PARTITION.machine(after_state_change=lambda: print("changed"))
+        >>> partition.to_NewPartition() and partition.state
+        changed
+        <PartitionState.NewPartition: 0>
+
+        Args:
+            model: what it moves; a list for several. Without one the machine is its own model, with `None` it has
+                none yet (`Machine.add_model`).
+            machine: the library's class, such as `transitions.extensions.GraphMachine`.
+            options: arguments of that class: callbacks, `queued`, `send_event`, another `initial`, ...
         """
-        return Life(self, self.initial if state is None else state)
+        declared = {"initial": self.initial, "auto_transitions": False, "name": self.name}
+        return machine(model, states=list(self.states), transitions=self.transitions, **{**declared, **options})
 
     @cached_property
-    def _targets(self) -> dict[S, tuple[S, ...]]:
-        return {
-            state: tuple(sorted(row.target for row in self.in_force if row.source is state)) for state in self.states
-        }
+    def _machine(self) -> Machine:
+        # One machine serves all partitions of all controllers: making one takes as long as eight triggers, and
+        # a machine that registers its models would keep each of them alive.
+        return self.machine(None)
 
     @cached_property
-    def _guard(self) -> Machine:
-        # One machine serves all lives of a table: making one takes as long as eight transitions, and a
-        # machine that registers its models would keep every life alive.
-        return self._machine(model=None, attribute="_state")
-
-    def _machine(self, model: Any, attribute: str) -> Machine:
-        return Machine(
-            model=model,
-            states=list(self.states),
-            initial=self.initial,
-            transitions=[
-                {"trigger": trigger(row.target), "source": row.source, "dest": row.target} for row in self.in_force
-            ],
-            auto_transitions=False,
-            model_attribute=attribute,
-        )
+    def _relation(self) -> dict[S, tuple[S, ...]]:
+        relation = {}
+        for source in self.states:
+            names = {each.dest for each in self._machine.get_transitions(source=source)}
+            relation[source] = tuple(sorted(state for state in self.states if state.name in names))
+        return relation
 
 
 class IllegalTransition(Exception):
-    """A transition that the table refuses; the machine is still in `source`.
+    """A transition that the table refuses; the model is still in `source`.
 
     `table` says whose table and, unless it is the newest, which release; `allowed` are the states that
     could have followed. Kafka logs the like as an invalid state change and goes on with the other
     partitions [PartitionStateMachine.scala, 3.9].
     """
 
-    def __init__(self, table: str, source: TableState, target: TableState, allowed: tuple[TableState, ...]) -> None:
-        super().__init__(table, source, target, allowed)
+    def __init__(self, table: str, source: TableState, dest: TableState, allowed: tuple[TableState, ...]) -> None:
+        super().__init__(table, source, dest, allowed)
         self.table = table
         self.source = source
-        self.target = target
+        self.dest = dest
         self.allowed = allowed
 
     def __str__(self) -> str:
         allowed = ", ".join(map(str, self.allowed)) or "nothing"
-        return f"{self.table}: {self.source} cannot become {self.target}; it may become {allowed}"
+        return f"{self.table}: {self.source} cannot become {self.dest}; it may become {allowed}"
 
 
-class Life(Generic[S]):
-    """One walk through a table: the state something is in, and the one way to change it."""
+def trigger(dest: TableState) -> str:
+    """The name of the event that leads to a state.
 
-    __slots__ = ("_state", "table")
-
-    def __init__(self, table: Table[S], state: S) -> None:
-        self.table = table
-        self._state = state
-
-    @property
-    def state(self) -> S:
-        """Where the walk stands."""
-        return self._state
-
-    def become(self, target: S) -> None:
-        """Move to `target`. Raises IllegalTransition, and changes nothing, if no row leads there."""
-        try:
-            self.table._guard.events[trigger(target)].trigger(self)
-        except (KeyError, MachineError):
-            # KeyError: the library has no event for a state that no row at all leads to
-            raise IllegalTransition(str(self.table), self._state, target, self.table.targets(self._state)) from None
-
-    def __repr__(self) -> str:
-        return f"<{self.table}: {self._state}>"
-
-
-def trigger(target: TableState) -> str:
-    """The name that the library knows a row by. The source tells rows of one target apart."""
-    return f"to_{target}"
+    >>> from statemachines.partition import OnlinePartition
+    >>> trigger(OnlinePartition)
+    'to_OnlinePartition'
+    """
+    return f"to_{dest}"

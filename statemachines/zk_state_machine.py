@@ -1,7 +1,7 @@
 """What the two state machines have in common: how they ask ZooKeeper, and how they judge what it answers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from election.ids import BrokerId
 from statemachines.control_design import ControlDesign
@@ -25,10 +25,13 @@ from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpo
 from statemachines.partition import PartitionState
 from statemachines.replica import ReplicaState
 from statemachines.state_change import ElectionOutcome, FailedStateChange, StateChangeCause, StateChangeFailure
+from statemachines.table import HasState, IllegalTransition, Table
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import TopicConfig, TopicPartitionState
 from statemachines.znode import Code
 from statemachines.zookeeper import Write
+
+S = TypeVar("S", PartitionState, ReplicaState)
 
 __all__ = ["PartitionUpdate", "StateChange", "ZkStateMachine", "topics_of"]
 
@@ -185,6 +188,18 @@ class ZkStateMachine:
         elif subject is not None:
             state = self.context.replica_state(subject)
         self.log(FailedStateChange(subject, state, target, cause))
+
+    def fail_illegal(
+        self, table: Table[S], subject: TopicPartition | PartitionAndReplica, model: HasState[S], target: S
+    ) -> None:
+        """Log what the table's machine raises for a transition that it does not have [logInvalidTransition]."""
+        if self.log is None:
+            return
+        try:
+            table.become(model, target)
+        except IllegalTransition as illegal:
+            cause = StateChangeFailure.InvalidTransition
+            self.log(FailedStateChange(subject, illegal.source, illegal.dest, cause))
 
     def send(self, target: PartitionState | ReplicaState) -> bool:
         """Send what the change has added. Whether that could be done."""

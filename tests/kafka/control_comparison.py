@@ -42,7 +42,7 @@ EVERY_PAIR: Final[set[Row]] = {pair for states in (PartitionState, ReplicaState)
 
 def rows(*tables: Table[Any]) -> set[Row]:
     """The transitions that these tables have."""
-    return {(row.source, row.target) for table in tables for row in table.in_force}
+    return {(row.source, row.dest) for table in tables for row in table.in_force}
 
 
 def compare(
@@ -109,7 +109,7 @@ def report(tallies: Mapping[str, Tally]) -> str:
     """How often each row of both tables was taken, release by release, and what is missing."""
     lines = [("", "", "", *tallies)]
     for table in (PARTITION, REPLICA):
-        lines += ((table.name, str(row.source), str(row.target), *_cells(table, row, tallies)) for row in table.rows)
+        lines += ((table.name, str(row.source), str(row.dest), *_cells(table, row, tallies)) for row in table.rows)
     refused = (f"{len(tally.refused)} pairs" for tally in tallies.values())
     lines.append(("", "any other pair", "refused, state unchanged", *refused))
     columns = "".join(
@@ -121,8 +121,8 @@ def report(tallies: Mapping[str, Tally]) -> str:
 
 def _cells(table: Table[Any], row: TableRow[Any], tallies: Mapping[str, Tally]) -> Iterator[str]:
     for release, tally in tallies.items():
-        is_in_force = table.at(release).allows(row.source, row.target)
-        yield f"{tally.taken[row.source, row.target]:,}" if is_in_force else "no row"
+        is_in_force = table.at(release).allows(row.source, row.dest)
+        yield f"{tally.taken[row.source, row.dest]:,}" if is_in_force else "no row"
 
 
 def states(ours: ControlPlane) -> dict[Any, TableState]:

@@ -20,7 +20,7 @@ def told(table: Table[Any]) -> dict[str, dict[str, Any]]:
     return {
         state.name: {
             "code": state.value,
-            "previous": {row.source.name for row in table.in_force if row.target is state},
+            "previous": {row.source.name for row in table.in_force if row.dest is state},
         }
         for state in table.states
     }

@@ -16,7 +16,7 @@ from tests.rows import rows
 def test_what_is_pinned_of_a_table_are_its_rows(table: str) -> None:
     """And each of them was taken: no arrow is dashed."""
     taken = rows_taken(table)
-    assert set(taken) == {(str(row.source), str(row.target)) for row in DIAGRAMS[table].rows}
+    assert set(taken) == {(str(row.source), str(row.dest)) for row in DIAGRAMS[table].rows}
     assert all(times > 0 for times in taken.values())
 
 

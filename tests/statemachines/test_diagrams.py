@@ -34,8 +34,8 @@ TRAFFIC: Table[Traffic] = Table(
 
 
 def expected(table: Table[Any]) -> list[tuple[str, str, str]]:
-    rows = sorted(table.rows, key=lambda row: (row.source.value, row.target.value))
-    return [(str(row.source), str(row.target), plain(f"{row.cause} {row.releases}")) for row in rows]
+    rows = sorted(table.rows, key=lambda row: (row.source.value, row.dest.value))
+    return [(str(row.source), str(row.dest), plain(f"{row.cause} {row.releases}")) for row in rows]
 
 
 def plain(label: str) -> str:

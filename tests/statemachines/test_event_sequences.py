@@ -300,9 +300,8 @@ class PermitsUnclean(PartitionStateMachine):
 class LeavesReplicasOnline(ReplicaStateMachine):
     """A replica whose broker is gone stays online."""
 
-    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        if target is not OfflineReplica:
-            super()._become(replica, target)
+    def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        """It is taken out of the ISR, and that is all."""
 
 
 class LeavesOffline(ReplicaStateMachine):
@@ -316,10 +315,8 @@ class LeavesOffline(ReplicaStateMachine):
 class ForgetsTheOffline(ReplicaStateMachine):
     """Of a replica that is offline nothing is known."""
 
-    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        super()._become(replica, target)
-        if target is OfflineReplica:
-            self.context.remove_replica_state(replica)
+    def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        self.context.remove_replica_state(replica)
 
 
 class TakesTwelveOffline(ReplicaStateMachine):

@@ -1,16 +1,18 @@
-"""The transition table and the life that moves through it, on a traffic light that was once simpler."""
+"""The transition table and the machines made of it, on a traffic light that was once simpler."""
 
 import copy
 import pickle
 import subprocess
 import sys
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import transitions
+import transitions.extensions
 
 from statemachines.releases import Release
-from statemachines.table import IllegalTransition, Life, Row, Table, TableState, trigger
+from statemachines.table import IllegalTransition, Row, Table, TableState, trigger
 
 
 class Light(TableState):
@@ -107,7 +109,7 @@ class TestTable:
             Table("light", Off, (Row(Red, Green, before=then), Row(Red, Green, since=then)))
 
     @pytest.mark.parametrize(
-        "row", [Row[TableState](Red, Door.Open), Row[TableState](Door.Shut, Red)], ids=["target", "source"]
+        "row", [Row[TableState](Red, Door.Open), Row[TableState](Door.Shut, Red)], ids=["dest", "source"]
     )
     def test_a_state_of_another_machine_is_refused(self, row: Row[TableState]) -> None:
         with pytest.raises(TypeError, match=r"light: <Door.* is no Light"):
@@ -139,7 +141,7 @@ class TestTable:
         assert LIGHT.at(Release("1.0")) == LIGHT.at("1.0")
 
     def test_a_table_in_use_can_still_be_pickled(self) -> None:
-        LIGHT.begin().become(Red)
+        LIGHT.become(SimpleNamespace(state=Off), Red)
         assert pickle.loads(pickle.dumps(LIGHT)) == LIGHT
 
 
@@ -172,47 +174,106 @@ class TestMachine:
     def test_each_call_makes_another(self) -> None:
         assert LIGHT.machine() is not LIGHT.machine()
 
+    def test_takes_what_the_library_offers(self) -> None:
+        """Callbacks, queued events, another beginning, another class."""
+        seen: list[str] = []
 
-class TestLife:
+        class Crossing:
+            state: Light
+
+            def on_enter_Green(self) -> None:  # noqa: N802 - the library finds it by its name
+                seen.append("on_enter_Green")
+                self.trigger("to_Amber")  # type: ignore[attr-defined]
+                seen.append("waits for its turn")
+
+            def on_enter_Amber(self) -> None:  # noqa: N802
+                seen.append("on_enter_Amber")
+
+        crossing = Crossing()
+        machine = LIGHT.machine(crossing, transitions.extensions.LockedMachine, initial=Red, queued=True)
+        machine.get_transitions("to_Green", source=Red)[0].conditions.append(
+            transitions.core.Condition(lambda: not seen)
+        )
+        assert crossing.trigger("to_Green")  # type: ignore[attr-defined]
+        assert (crossing.state, seen) == (Amber, ["on_enter_Green", "waits for its turn", "on_enter_Amber"])
+
+    def test_a_persons_callbacks_do_not_run_for_others(self) -> None:
+        """The controller's machine is another one."""
+        seen: list[str] = []
+        LIGHT.machine(after_state_change=lambda: seen.append("mine"))
+        light = SimpleNamespace(state=Off)
+        LIGHT.become(light, Red)
+        assert (light.state, seen) == (Red, [])
+
+    def test_the_declaration_is_one_that_the_library_takes_as_it_stands(self) -> None:
+        machine = transitions.Machine(
+            states=list(LIGHT.states), transitions=LIGHT.transitions, initial=Off, auto_transitions=False
+        )
+        assert machine.trigger("to_Red")
+        assert machine.state is Red
+
+
+class TestBecome:
     @each_release
-    def test_becomes_what_the_table_allows_and_nothing_else(
+    def test_a_model_becomes_what_the_table_allows_and_nothing_else(
         self, table: Table[Light], legal: set[tuple[Light, Light]]
     ) -> None:
-        for source, target in PAIRS:
-            life = table.begin(source)
-            if (source, target) in legal:
-                life.become(target)
-                assert life.state is target
+        for source, dest in PAIRS:
+            light = SimpleNamespace(state=source)
+            if (source, dest) in legal:
+                table.become(light, dest)
+                assert light.state is dest
             else:
                 with pytest.raises(IllegalTransition):
-                    life.become(target)
-                assert life.state is source
+                    table.become(light, dest)
+                assert light.state is source
 
-    def test_begins_in_the_initial_state_or_where_it_is_found(self) -> None:
-        assert LIGHT.begin().state is Off
-        assert LIGHT.begin(Amber).state is Amber
-
-    def test_lives_of_one_table_do_not_meet(self) -> None:
-        first, second = LIGHT.begin(), LIGHT.begin()
-        first.become(Red)
-        assert (first.state, second.state) == (Red, Off)
-
-    def test_the_library_is_what_guards(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_library_moves_and_guards(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(event: transitions.Event, model: object) -> bool:
             raise transitions.MachineError(f"{event.name} is closed today")
 
-        life = LIGHT.begin()
+        light = SimpleNamespace(state=Off)
         monkeypatch.setattr(transitions.Event, "trigger", refuse)
-        with pytest.raises(IllegalTransition):
-            life.become(Red)
-        assert life.state is Off
+        with pytest.raises(transitions.MachineError, match="to_Red is closed today"):
+            LIGHT.become(light, Red)
+        assert light.state is Off
+
+    def test_what_is_allowed_is_asked_of_the_machine(self) -> None:
+        """A transition that its machine loses is allowed no more."""
+        table = LIGHT.at("1.1")
+        table._machine.remove_transition("to_Green", source="Red")
+        assert not table.allows(Red, Green)
+        assert table.targets(Red) == (Broken,)
+
+    def test_an_error_of_the_model_is_the_models(self) -> None:
+        class Crossing:
+            @property
+            def state(self) -> Light:
+                raise KeyError("to_Red")
+
+        with pytest.raises(KeyError):
+            LIGHT.become(Crossing(), Red)  # type: ignore[arg-type]
+
+    def test_a_refusal_of_another_machine_is_not_the_tables(self) -> None:
+        """A model may watch its changes with a machine of its own."""
+
+        class Watched:
+            @property
+            def state(self) -> Light:
+                return Off
+
+            @state.setter
+            def state(self, state: Light) -> None:
+                raise transitions.MachineError("mine refuses")
+
+        with pytest.raises(transitions.MachineError, match="mine refuses"):
+            LIGHT.become(Watched(), Red)
 
     def test_the_error_says_from_where_to_where_and_what_was_allowed(self) -> None:
-        life = LIGHT.at("1.0").begin(Amber)
         with pytest.raises(IllegalTransition) as caught:
-            life.become(Green)
+            LIGHT.at("1.0").become(SimpleNamespace(state=Amber), Green)
         assert str(caught.value) == "light of 1.0: Amber cannot become Green; it may become Amber, Red, Broken"
-        assert (caught.value.table, caught.value.source, caught.value.target, caught.value.allowed) == (
+        assert (caught.value.table, caught.value.source, caught.value.dest, caught.value.allowed) == (
             "light of 1.0",
             Amber,
             Green,
@@ -221,23 +282,16 @@ class TestLife:
 
     def test_from_a_terminal_state_nothing_is_allowed(self) -> None:
         with pytest.raises(IllegalTransition, match="light: Broken cannot become Red; it may become nothing"):
-            LIGHT.begin(Broken).become(Red)
+            LIGHT.become(SimpleNamespace(state=Broken), Red)
 
     def test_a_state_that_no_row_leads_to_is_refused_like_any_other(self) -> None:
         with pytest.raises(IllegalTransition, match="light: Red cannot become Off; it may become Green, Broken"):
-            LIGHT.begin(Red).become(Off)
+            LIGHT.become(SimpleNamespace(state=Red), Off)
 
     def test_a_state_of_another_machine_is_refused(self) -> None:
-        life: Life[TableState] = Life(Table[TableState]("light", Off, (Row(Off, Red),)), Off)
+        table = Table[TableState]("light", Off, (Row(Off, Red),))
         with pytest.raises(IllegalTransition, match="Off cannot become Open"):
-            life.become(Door.Open)
-
-    def test_its_state_cannot_be_assigned(self) -> None:
-        with pytest.raises(AttributeError):
-            LIGHT.begin().state = Red  # type: ignore[misc]
-
-    def test_prints_where_it_stands(self) -> None:
-        assert repr(LIGHT.at("1.0").begin()) == "<light of 1.0: Off>"
+            table.become(SimpleNamespace(state=Off), Door.Open)
 
     def test_its_error_travels_between_processes(self) -> None:
         error = IllegalTransition("light", Red, Off, (Green,))

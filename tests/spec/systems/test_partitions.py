@@ -177,7 +177,10 @@ class DropsWhatIsOffline(PartitionStateMachine):
     """A partition that is to be offline does not exist any more."""
 
     def _become(self, partition: TopicPartition, target: PartitionState) -> None:
-        super()._become(partition, NonExistentPartition if target is OfflinePartition else target)
+        if target is OfflinePartition:
+            self.context.put_partition_state(partition, NonExistentPartition)  # the table would refuse that
+        else:
+            super()._become(partition, target)
 
 
 class KnowsWhatIsNew(PartitionStateMachine):
@@ -255,8 +258,8 @@ class RemovesInTheSameEpoch(ReplicaStateMachine):
 class CallsItIneligible(ReplicaStateMachine):
     """A replica that leaves the ISR is one that cannot be deleted."""
 
-    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        super()._become(replica, ReplicaDeletionIneligible if target is OfflineReplica else target)
+    def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        super()._has_become(replica, ReplicaDeletionIneligible)
 
 
 class LeavesOffline(ReplicaStateMachine):
@@ -270,18 +273,15 @@ class LeavesOffline(ReplicaStateMachine):
 class LeavesReplicasOnline(ReplicaStateMachine):
     """A replica whose broker is gone stays online."""
 
-    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        if target is not OfflineReplica:
-            super()._become(replica, target)
+    def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        """It is taken out of the ISR, and that is all."""
 
 
 class ForgetsTheOffline(ReplicaStateMachine):
     """Of a replica that is offline nothing is known."""
 
-    def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        super()._become(replica, target)
-        if target is OfflineReplica:
-            self.context.remove_replica_state(replica)
+    def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
+        self.context.remove_replica_state(replica)
 
 
 class KeepsWhatItSent(RequestsWithoutMetadata):

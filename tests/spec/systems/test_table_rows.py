@@ -31,5 +31,5 @@ def taken() -> set[str]:
 
 def test_every_row_is_taken() -> None:
     """By one of the systems; and no witness spells one otherwise than the table."""
-    every = {f"{row.source.name} -> {row.target.name}" for table in (PARTITION, REPLICA) for row in table.rows}
+    every = {f"{row.source.name} -> {row.dest.name}" for table in (PARTITION, REPLICA) for row in table.rows}
     assert taken() == every

@@ -1,0 +1,130 @@
+"""Watch the partitions of a topic while a broker fails, with a machine of your own.
+
+The controller moves partitions with a private machine of the library `transitions`. The rows of `PARTITION` are that
+library's declaration, so a machine of your own takes them as they are, with callbacks, conditions and queued events.
+Here a mapping holds the controller's states and hands each change on to a model.
+
+The topic is a model of the same machine: offline as soon as one of its partitions is, online when all of them are. A
+partition triggers its topic from a callback, and the machine queues that event until the callback is over.
+
+    broker 1 fails
+      t-0: OnlinePartition to OfflinePartition
+      topic t: OnlinePartition to OfflinePartition
+      t-1: OnlinePartition to OfflinePartition
+      t-0: OfflinePartition to OnlinePartition
+    broker 1 is back
+      t-1: OfflinePartition to OnlinePartition
+      topic t: OfflinePartition to OnlinePartition
+"""
+
+from __future__ import annotations
+
+from transitions import EventData, Machine
+
+from statemachines.controller_calls import call
+from statemachines.controller_context import ControllerContext, InMemoryContext
+from statemachines.controller_event_processor import event_processor
+from statemachines.partition import PARTITION, OfflinePartition, OnlinePartition, PartitionState
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.state_change import carry_out
+from statemachines.table import trigger
+from statemachines.topic_partition import TopicPartition
+from statemachines.zk_data import TopicAssignment
+from statemachines.zookeeper import ZooKeeper
+
+ASSIGNMENT = TopicAssignment(((0, ReplicaAssignment((1, 2))), (1, ReplicaAssignment((1,)))))
+
+
+class Watched:
+    """A model of the library: a state, the condition `is_due` and the callback `changed`."""
+
+    state: PartitionState
+    name: str
+
+    def is_due(self, event: EventData) -> bool:
+        """The condition on every transition."""
+        return True
+
+    def changed(self, event: EventData) -> None:
+        """The callback after every transition."""
+        assert event.transition is not None
+        print(f"  {self.name}: {event.transition.source} to {event.transition.dest}")
+
+
+class WatchedTopic(Watched):
+    """A topic, in the state of its worst partition."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.partitions: list[WatchedPartition] = []
+
+    def is_due(self, event: EventData) -> bool:
+        """It changes once, and is online when all its partitions are."""
+        states = {partition.state for partition in self.partitions}
+        worst = OfflinePartition if OfflinePartition in states else OnlinePartition
+        return self.state is not worst and event.event.name == trigger(worst)
+
+
+class WatchedPartition(Watched):
+    """One partition of it."""
+
+    def __init__(self, partition: TopicPartition, topic: WatchedTopic) -> None:
+        self.name, self.topic = str(partition), topic
+        topic.partitions.append(self)
+
+    def changed(self, event: EventData) -> None:
+        """Its topic may change with it."""
+        event.event.trigger(self.topic)
+        super().changed(event)
+
+
+class WatchedStates(dict[TopicPartition, PartitionState]):
+    """Where the controller keeps the states of partitions. Each change is an event of the machine that watches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.topic = WatchedTopic("topic t")
+        self.models: dict[TopicPartition, WatchedPartition] = {}
+        self.machine = Machine(
+            None,
+            states=list(PARTITION.states),
+            transitions=[[*declared, "is_due"] for declared in PARTITION.transitions],
+            initial=OnlinePartition,
+            auto_transitions=False,
+            after_state_change="changed",
+            send_event=True,
+            queued=True,
+        )
+        self.machine.add_model(self.topic)
+
+    def __setitem__(self, partition: TopicPartition, state: PartitionState) -> None:
+        if partition in self.models:
+            self.machine.events[trigger(state)].trigger(self.models[partition])
+        elif state is OnlinePartition:  # from here on it is watched
+            self.models[partition] = WatchedPartition(partition, self.topic)
+            self.machine.add_model(self.models[partition])
+        super().__setitem__(partition, state)
+
+
+def main() -> None:
+    """Fail a broker, and let it return."""
+    zookeeper = ZooKeeper()
+    for path in ("/controller_epoch", "/brokers", "/brokers/ids", "/brokers/ids/1", "/brokers/ids/2"):
+        zookeeper.create(None, path)
+    zookeeper.create(None, "/brokers/topics")
+    zookeeper.create(None, "/brokers/topics/t", ASSIGNMENT)
+    context = ControllerContext(InMemoryContext(partition_states=WatchedStates()))
+    controller = event_processor(2, lambda broker, request: None, context)
+    carry_out(controller, controller.process(call(controller.on_controller_failover)), zookeeper, None)
+
+    print("broker 1 fails")
+    zookeeper.delete(None, "/brokers/ids/1")
+    carry_out(controller, controller.process(call(controller.process_broker_change)), zookeeper, None)
+
+    print("broker 1 is back")
+    zookeeper.create(None, "/brokers/ids/1")
+    carry_out(controller, controller.process(call(controller.process_broker_change)), zookeeper, None)
+
+
+if __name__ == "__main__":
+    main()

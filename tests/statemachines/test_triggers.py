@@ -1,0 +1,87 @@
+"""The library `transitions` moves what a controller moves: whole runs of it, with its triggers counted."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transitions
+
+from statemachines.partition import PARTITION, NonExistentPartition, OnlinePartition
+from statemachines.partition_state_machine import PartitionStateMachine
+from statemachines.replica import REPLICA
+from statemachines.replica_state_machine import ReplicaStateMachine
+from statemachines.state_change import FailedStateChange, StateChangeFailure
+from tests.statemachines.control import T0, Cluster
+
+RUNS = ("controlled_shutdown", "reassignment", "two_brokers_die", "watched_partitions")
+MACHINES = {"partition: ", "replica: "}
+"""The controller's machines, of all releases, as the library calls them."""
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
+    """How often the controller's machines took a transition, by its states."""
+    counts = Counter[tuple[str, str]]()
+    change = transitions.Transition._change_state
+
+    def counting(transition: transitions.Transition, data: transitions.EventData) -> None:
+        counts[transition.source, str(transition.dest)] += data.machine.name in MACHINES
+        change(transition, data)
+
+    monkeypatch.setattr(transitions.Transition, "_change_state", counting)
+    return counts
+
+
+@pytest.fixture
+def changes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Every call of `_become`."""
+    called = []
+
+    def record(cls: Any) -> None:
+        become = cls._become
+
+        def recording(self: Any, subject: Any, target: Any) -> None:
+            called.append((subject, target))
+            become(self, subject, target)
+
+        monkeypatch.setattr(cls, "_become", recording)
+
+    record(PartitionStateMachine)
+    record(ReplicaStateMachine)
+    return called
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_each_change_is_a_trigger(run: str, taken: Counter[tuple[str, str]], changes: list[Any]) -> None:
+    """As many as calls of `_become`, each along a row of a table."""
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / f"{run}.py"), run_name="__main__")
+    assert taken.total() == len(changes) > 0
+    rows = {(str(row.source), str(row.dest)) for table in (PARTITION, REPLICA) for row in table.rows}
+    assert {states for states, times in taken.items() if times} <= rows
+
+
+def test_what_the_machine_refuses_is_logged(taken: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the states that its error names; nothing changes."""
+    refused, valid = list[str](), transitions.Event._is_valid_source
+
+    def seen(event: transitions.Event, state: transitions.State) -> bool:
+        try:
+            return valid(event, state)
+        except transitions.MachineError as error:
+            refused.append(str(error))
+            raise
+
+    monkeypatch.setattr(transitions.Event, "_is_valid_source", seen)
+    cluster = Cluster()
+    cluster.lead(T0, 1, (1, 2))
+    cluster.become(NonExistentPartition, T0)
+    assert refused == ['"partition: Can\'t trigger event to_NonExistentPartition from state OnlinePartition!"']
+    assert cluster.log == [
+        FailedStateChange(T0, OnlinePartition, NonExistentPartition, StateChangeFailure.InvalidTransition)
+    ]
+    assert cluster.context.partition_state(T0) is OnlinePartition
+    assert not taken.total()
