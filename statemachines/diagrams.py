@@ -1,19 +1,23 @@
-"""Pictures of the transition tables: Mermaid, DOT and SVG, each drawn from the rows alone.
+"""Pictures of the transition tables: Mermaid, DOT and SVG, drawn by the `GraphMachine` of the library `transitions`.
 
-Text in, text out, always in the same order: states as declared, transitions by source and then target.
-A table of all releases shows each row with the releases that had it; `table.at("2.2")` draws one release.
+The machine is made of the table's rows. On an arrow stands what asks for the transition, and in a picture of all
+releases also which of them had it; `table.at("2.2")` draws one release. Text comes in the same order always: states
+from the initial one on as declared, transitions by source and then dest.
 
-On an arrow stands what asks for the transition. With the counts of an exploration an arrow is the wider, the more
-often its row was taken, and dashed if it never was; Mermaid's state diagrams know no width.
+With the counts of an exploration an arrow is the wider, the more often its row was taken, and dashed if it never was;
+Mermaid's state diagrams know no width.
 
-An SVG is the same bytes on every machine, see `statemachines.drawing`.
+Graphviz lays the SVG out. Its text is put in here, so that it is the same bytes on every machine: see
+`statemachines.drawing`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
+
+from transitions.extensions import GraphMachine
 
 from statemachines.drawing import (
     BEGIN_SIZE,
@@ -44,13 +48,14 @@ __all__ = ["DIAGRAMS", "FORMATS", "Direction", "dot", "mermaid", "svg"]
 
 Direction = Literal["LR", "TB"]
 """Which way time flows: from left to right, or from top to bottom."""
+GraphEngine = Literal["pygraphviz", "mermaid"]
+"""What the library draws with."""
 Taken = Mapping[tuple[str, str], int]
 """How often a row was taken, by the names of its states; one that never was is not among them."""
 
 DIAGRAMS: Mapping[str, Table[Any]] = MappingProxyType({"partition": PARTITION, "replica": REPLICA})
 """The tables there are pictures of, by name."""
 
-_SOURCE = "drawn from the table by statemachines.diagrams"
 LONGEST_LINE = 24
 """How many letters a line on an arrow has."""
 _BEGIN = "begin"  # no state of Kafka's begins with a small letter
@@ -58,26 +63,30 @@ _BEGIN = "begin"  # no state of Kafka's begins with a small letter
 
 def mermaid(table: Table[Any], direction: Direction = "TB", taken: Taken | None = None) -> str:
     """The table as a Mermaid state diagram, for Markdown and for https://mermaid.live."""
-    lines = [f"%% {table}, {_SOURCE}", "stateDiagram-v2", f"    direction {direction}"]
-    lines.append(f"    [*] --> {table.initial}")
-    for row in _rows(table):
-        label = "; ".join(_label(table, row))
-        lines.append(f"    {row.source} --> {row.dest}" + (f" : {label}" if label else ""))
-    lines += [f"    {state} --> [*]" for state in _ends(table)]
-    return "\n".join(lines) + "\n"
+    machine = _Drawn(table, direction, "mermaid", lambda row: ", ".join(_label(table, row)))
+    return f"{machine.get_graph().draw(None)}\n"
 
 
 def dot(table: Table[Any], direction: Direction = "TB", taken: Taken | None = None) -> str:
     """The table as a Graphviz graph: the initial state is filled, terminal ones have a double border."""
-    return _digraph(table, direction, taken, text=True)
+    return f"{_graph(table, direction, taken).string()}\n"
 
 
 def svg(table: Table[Any], direction: Direction = "TB", taken: Taken | None = None) -> str:
     """The table as an SVG image of its own, the same bytes wherever Graphviz has the same version."""
-    layout = laid_out(_digraph(table, direction, taken, text=False))
+    graph = _graph(table, direction, taken)
+    node_width = _node_width(table)
+    size = {"width": node_width / POINTS_PER_INCH, "height": NODE_HEIGHT / POINTS_PER_INCH}
+    for node in graph.nodes():
+        node.attr["label"] = blank("")
+        if node != _BEGIN:
+            node.attr.update(fixedsize="true", **size)
+    for row in _rows(table):
+        graph.get_edge(row.source, row.dest).attr["label"] = blank(*_lines(table, row))
+    layout = laid_out(graph.string())
     width, height = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
     lines = [
-        f"<!-- {table}, {_SOURCE}; laid out by Graphviz {graphviz_version()} -->",
+        f"<!-- {table}: the GraphMachine of its rows, laid out by Graphviz {graphviz_version()} -->",
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}"'
         f' viewBox="{-MARGIN} {-MARGIN} {width} {height}">',
         f"<title>The states of a {table}</title>",
@@ -94,20 +103,18 @@ def svg(table: Table[Any], direction: Direction = "TB", taken: Taken | None = No
         lines.append(f"<g{looks}><title>{escape(title)}</title>{curve}</g>")
     begin = layout.centers[_BEGIN]
     lines += ["</g>", f'<circle cx="{begin.x}" cy="{begin.y}" r="{BEGIN_SIZE // 2}" fill="{LINE}"/>']
-    words_of_a_size = f'font-family="{FONTS}" font-size="{FONT_SIZE}" text-anchor="middle"'
-    lines.append(f'<g {words_of_a_size} paint-order="stroke" stroke="white" stroke-width="4">')
+    lines.append(f'<g font-family="{FONTS}" font-size="{FONT_SIZE}" text-anchor="middle">')
     for row in _rows(table):
         label = _lines(table, row)
         for number, words in enumerate(label):
             x, y = layout.labels[str(row.source), str(row.dest)]
             lines.append(text_at(Point(x, y + LABEL_HEIGHT * (2 * number - len(label) + 1) // 2), words))
-    lines += ["</g>", f"<g {words_of_a_size}>"]
-    for state in table.states:
+    for state in _states(table):
         center = layout.centers[str(state)]
         fill = INITIAL if state is table.initial else "white"
         if state in _ends(table):
-            lines.append(box(center, _node_width(table) + 8, NODE_HEIGHT + 8, fill))
-        lines += [box(center, _node_width(table), NODE_HEIGHT, fill), text_at(center, str(state))]
+            lines.append(box(center, node_width + 8, NODE_HEIGHT + 8, fill))
+        lines += [box(center, node_width, NODE_HEIGHT, fill), text_at(center, str(state))]
     return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
 
 
@@ -122,31 +129,70 @@ FORMATS: Mapping[str, Format] = MappingProxyType({"mermaid": mermaid, "dot": dot
 """What a table can be drawn as, by the name of the format."""
 
 
-def _digraph(table: Table[Any], direction: Direction, taken: Taken | None, *, text: bool) -> str:
-    """The graph in DOT; without text, places are kept free for the same text of a width we know."""
-    width, height = _node_width(table) / POINTS_PER_INCH, NODE_HEIGHT / POINTS_PER_INCH
-    unnamed = "" if text else ', label=""'
-    lines = [
-        f"// {table}, {_SOURCE}",
-        f'digraph "{table}" {{',
-        f"    rankdir={direction} nodesep=0.4 ranksep=0.5",
-        f'    node [shape=box, style="rounded,filled", fillcolor=white, fontname="{FONTS}",'
-        f" fontsize={FONT_SIZE}, fixedsize=true, width={width:.2f}, height={height:.2f}{unnamed}]",
-        f'    edge [color="{LINE}", fontname="{FONTS}", fontsize={FONT_SIZE}]',
-        f'    "{_BEGIN}" [shape=point, width={BEGIN_SIZE / POINTS_PER_INCH:.2f}, fillcolor="{LINE}"]',
-    ]
-    for state in table.states:
-        marks = [f'fillcolor="{INITIAL}"'] if state is table.initial else []
-        marks += ["peripheries=2"] if state in _ends(table) else []
-        lines.append(f'    "{state}"' + (f" [{', '.join(marks)}]" if marks else ""))
-    lines.append(f'    "{_BEGIN}" -> "{table.initial}"')
+_TEXT = {"fontname": FONTS, "fontsize": str(FONT_SIZE)}
+_LOOKS: Mapping[GraphEngine, Any] = MappingProxyType(
+    {
+        "pygraphviz": {
+            "node": {
+                "default": {"style": "rounded,filled", "shape": "box", "fillcolor": "white", **_TEXT},
+                "active": {"fillcolor": INITIAL},
+            },
+            "edge": {"default": {"color": LINE, **_TEXT}},
+            "graph": {"default": {}},
+        },
+        "mermaid": {"node": {"default": {"fillcolor": "white"}, "active": {"fillcolor": INITIAL}}},
+    }
+)
+"""What the library calls `style_attributes`. The active state is the initial one: the machine is never triggered."""
+
+
+class _Drawn(GraphMachine):
+    """The machine of a table, for its graph.
+
+    Args:
+        table: the rows.
+        direction: which way time flows.
+        engine: what the graph is made for.
+        label: what stands on the arrow of a row.
+    """
+
+    def __init__(
+        self, table: Table[Any], direction: Direction, engine: GraphEngine, label: Callable[[Row[Any]], str]
+    ) -> None:
+        self.machine_attributes = {"directed": "true", "strict": "false", "rankdir": direction}
+        self.style_attributes = _LOOKS[engine]
+        super().__init__(
+            states=_states(table),
+            transitions=[
+                {"trigger": row.trigger, "source": row.source, "dest": row.dest, "label": label(row)}
+                for row in _rows(table)
+            ],
+            initial=table.initial,
+            auto_transitions=False,
+            title=f"title: the states of a {table}",  # Mermaid's front matter is YAML
+            graph_engine=engine,
+        )
+
+
+def _graph(table: Table[Any], direction: Direction, taken: Taken | None) -> Any:
+    """The library's graph of a table, with a beginning, ends and the widths of arrows."""
+    graph: Any = _Drawn(table, direction, "pygraphviz", lambda row: r"\n".join(_lines(table, row))).get_graph()
+    graph.graph_attr["label"] = ""
+    graph.add_node(_BEGIN, shape="point", width=BEGIN_SIZE / POINTS_PER_INCH, fillcolor=LINE)
+    graph.add_edge(_BEGIN, table.initial)
+    for state in _ends(table):
+        graph.get_node(state).attr["peripheries"] = 2
     for row in _rows(table):
-        label, stroke = _lines(table, row), _stroke(row, taken)
-        marks = [] if stroke is None else [f"penwidth={stroke}" if stroke else "style=dashed"]
-        if label:
-            marks.append("label=" + ('"' + r"\n".join(label) + '"' if text else blank(*label)))
-        lines.append(f'    "{row.source}" -> "{row.dest}"' + (f" [{', '.join(marks)}]" if marks else ""))
-    return "\n".join([*lines, "}"]) + "\n"
+        stroke = _stroke(row, taken)
+        if stroke is not None:
+            looks = {"penwidth": stroke} if stroke else {"style": "dashed"}
+            graph.get_edge(row.source, row.dest).attr.update(looks)
+    return graph
+
+
+def _states(table: Table[Any]) -> list[Any]:
+    """The states from the initial one on: so Graphviz puts that at the top."""
+    return sorted(table.states, key=lambda state: (state is not table.initial, table.states.index(state)))
 
 
 def _rows(table: Table[Any]) -> list[Row[Any]]:
@@ -155,8 +201,8 @@ def _rows(table: Table[Any]) -> list[Row[Any]]:
 
 
 def _label(table: Table[Any], row: Row[Any]) -> list[str]:
-    """What asks for it, and of which releases it is: where one release is drawn that is not said."""
-    return [each for each in (row.cause, "" if table.release else row.releases) if each]
+    """What asks for it, else its trigger; and which releases had it, unless one release is drawn."""
+    return [row.cause or row.trigger, *([row.releases] if row.releases and not table.release else [])]
 
 
 def _lines(table: Table[Any], row: Row[Any]) -> list[str]:
