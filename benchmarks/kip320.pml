@@ -85,7 +85,7 @@ byte high_watermark_was;
 #error "0 to 3 as the highest leader epoch"
 #endif
 
-/* high_watermark_monotone, around what an action does to a broker; no action changes two. */
+/* no_hw_regression, around what an action does to a broker; no action changes two. */
 
 #define BEFORE(b) \
     led_under = (leader[b] == b + 1 -> epoch[b] : 0); high_watermark_was = high_watermark[b]

@@ -11,7 +11,7 @@ Epochs and leaders are stored plus one, 0 is none. An ISR is a bit for each brok
 the lowest first: 0 where it has ended, else 1 + the record's epoch * max_records + its id.
 
 What follows from one of these fields alone is worked out once for each of its values. All four properties are looked
-at: weak_isr, strong_isr and leader_in_isr in every state, high_watermark_monotone in every step.
+at: weak_isr, strong_isr and leader_in_isr in every state, no_hw_regression in every step.
 """
 
 from __future__ import annotations
@@ -206,12 +206,12 @@ def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int
                         isr_after = isr ^ 1 << replica
                         find(state + (isr_after - isr << place) + (isr_after - zookeeper_isr << zookeeper_at))
 
-                # high_watermark_monotone: what was found in this turn is all that changes this broker
+                # no_hw_regression: what was found in this turn is all that changes this broker
                 for after in found[found_before:]:
                     field = after >> place
                     led_on = field >> leader_at & in_leadership == leadership
                     if led_on and field >> high_watermark_at & in_high_watermark < high_watermark:
-                        raise PropertyBroken("high_watermark_monotone", depth + 1)
+                        raise PropertyBroken("no_hw_regression", depth + 1)
 
         generated += len(found)
         level = set(found) - seen

@@ -25,6 +25,8 @@ from spec.releases import release_named
 Side = Literal["off", "on"]
 SIDES: Final[tuple[Side, Side]] = ("off", "on")
 """The switch's, in the order in which they are explored."""
+NEVER_SHIPPED: Final = "never shipped"
+"""In place of a release: every release has the switch on."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,6 +139,10 @@ class Design(NamedTuple):
         bool,
         "Controller writes, the deletion of /controller among them, check the epoch's version (2.1, KAFKA-6082).",
     ] = True
+    conditional_increment: Annotated[
+        bool,
+        "The increment of /controller_epoch is refused if its version is not the one that was read (every release).",
+    ] = True
     skip_if_self: Annotated[
         bool, "In 0.10, a new session changes nothing for whom /controller names (0.10.2, KAFKA-4229)."
     ] = True

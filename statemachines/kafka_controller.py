@@ -50,6 +50,7 @@ from statemachines.controller import (
 from statemachines.controller_event import HANDLING, LEADER_AND_ISR, TOLD, ControllerEvent, Queued
 from statemachines.controller_process import ControllerProcess, LiveBroker
 from statemachines.zookeeper import (
+    ANY_VERSION,
     Check,
     Code,
     Create,
@@ -366,10 +367,9 @@ class KafkaController:
             case Do.CreateController:
                 return (Create(CONTROLLER, self.broker, ephemeral=True),)
             case Do.IncrementEpoch:
-                return (SetData(CONTROLLER_EPOCH, me.epoch + 1, me.context.epoch_zk_version),)
+                return (self._increment(me),)
             case Do.RegisterController:
-                increment = SetData(CONTROLLER_EPOCH, me.epoch + 1, me.context.epoch_zk_version)
-                return (Create(CONTROLLER, self.broker, ephemeral=True), increment)
+                return (Create(CONTROLLER, self.broker, ephemeral=True), self._increment(me))
             case Do.UpdateLeaderAndIsr:
                 return (
                     *self._fence(me),
@@ -380,6 +380,15 @@ class KafkaController:
             case Do.DeleteController:
                 return (*self._fence(me), Delete(CONTROLLER))
         raise ValueError(f"{me.doing[0]} writes nothing")
+
+    def _increment(self, me: ControllerProcess) -> Operation:
+        """The next epoch, set on condition of the version that was read with the one before.
+
+        [incrementControllerEpoch: ZkUtils.conditionalUpdatePersistentPathIfExists, until 1.0; KafkaZkClient, 1.1 and
+        2.0. registerControllerAndIncrementControllerEpoch, 2.1 to 3.9]
+        """
+        version = me.context.epoch_zk_version if self.design.conditional_increment else ANY_VERSION
+        return SetData(CONTROLLER_EPOCH, me.epoch + 1, version)
 
     def lose_reply(self, me: ControllerProcess) -> bool:
         """Its next request is served, and the answer lost with the connection: it will ask again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from election import leader_for_preferred_replica
@@ -39,7 +40,8 @@ from spec.language import (
     where,
 )
 from spec.releases import since
-from statemachines import truncation
+from statemachines import in_sync_replicas, truncation
+from statemachines.in_sync_replicas import UNKNOWN_OFFSET
 from statemachines.leader_epochs import EpochEndOffset, Offset
 from statemachines.replica_log import Record, RecordId, ReplicaLog
 
@@ -140,6 +142,11 @@ class Replication(Specification[Replicas]):
     adopt_leaderless: bool = switch(
         False, "A broker acts on a request that names no leader, and follows none; real ones keep their old role."
     )
+    refuse_same_epoch: bool = switch(
+        True,
+        "A broker accepts only requests of a later leader epoch than its own (every release); a leader that took one "
+        "of its own would begin as after a restart, with any older high watermark, at worst 0.",
+    )
 
     @assumption
     def is_a_version(self) -> bool:
@@ -203,10 +210,14 @@ class Replication(Specification[Replicas]):
     def later_request(
         self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch, leaders: Collection[BrokerId | None]
     ) -> Leadership:
-        """The request of an epoch that names one of these leaders, and is later than what the broker goes by."""
+        """The request of an epoch that names one of these leaders, and is later than what the broker goes by.
+
+        [ReplicaManager.becomeLeaderOrFollower, 0.10.1 to 3.9]
+        """
         request = s.leader_and_isr.get(epoch)
         require(request is not None and request.leader in leaders)
-        require(epoch > s.replica[broker].leader_epoch)
+        mine = s.replica[broker].leader_epoch
+        require(epoch > mine if self.refuse_same_epoch else epoch >= mine)
         assert request is not None
         return request
 
@@ -227,7 +238,10 @@ class Replication(Specification[Replicas]):
 
         [Partition.makeLeader, 3.9]
         """
-        s.replica[broker] = self.later_request(s, broker, epoch, {broker})
+        request = self.later_request(s, broker, epoch, {broker})
+        if not self.refuse_same_epoch and epoch == s.replica[broker].leader_epoch:
+            s.log[broker] = s.log[broker].with_high_watermark(0)
+        s.replica[broker] = request
         self.remember_committed(s, broker)
 
     @action
@@ -247,7 +261,9 @@ class Replication(Specification[Replicas]):
         log = s.log[leader]
         offset = log.high_watermark + 1
         require(offset <= log.end_offset)
-        require(all(self.has_acknowledged(s, member, leader, offset) for member in s.replica[leader].isr))
+        acknowledged = (self.acknowledged_offset(s, member, leader, offset) for member in s.replica[leader].isr)
+        end_offsets = chain([log.end_offset], acknowledged)
+        require(in_sync_replicas.high_watermark(log.high_watermark, end_offsets) >= offset)
         s.log[leader] = log.with_high_watermark(offset)
         self.remember_committed(s, leader)
 
@@ -257,7 +273,7 @@ class Replication(Specification[Replicas]):
         require(self.is_true_leader(s, leader))
         mine = s.replica[leader]
         require(replica in mine.isr and replica != leader)
-        require(not self.is_caught_up(s, replica, leader))
+        require(self.must_leave(s, replica, leader))
         self.write_isr(s, leader, mine.isr - {replica})
 
     @action(when=several_brokers, receiver="ZooKeeper")
@@ -327,26 +343,38 @@ class Replication(Specification[Replicas]):
         """Whether a replica takes this broker for the leader."""
         return s.replica[follower].leader == leader
 
-    def has_reached(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
-        """Whether both logs reach up to an offset, as far as the leader can tell from a fetch."""
-        return s.log[follower].end_offset >= offset and s.log[leader].end_offset >= offset
+    def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
+        """The follower's LEO as the leader learns it from a fetch, with regard to an offset.
+
+        A fetch beyond the end of the leader's log is refused.
+        """
+        return min(s.log[follower].end_offset, s.log[leader].end_offset)
 
     def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether the leader answers a fetch at the end of the follower's log."""
         return self.follows(s, follower, leader)
 
-    def is_caught_up(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Whether a member of the ISR may stay there."""
-        return self.follows(s, follower, leader) and self.has_reached(s, follower, leader, s.log[leader].end_offset)
+    def acknowledged_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
+        """The LEO of a member of the ISR that counts for the high watermark, with regard to an offset."""
+        return (
+            self.known_end_offset(s, follower, leader, offset)
+            if self.follows(s, follower, leader)
+            else UNKNOWN_OFFSET
+        )
 
-    def has_acknowledged(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
-        """Whether a member of the ISR, the leader among them, lets the high watermark move up to an offset."""
-        return self.follows(s, follower, leader) and self.has_reached(s, follower, leader, offset)
+    def must_leave(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
+        """Whether a member of the ISR may be taken out: there is no clock, so it may have lagged at any time."""
+        if not self.follows(s, follower, leader):
+            return True
+        end_offset = s.log[leader].end_offset
+        known = self.known_end_offset(s, follower, leader, end_offset)
+        return in_sync_replicas.must_leave(known, end_offset, lagged=True)
 
     def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether a replica that is not in the ISR has all that the leader has committed."""
-        return self.follows(s, follower, leader) and self.has_reached(
-            s, follower, leader, s.log[leader].high_watermark
+        high_watermark = s.log[leader].high_watermark
+        return self.follows(s, follower, leader) and in_sync_replicas.may_join(
+            self.known_end_offset(s, follower, leader, high_watermark), high_watermark
         )
 
     # Properties.
@@ -358,7 +386,7 @@ class Replication(Specification[Replicas]):
 
     @invariant
     def weak_isr(self, s: Replicas, leader: BrokerId, member: BrokerId) -> bool:
-        """D4: each member of the ISR that a leader believes in has what this leader has committed."""
+        """R4: each member of the ISR that a leader believes in has what this leader has committed."""
         mine = s.replica[leader]
         if mine.leader != leader or member not in mine.isr:
             return True
@@ -366,7 +394,7 @@ class Replication(Specification[Replicas]):
 
     @invariant
     def strong_isr(self, s: Replicas, leader: BrokerId, member: BrokerId) -> bool:
-        """D3: each member of the ISR in ZooKeeper, any of whom may be elected, has what any leader has committed."""
+        """R3: each member of the ISR in ZooKeeper, any of whom may be elected, has what any leader has committed."""
         if member not in s.partition_state.isr or not self.presumes_leadership(s, leader):
             return True
         return self.has_the_same_committed(s, leader, member)
@@ -378,19 +406,19 @@ class Replication(Specification[Replicas]):
 
     @invariant(when=lambda self: self.history)
     def leader_completeness(self, s: Replicas, leader: BrokerId) -> bool:
-        """D5: a true leader has every record that was ever committed, where it was."""
+        """R5: a true leader has every record that was ever committed, where it was."""
         if not self.is_true_leader(s, leader):
             return True
         return all(s.log[leader].at(each.offset) == each.record for each in s.committed)
 
     @invariant(when=lambda self: self.history)
     def committed_once(self, s: Replicas) -> bool:
-        """D6: no two records were ever committed at one offset."""
+        """R6: no two records were ever committed at one offset."""
         return len({each.offset for each in s.committed}) == len(s.committed)
 
     @transition_invariant
-    def high_watermark_monotone(self, before: Replicas, step: Step, after: Replicas, leader: BrokerId) -> bool:
-        """D9: the high watermark of a leader never goes back within its epoch."""
+    def no_hw_regression(self, before: Replicas, step: Step, after: Replicas, leader: BrokerId) -> bool:
+        """R9: the high watermark of a leader never goes back within its epoch."""
         then, now = before.replica[leader], after.replica[leader]
         if not (then.leader == now.leader == leader and then.leader_epoch == now.leader_epoch):
             return True
@@ -419,6 +447,18 @@ class Replication(Specification[Replicas]):
             return False
         log = before.log[old.leader]
         return self.is_true_leader(before, old.leader) and log.high_watermark < log.end_offset
+
+    @sometimes(when=lambda self: self.history and several_epochs(self))
+    def a_new_leader_exposes_less(self, s: Replicas, leader: BrokerId) -> bool:
+        """The high watermark of a true leader is below what an older leader had exposed: consumers see it go back."""
+        if not self.is_true_leader(s, leader):
+            return False
+        return any(each.offset >= s.log[leader].high_watermark for each in s.committed)
+
+    @sometimes(when=lambda self: several_epochs(self) and min(self.log_size, self.max_records) > 1)
+    def a_high_watermark_goes_back(self, before: Replicas, step: Step, after: Replicas, broker: BrokerId) -> bool:
+        """The high watermark of a replica goes back: a follower takes that of its leader, though it is lower."""
+        return after.log[broker].high_watermark < before.log[broker].high_watermark
 
     @sometimes(when=several_epochs)
     def a_truncation_cuts_something(self, before: Replicas, step: Step, after: Replicas) -> bool:
@@ -599,17 +639,21 @@ class Kip320FirstTry(Kip279, truncation="kip-320-first-try"):
     follower goes by now: strong_isr breaks at three brokers and three epochs.
     """
 
-    def has_reached(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
+    def agrees(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
         """Whether both have a record of one epoch before an offset."""
         if offset == 0:
             return True
         mine, its = s.log[follower].at(offset - 1), s.log[leader].at(offset - 1)
         return mine is not None and its is not None and mine.leader_epoch == its.leader_epoch
 
+    def known_end_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
+        """An offset before which both have a record of one epoch is acknowledged; of another nothing is known."""
+        return offset if self.agrees(s, follower, leader, offset) else UNKNOWN_OFFSET
+
     def may_fetch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only if the follower's last record has the epoch of the leader's there."""
         end_offset = s.log[follower].end_offset
-        return super().may_fetch(s, follower, leader) and self.has_reached(s, follower, leader, end_offset)
+        return super().may_fetch(s, follower, leader) and self.agrees(s, follower, leader, end_offset)
 
     def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only when something of the leader's epoch can be compared."""
@@ -686,14 +730,15 @@ class Kip320(Kip279, truncation="kip-320"):
         fenced_off = self.fence_fetch and not self.same_epoch(s, follower, leader)
         return not fenced_off and super().may_fetch(s, follower, leader)
 
-    def is_caught_up(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only under the leader's own epoch."""
-        return self.same_epoch(s, follower, leader) and super().is_caught_up(s, follower, leader)
+    def must_leave(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
+        """A member that goes by another epoch than the leader's own counts as behind."""
+        return not self.same_epoch(s, follower, leader) or super().must_leave(s, follower, leader)
 
-    def has_acknowledged(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> bool:
+    def acknowledged_offset(self, s: Replicas, follower: BrokerId, leader: BrokerId, offset: Offset) -> Offset:
         """Only under the leader's own epoch."""
-        fenced_off = self.fence_high_watermark and not self.same_epoch(s, follower, leader)
-        return not fenced_off and super().has_acknowledged(s, follower, leader, offset)
+        if self.fence_high_watermark and not self.same_epoch(s, follower, leader):
+            return UNKNOWN_OFFSET
+        return super().acknowledged_offset(s, follower, leader, offset)
 
     def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Only under the leader's own epoch, and not before that epoch can be told from the records."""

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from spec import anomalies as module
-from spec.anomalies import SIDES, Anomaly, anomalies, anomaly_named, read
+from spec.anomalies import NEVER_SHIPPED, SIDES, Anomaly, anomalies, anomaly_named, read
 from spec.checking import Result, check
 from spec.language import SpecificationError, UsageError
-from spec.loading import system_named
+from spec.loading import system_named, under
 from spec.releases import RELEASES
 from tests.rows import rows
 from tests.spec.test_instances import EVERY as SIZES
@@ -297,14 +297,16 @@ def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
         assert side.constants()[row.switch].switch
         assert row.property in [each.name for each in side.properties if each.kind != "sometimes"]
     assert row.size in SIZES
-    assert row.fixed_in in (None, BEFORE_ALL, *RELEASES)
+    assert row.fixed_in in (None, NEVER_SHIPPED, BEFORE_ALL, *RELEASES)
 
 
 @rows("row", {each.id: each for each in EVERY})
 def test_a_release_that_removed_it_did(row: Anomaly) -> None:
     """Where the releases say which form of the switch they had, it is this one's that puts it on."""
     releases = system_named(row.system).releases
-    if row.fixed_in == BEFORE_ALL:
+    if row.fixed_in == NEVER_SHIPPED:
+        assert all(under(system_named(row.system), each, {}).valuation[row.switch] == row.on for each in releases)
+    elif row.fixed_in == BEFORE_ALL:
         assert all(release[row.switch] == row.on for release in releases.values())
     elif row.fixed_in is not None and row.switch in releases[row.fixed_in]:
         before = RELEASES[RELEASES.index(row.fixed_in) - 1]

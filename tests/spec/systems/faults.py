@@ -54,14 +54,6 @@ class Unchecked(ZooKeeperWithoutZxids):
             """Passes whatever the version is."""
 
 
-class IncrementingUnconditionally(KafkaController):
-    """The multi sets the epoch whatever its version is."""
-
-    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
-        asked = super().asks(me)
-        return tuple(each._replace(version=-1) if isinstance(each, SetData) else each for each in asked)
-
-
 class StartingAgain(KafkaController):
     """Every second controller puts the epoch back to where it began."""
 

@@ -27,7 +27,6 @@ from statemachines.zookeeper_without_zxids import CountingTransaction, ZooKeeper
 from tests.spec.systems.faults import (
     DeletingUnfenced,
     FiringAgain,
-    IncrementingUnconditionally,
     LifeOnServers,
     OutlivingUnsaid,
     StartingAgain,
@@ -331,12 +330,6 @@ def of_a_term(me: ControllerProcess) -> dict[str, Any]:
     return {"listens": me.listens, "started": me.started, "live": me.context.live, "cached": me.context.cached}
 
 
-class UnconditionalIncrement(ControllerLife):
-    """The multi sets the epoch whatever its version is."""
-
-    kafka_controller = IncrementingUnconditionally
-
-
 class EpochStartsAgain(ControllerLife):
     """Every second controller puts the epoch back to where it began."""
 
@@ -586,9 +579,9 @@ MUTANTS: list[tuple[Specification, str, int]] = [
     (WatchesStay(**ALONE), "zk.one_shot", 8),
     (UnfencedDelete(**TOGETHER), DELETES, 19),
     (EpochStartsAgain(**ALONE), "epoch_monotone", 17),
-    (UnconditionalIncrement(**TOGETHER, lost_replies=False), "epoch_unique", 16),
+    (ControllerLife(**TOGETHER, lost_replies=False, conditional_increment=False), "epoch_unique", 16),
     (TakesItForItsOwn(**TOGETHER), "epoch_unique", 17),
-    (UnconditionalIncrement(**TOGETHER, lost_replies=False), "one_effective", 16),
+    (ControllerLife(**TOGETHER, lost_replies=False, conditional_increment=False), "single_controller", 16),
     (ChecksPass(**TOGETHER), "fenced_writes", 20),
     (KeepsWhatWasDone(**ALONE), "zk.multi_atomic", 11),
     (AnswersOvertake(**ALONE), "watch_before_data", 8),

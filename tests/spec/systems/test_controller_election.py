@@ -19,7 +19,6 @@ from tests.spec.systems.faults import (
     DeletingUnfenced,
     ElectionOnServers,
     FiringAgain,
-    IncrementingUnconditionally,
     OutlivingUnsaid,
     StartingAgain,
     Unchecked,
@@ -89,12 +88,6 @@ def test_what_the_switch_prevents_does_not_happen_with_it() -> None:
 # Every guard that matters: the system without it, and the property that sees it.
 
 
-class UnconditionalIncrement(ControllerElection):
-    """The multi sets the epoch whatever its version is."""
-
-    kafka_controller = IncrementingUnconditionally
-
-
 class EpochStartsAgain(ControllerElection):
     """Every second controller puts the epoch back to where it began."""
 
@@ -132,8 +125,8 @@ class UnfencedDelete(ControllerElection):
 
 
 MUTANTS: list[tuple[Specification, str]] = [
-    (UnconditionalIncrement(crashes=False), "epoch_unique"),
-    (UnconditionalIncrement(crashes=False), "one_effective"),
+    (ControllerElection(crashes=False, conditional_increment=False), "epoch_unique"),
+    (ControllerElection(crashes=False, conditional_increment=False), "single_controller"),
     (EpochStartsAgain(), "epoch_monotone"),
     (EphemeralsOutlive(elections=1), "zk.ephemeral_owned"),
     (WatchesStay(elections=1), "zk.one_shot"),
@@ -165,7 +158,8 @@ def test_every_property_is_broken_by_some_mutant() -> None:
 def test_every_release_is_mapped() -> None:
     """Each of Kafka's releases has a valuation, and the newest is everything on."""
     assert tuple(ControllerElection.releases) == RELEASES
-    assert ControllerElection.releases["3.9"] == {"epoch_update": "multi", "fence_zk": True}
+    newest = {"epoch_update": "multi", "fence_zk": True, "conditional_increment": True}
+    assert ControllerElection.releases["3.9"] == newest
 
 
 @pytest.mark.parametrize(

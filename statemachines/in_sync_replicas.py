@@ -1,0 +1,118 @@
+"""The in-sync replicas of a leader: which of them its high watermark waits for, which may join, which must leave.
+
+A leader knows the log end offset (LEO) of a follower from its fetches: the follower has all records below the offset
+that it asks for. The high watermark (HW) is the least LEO of all replicas that the leader waits for, itself included.
+Consumers read up to there.
+
+    releases        the HW waits for             a replica joins at        a replica leaves that has lagged
+    0.10.1          the ISR                      the HW                    always
+    0.10.2 to 2.0   and replicas caught up       the HW                    always                  (KAFKA-4485)
+    2.1 to 3.6      the same                     and the epoch's start     unless at the LEO       (KAFKA-7128, 7152)
+    3.7 to 3.9      the same, if the ISR is not  the same                  the same                (KAFKA-15583)
+                    under min.insync.replicas
+
+2.0.1 has the epoch's start as well. Since 2.7 the ISR is the maximal one: replicas that the leader has asked the
+controller to take in are members, and replicas that it has asked to take out still are (KIP-497).
+
+Left out: clocks (a caller says which replicas have lagged), and that a broker must be alive to join, since 3.3.
+Offsets count from 0; `UNKNOWN_OFFSET` is the LEO of a replica that has not fetched from this leader yet.
+[maybeIncrementLeaderHW, maybeExpandIsr, getOutOfSyncReplicas in Partition.scala, 0.10.1 to 3.9]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from statemachines.leader_epochs import Offset
+
+__all__ = ["UNKNOWN_OFFSET", "high_watermark", "is_under_min_isr", "may_join", "must_leave", "waits_for"]
+
+UNKNOWN_OFFSET: Final = -1
+"""The LEO of a replica of which the leader knows none; it holds the high watermark back. [LogOffsetMetadata, 3.9]"""
+
+
+def high_watermark(current: Offset, end_offsets: Iterable[Offset]) -> Offset:
+    """The high watermark of a leader: the least LEO, but never less than the current one.
+
+    Args:
+        current: the high watermark so far.
+        end_offsets: the LEOs of the leader and of each replica that it `waits_for`.
+
+    [Partition.maybeIncrementLeaderHW, 0.10.1 to 3.9; UnifiedLog.maybeIncrementHighWatermark, 3.9]
+
+    >>> high_watermark(0, [8, 4, 6]), high_watermark(5, [8, 4, 6]), high_watermark(0, [8, UNKNOWN_OFFSET])
+    (4, 5, 0)
+    """
+    least: Offset | None = None
+    for end_offset in end_offsets:
+        if end_offset <= current:  # this replica decides, whatever LEOs the others have
+            return current
+        least = end_offset if least is None else min(least, end_offset)
+    return current if least is None else least
+
+
+def waits_for(in_isr: bool, caught_up: bool) -> bool:
+    """Whether the high watermark waits for a replica: for the ISR, and for replicas that may be about to join it.
+
+    Args:
+        in_isr: it is in the ISR; since 2.7, in the maximal one.
+        caught_up: it has had all of the leader's log within replica.lag.time.max.ms. False until 0.10.1.
+
+    [Partition.maybeIncrementLeaderHW; KAFKA-4485, 0.10.2]
+
+    >>> waits_for(in_isr=False, caught_up=True), waits_for(in_isr=False, caught_up=False)
+    (True, False)
+    """
+    return in_isr or caught_up
+
+
+def is_under_min_isr(isr: int, replicas: int, min_insync_replicas: int) -> bool:
+    """Whether an ISR is too small for its leader to raise the high watermark. Since 3.7; before, no ISR is.
+
+    Args:
+        isr: the number of its members.
+        replicas: how many replicas are assigned; more than these are never asked for.
+        min_insync_replicas: the topic's setting.
+
+    [Partition.isUnderMinIsr, effectiveMinIsr, 3.7; KAFKA-15583]
+
+    >>> is_under_min_isr(isr=1, replicas=3, min_insync_replicas=2), is_under_min_isr(1, 1, 2)
+    (True, False)
+    """
+    return isr < min(min_insync_replicas, replicas)
+
+
+def may_join(end_offset: Offset, high_watermark: Offset, epoch_start: Offset | None = None) -> bool:
+    """Whether a replica has all that is committed, so that the leader may take it into the ISR.
+
+    Args:
+        end_offset: its LEO.
+        high_watermark: the leader's.
+        epoch_start: the leader's LEO when it began to lead. A new leader's high watermark may be too low, so that a
+            replica which has come to it lacks committed records (KAFKA-7128). None until 2.0.0, which do not ask.
+
+    [Partition.maybeExpandIsr, 0.10.1; isFollowerInSync, 2.1 to 3.9]
+
+    >>> may_join(1, high_watermark=1), may_join(1, high_watermark=1, epoch_start=2)
+    (True, False)
+    """
+    return end_offset >= high_watermark and (epoch_start is None or end_offset >= epoch_start)
+
+
+def must_leave(end_offset: Offset, leader_end_offset: Offset, lagged: bool, may_idle: bool = True) -> bool:
+    """Whether the leader takes a member out of the ISR.
+
+    Args:
+        end_offset: the member's LEO.
+        leader_end_offset: the leader's.
+        lagged: it has not had all of the leader's log for longer than replica.lag.time.max.ms.
+        may_idle: a member at the leader's LEO stays, though it has not fetched for so long (KAFKA-7152).
+            False until 2.0.
+
+    [Partition.getOutOfSyncReplicas, 0.10.1; isFollowerOutOfSync, 2.1 to 3.9]
+
+    >>> must_leave(1, 2, lagged=True), must_leave(2, 2, lagged=True), must_leave(2, 2, lagged=True, may_idle=False)
+    (True, False, True)
+    """
+    return lagged and not (may_idle and end_offset == leader_end_offset)
