@@ -30,6 +30,7 @@ replica_log              a replica's log: records with leader epochs, and the hi
 leader_epochs            its leader-epoch cache: at which offset each epoch began
 leader_epoch_checkpoint  the file that keeps the cache, as brokers read and write it
 truncation               how much of its log a follower gives up, by the rule of each release
+in_sync_replicas         a leader's high watermark, which replica may join its ISR and which must leave
 diagrams                 pictures of the tables
 
 from statemachines.partition import PARTITION, PartitionState

@@ -1,7 +1,8 @@
 """Reassignment: how the replicas of a partition move from some brokers to others (KIP-455).
 
 Replicas RS of a partition are those that it began with, ORS, and those that it moves to, TRS; AR of them are added,
-RR removed. The topic's node has RS, AR and RR, so that any controller can go on. The steps:
+RR removed. The topic's node has RS, AR and RR, so that any controller can go on. The steps, as Kafka's comments
+number them:
 
     U1  the topic's node is written             U2  and the context follows
     U3  replicas of an earlier reassignment that are not needed any more are stopped and deleted
@@ -280,7 +281,7 @@ class PartitionReassignment(ZkReassignment):
         self.context.state.partitions_being_reassigned |= {partition}
 
     def _go_on_with(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
-        """A1 and A2, or B1 to B8."""
+        """The steps A1 and A2, or B1 to B8."""
         adding, removing = reassignment.adding_replicas, reassignment.removing_replicas
         if not complete:
             to = (reassignment.origin_replicas, adding) if self.design.tell_added_as_new else (reassignment.replicas,)

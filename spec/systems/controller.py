@@ -394,13 +394,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @invariant
     def controller_started(self, s: ClusterAtWork, broker: BrokerId) -> bool:
-        """B22: a broker that takes itself for controller has gone through a failover, or is in it, or moves on."""
+        """A broker that takes itself for controller has gone through a failover, or is in it, or moves on (B22)."""
         me = s.controllers[broker]
         return not me.active or me.started or me.doing != IDLE
 
     @invariant(where=quiet)
     def registered_when_quiet(self, s: ClusterAtWork, broker: BrokerId) -> bool:
-        """B23: when all is quiet, a running broker's node is owned by its present session."""
+        """When all is quiet, a running broker's node is owned by its present session (B23)."""
         me, path = s.controllers[broker], registration(broker)
         return not me.is_running or (path in s.zk.nodes and s.zk.nodes[path].owner == me.session)
 
@@ -411,18 +411,18 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
 
     @transition_invariant
     def writes_in_its_session(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> bool:
-        """B3: a broker that writes as controller does so in the session in which it was elected."""
+        """A broker that writes as controller does so in the session in which it was elected (B3)."""
         where(after.writes != before.writes)
         return step.parameters["broker"] not in before.held_over
 
     @transition_invariant(of="handle_event")
     def handles_in_its_session(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
-        """B3: no event that waits is handled by a controller in a later session than it was elected in."""
+        """No event that waits is handled by a controller in a later session than it was elected in (B3)."""
         return broker not in before.held_over or not after.controllers[broker].about_to(Do.ReadBrokers)
 
     @transition_invariant(of="handle_event")
     def resigned_is_deaf(self, before: ClusterAtWork, after: ClusterAtWork, broker: BrokerId) -> bool:
-        """B27: no event makes a broker do a controller's work that has resigned."""
+        """No event makes a broker that has resigned do a controller's work (B27)."""
         me = after.controllers[broker]
         works = me.about_to(Do.ReadBrokers) or me.about_to(Do.ReadStates)
         return not works or self.controller(after, broker).is_active(me)

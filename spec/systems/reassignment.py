@@ -729,13 +729,13 @@ class Reassignment(ClusterUnderControl[R]):
 
     @invariant
     def in_sync_is_complete(self, s: R, broker: BrokerId) -> bool:
-        """D3: a member of the ISR has all that was acknowledged, so that it may lead."""
+        """R3: a member of the ISR has all that was acknowledged, so that it may lead."""
         state = s.state(PARTITION)
         return state is None or broker not in state.isr or broker in s.complete
 
     @invariant
     def acknowledged_is_kept(self, s: R) -> bool:
-        """D7: some broker has all that was acknowledged, running or not."""
+        """R7: some broker has all that was acknowledged, running or not."""
         return bool(s.complete)
 
     def quiet(self, s: R) -> bool:

@@ -113,6 +113,11 @@ class Replication(Specification[Replicas]):
     way to the followers (it comes with each record), unclean elections, reassignment, retention. A log is never
     lost, so a finding is never the fault of a disk.
 
+    Three statements are called "no high-watermark regression". `no_hw_regression` is about a leader within its epoch,
+    and holds in every release. Two others hold in none: a consumer sees less at a new leader
+    (`a_new_leader_exposes_less`), and the high watermark of a follower goes back (`a_high_watermark_goes_back`).
+    docs/findings.md has a table by release.
+
     Here stands what all versions have in common. A version is a class below, and `truncation` names it.
     """
 
@@ -143,9 +148,7 @@ class Replication(Specification[Replicas]):
         False, "A broker acts on a request that names no leader, and follows none; real ones keep their old role."
     )
     refuse_same_epoch: bool = switch(
-        True,
-        "A broker accepts only requests of a later leader epoch than its own (every release); a leader that took one "
-        "of its own would begin as after a restart, with any older high watermark, at worst 0.",
+        True, "A broker accepts only requests of a later leader epoch than its own (every release)."
     )
 
     @assumption
@@ -240,6 +243,8 @@ class Replication(Specification[Replicas]):
         """
         request = self.later_request(s, broker, epoch, {broker})
         if not self.refuse_same_epoch and epoch == s.replica[broker].leader_epoch:
+            # It begins as after a restart: from a checkpoint of its high watermark, at worst from 0. Source:
+            # Partition.getOrCreateReplica, 0.11.
             s.log[broker] = s.log[broker].with_high_watermark(0)
         s.replica[broker] = request
         self.remember_committed(s, broker)
@@ -741,7 +746,11 @@ class Kip320(Kip279, truncation="kip-320"):
         return super().acknowledged_offset(s, follower, leader, offset)
 
     def may_join(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
-        """Only under the leader's own epoch, and not before that epoch can be told from the records."""
+        """Only under the leader's own epoch, and not before that epoch can be told from the records.
+
+        As published: the leader's high watermark has come to the start of its epoch. Kafka asks that of the
+        follower's LEO, which is less, see `in_sync_replicas.may_join`.
+        """
         if self.fence_join and not self.same_epoch(s, follower, leader):
             return False
         if self.join_at_epoch_start and not has_committed_in_its_epoch(s, leader):

@@ -621,7 +621,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
 
     @invariant(where=knows_no_topic)
     def nothing_stays_known(self, s: ClusterWithDeletions) -> bool:
-        """C12: of a topic that is gone the controller knows nothing, but that its partitions do not exist."""
+        """C14: of a topic that is gone the controller knows nothing, but that its partitions do not exist."""
         context = s.context
         if context.topics_with_deletion_started or context.topics_ineligible_for_deletion:
             return False

@@ -138,6 +138,26 @@ def reachable(specification: Specification) -> set[Values]:
     return found
 
 
+# Which high watermarks go back.
+
+
+@rows("truncation", [*VERSIONS])
+def test_high_watermarks_go_back_but_for_a_leaders_in_its_epoch(truncation: str) -> None:
+    """In every version a new leader exposes less than the one before, and a follower takes the lower one."""
+    result = check(replication("2-2-2-2", truncation=truncation, history=True), keep_going=True)
+    verdicts = {each.name: (each.verdict, each.length) for each in result.properties}
+    assert verdicts["no_hw_regression"] == ("holds", None)
+    assert verdicts["a_new_leader_exposes_less"] == ("witnessed", 9)
+    assert verdicts["a_high_watermark_goes_back"] == ("witnessed", 12)
+
+
+@rows("truncation", [*VERSIONS])
+def test_without_its_guard_a_leaders_goes_back_in_its_epoch(truncation: str) -> None:
+    """Whatever followers cut off: the leader of an epoch is told of it once more."""
+    mutant = replication("2-2-2-2", truncation=truncation, refuse_same_epoch=False)
+    assert broken(check(mutant, properties=["no_hw_regression"])) == {"no_hw_regression": 7}
+
+
 # What Kafka's leader answers, instead of the offsets of the published models.
 
 
