@@ -44,7 +44,7 @@ def goes_by(known: LeaderEpoch, told: LeaderEpoch) -> bool:
     >>> goes_by(3, 4), goes_by(3, 3), goes_by(3, 2)
     (True, False, False)
 
-    [ReplicaManager.becomeLeaderOrFollower, 1.0 to 3.9]
+    [ReplicaManager.becomeLeaderOrFollower, 0.10.2 to 3.9]
     """
     return told > known
 

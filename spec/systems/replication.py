@@ -41,6 +41,7 @@ from spec.language import (
 )
 from spec.releases import since
 from statemachines import in_sync_replicas, truncation
+from statemachines.hosted_partition import goes_by
 from statemachines.in_sync_replicas import UNKNOWN_OFFSET
 from statemachines.leader_epochs import EpochEndOffset, Offset
 from statemachines.replica_log import Record, RecordId, ReplicaLog
@@ -213,14 +214,11 @@ class Replication(Specification[Replicas]):
     def later_request(
         self, s: Replicas, broker: BrokerId, epoch: LeaderEpoch, leaders: Collection[BrokerId | None]
     ) -> Leadership:
-        """The request of an epoch that names one of these leaders, and is later than what the broker goes by.
-
-        [ReplicaManager.becomeLeaderOrFollower, 0.10.1 to 3.9]
-        """
+        """The request of an epoch that names one of these leaders, and is later than what the broker goes by."""
         request = s.leader_and_isr.get(epoch)
         require(request is not None and request.leader in leaders)
         mine = s.replica[broker].leader_epoch
-        require(epoch > mine if self.refuse_same_epoch else epoch >= mine)
+        require(goes_by(mine, epoch) or (epoch == mine and not self.refuse_same_epoch))
         assert request is not None
         return request
 

@@ -414,14 +414,15 @@ def test_settings_are_values(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("options", "switches"),
     [
-        ("", {"epoch_update": "multi", "fence_zk": True}),
-        ("--release 0.10 --with fence_zk", {"epoch_update": "cas_swallowed", "fence_zk": True}),
+        ("", {"epoch_update": "multi"}),
+        ("--release 0.10 --with fence_zk", {"epoch_update": "cas_swallowed"}),
     ],
 )
 def test_the_controller_election_is_checked(ask: Ask, options: str, switches: dict[str, Any]) -> None:
     """A system of our own, as small as it can be."""
     arguments = ["check", "controller-election", "--json", "--set", "elections=1", "--set", "brokers=1"]
     found = ask(*arguments, *options.split()).json()
+    switches = switches | {"fence_zk": True, "conditional_increment": True}
     assert (found["system"], found["switches"], found["verdict"]) == ("controller-election", switches, "holds")
 
 

@@ -651,6 +651,7 @@ def test_every_release_is_mapped() -> None:
         "skip_if_self": True,
         "epoch_update": "multi",
         "fence_zk": True,
+        "conditional_increment": True,
         "ephemeral_owner_check": True,
         "registers_again": False,
         "broker_epoch": True,
