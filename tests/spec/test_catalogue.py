@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import doctest
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from spec import catalogue, releases
-from spec.anomalies import read
+from spec.anomalies import NEVER_SHIPPED, read
 from spec.catalogue import atlas, describe
 from spec.language import Specification, switch
 from tests.spec.checking.test_trace import Post
@@ -121,6 +122,13 @@ T20  KAFKA-20  open
   tests.spec.toys:Turnstile: never_crowded breaks with lock = false, holds with the proposed fix, lock = true"""
     )
     assert atlas(()) == "none is recorded"
+
+
+def test_an_anomaly_that_no_release_had_is_not_called_open() -> None:
+    """Nor is the switch that prevents it called a proposal."""
+    told = atlas([replace(read(ATLAS)[1], fixed_in=NEVER_SHIPPED)])
+    assert told.startswith("T20  KAFKA-20  never shipped\n")
+    assert "proposed" not in told
 
 
 @pytest.mark.parametrize("module", [catalogue, releases])
