@@ -7,7 +7,7 @@ COMPILED := $(VENV)/.compiled
 WIDE := $(VENV)/.compiled-wide
 TEST := $(BIN)/python -m pytest -n auto --dist loadfile
 LONG := $(TEST) -m long --durations=20 --durations-min=30
-QUICK := $(addprefix tests/test_,examples.py names.py prose.py rows.py sharing.py) tests/election tests/statemachines tests/scenarios \
+QUICK := $(addprefix tests/test_,examples.py names.py prose.py rows.py sharing.py) tests/election tests/statemachines tests/spec/scenarios \
 	tests/spec/language \
 	$(wildcard tests/spec/checking/test_*.py) \
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
@@ -69,7 +69,7 @@ long-spark:  ## of that, Spark: every toy by jobs, a cluster that loses a machin
 long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/test_spark*.py))
 
 long-systems:  ## of that, whole systems to the end and beyond, the gallery, and the tutorial from an installed wheel
-long-systems: PART = tests/spec/systems tests/scenarios tests/statemachines/test_event_sequences.py tests/spec/what_if tests/gallery \
+long-systems: PART = tests/spec/systems tests/spec/scenarios tests/statemachines/test_event_sequences.py tests/spec/what_if tests/gallery \
 	tests/test_benchmarks.py tests/test_packaging.py
 
 long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to, and long sequences of commands

@@ -13,7 +13,6 @@ Numbers are those of a trace: the initial state is 1, and a step has the number 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,8 +25,6 @@ from spec.checking.trace import Trace, TraceStep
 from spec.language.errors import OutOfDomain, UsageError
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
-
-_PLACE = re.compile(r"(?P<cell>\w+(?:\[.*\])?)(?P<fields>(?:\.\w+)*)")
 
 
 class NotEnabled(UsageError):
@@ -146,12 +143,12 @@ class Replay:
         cells = {cell.name: value for cell, value in zip(self.model.layout.cells, self._state, strict=True)}
         if place in variables:
             return variables[place]
-        matched = _PLACE.fullmatch(place)
-        if matched is None or matched["cell"] not in cells:
+        cell = max((each for each in cells if f"{place}.".startswith(f"{each}.")), key=len, default=None)
+        if cell is None:
             known = ", ".join(dict.fromkeys([*variables, *cells]))
             raise UsageError(f"there is no place {place}; there are {known}")
-        value = cells[matched["cell"]]
-        for field in matched["fields"].split(".")[1:]:
+        value = cells[cell]
+        for field in place[len(cell) :].split(".")[1:]:
             fields = getattr(value, "_fields", ())
             if field not in fields:
                 raise UsageError(f"there is no place {place}: {value!r} has {', '.join(fields) or 'no fields'}")

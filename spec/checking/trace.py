@@ -145,7 +145,7 @@ class Trace(Shown):
         for line in variables_told(self.initial):
             yield f"  {'':{width}}    {line}"
         for number, step in enumerate(self.steps, start=2):
-            yield from _step(number, width, step, mark if number == self.length else "")
+            yield from step_lines(number, width, step, mark if number == self.length else "")
 
     @property
     def ending(self) -> str:
@@ -208,7 +208,8 @@ def change(old: Any, new: Any) -> str:
     return f"{show(old)} -> {show(new)}"
 
 
-def _step(number: int, width: int, step: TraceStep, mark: str) -> Iterator[str]:
+def step_lines(number: int, width: int, step: TraceStep, mark: str = "") -> Iterator[str]:
+    """A step as a trace prints it: its number and name, what the views say, and what it changed."""
     yield f"  {number:{width}}  {step.line}"
     yield from remarks(width, step.views, mark)
     for place, (old, new) in step.changes.items():

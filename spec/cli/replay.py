@@ -1,4 +1,4 @@
-"""`kafkaspec replay`: a kept trace followed or printed, or an anomaly replayed on real brokers."""
+"""`kafkaspec replay`: a scenario told step by step, a kept trace followed or printed, an anomaly on real brokers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from spec.cli.options import AS_JSON, COLOUR, TEXT, one
 from spec.streams import tell
 
 
-@click.command(short_help="Follow a trace that was kept, or replay anomaly ID on real brokers.")
-@click.argument("what", type=TEXT, metavar="FILE|ID")
+@click.command(short_help="Tell a scenario step by step, follow a kept trace, or replay anomaly ID on real brokers.")
+@click.argument("what", required=False, type=TEXT, metavar="[SCENARIO|FILE|ID]")
 @one("--on", "release", type=TEXT, metavar="R", help="The release of Kafka, such as 3.9.1, on which ID is replayed.")
 @one(
     "--afterwards",
@@ -32,18 +32,27 @@ from spec.streams import tell
 )
 @COLOUR
 @AS_JSON
-def replay(what: str, release: str | None, afterwards: float | None, form: str | None, as_json: bool) -> None:
-    """Follow the trace in FILE, which `check --trace FILE.itf.json` wrote, on the specification that it names.
+def replay(what: str | None, release: str | None, afterwards: float | None, form: str | None, as_json: bool) -> None:
+    """Replay a scenario, a kept trace, or an anomaly. Without an argument, list the scenarios.
 
-    Exits 0 if the specification has that trace and it ends as it says, 12 if it leaves the specification, which says
-    at which step and by which guard, and 2 if the file cannot be read. With --format it prints the trace, if the
-    specification has it.
+    SCENARIO is the name of a well-known story, or the beginning of its name, or FILE.txt with a transcript of your
+    own. The specification does each step, and the command prints what the step changes. Exits 0 if all happens as the
+    transcript says, 12 if not, and 2 if it cannot be read.
 
-    Or replay anomaly ID on a real ZooKeeper server and real brokers of a release, step by step: a proxy holds each
-    broker's requests until the specification's trace has come to them. Exits 0 if it goes as the specification says
-    for that release, 12 if not, 2 without a Java that compiles or without Kafka's jars, 74 if a process dies. All of
-    them listen on loopback only, and none is left.
+    FILE.itf.json is a trace that `check --trace FILE.itf.json` wrote. The specification that it names follows it.
+    Exits 0 if the specification has that trace and it ends as it says, 12 if the trace leaves the specification, and
+    2 if the file cannot be read. With --format the command prints the trace, if the specification has it.
+
+    ID is an anomaly of the atlas, with --on. It is replayed on a real ZooKeeper server and real brokers of a release,
+    step by step: a proxy holds each broker's requests until the specification's trace has come to them. Exits 0 if it
+    goes as the specification says for that release, 12 if not, 2 without a Java that compiles or without Kafka's
+    jars, 74 if a process dies. All processes listen on loopback only, and end with the command.
     """
+    if what is None:
+        if release is not None or afterwards is not None or form is not None:
+            raise click.UsageError("--on, --afterwards and --format: say what is to be replayed")
+        _list(as_json)
+        return
     if what.endswith(".json"):
         if release is not None or afterwards is not None:
             raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
@@ -55,7 +64,9 @@ def replay(what: str, release: str | None, afterwards: float | None, form: str |
     if form is not None:
         raise click.UsageError(f"--format: it is for a trace in a file, whose name ends with .json, not for {what}")
     if release is None:
-        raise click.UsageError(f"{what}: say --on which release; or name the file of a trace, which ends with .json")
+        if afterwards is not None:
+            raise click.UsageError("--afterwards is for an anomaly on real brokers: say --on which release")
+        _tell_scenario(what, as_json)
     from spec.kafka.replaying import replay as replay_on_brokers
     from spec.kafka.script import script_of
 
@@ -65,6 +76,47 @@ def replay(what: str, release: str | None, afterwards: float | None, form: str |
     )
     tell(json.dumps(outcome.to_json()) if as_json else f"\n{outcome}")
     sys.exit(outcome.exit_code)
+
+
+def _list(as_json: bool) -> None:
+    """Tell which scenarios there are."""
+    from spec.scenarios import scenarios
+
+    known = scenarios()
+    if as_json:
+        tell(json.dumps([{"name": each.name, "title": each.title} for each in known]))
+        return
+    width = max(len(each.name) for each in known)
+    tell("\n".join(f"{each.name:{width}}  {each.title}" for each in known))
+
+
+def _tell_scenario(name: str, as_json: bool) -> NoReturn:
+    """Replay a scenario, tell what happens, and end."""
+    from spec.anomalies import anomalies
+    from spec.checking.result import EXIT_CODES
+    from spec.failures import USAGE, Failure
+    from spec.scenarios import scenario_at
+    from spec.scenarios.transcript import Contradicted, TranscriptError, TranscriptLine, conclusion
+
+    if any(name == row.id for row in anomalies()):
+        raise click.UsageError(f"{name} is an anomaly: say --on which release of Kafka, such as --on 3.9.1")
+    scenario = scenario_at(name)
+    lines: list[TranscriptLine] = []
+    try:
+        lines.extend(scenario.replay())
+    except TranscriptError as wrong:
+        contradicted = isinstance(wrong, Contradicted)
+        if contradicted and not as_json:
+            tell_text("\n".join([*map(str, lines), ""]))
+        raise Failure(str(wrong), EXIT_CODES["violated"] if contradicted else USAGE) from None
+    if as_json:
+        steps = [{**line.step.to_json(), "line": at} for at, line in enumerate(lines, start=1) if line.step]
+        replay = lines[-1].replay
+        broken = replay.broken if replay else {}
+        tell(json.dumps({"scenario": scenario.name, "title": scenario.title, "steps": steps, "broken": broken}))
+    else:
+        tell_text("\n".join([*map(str, lines), "", conclusion(lines)]))
+    sys.exit(0)
 
 
 def _follow(path: Path, as_json: bool) -> NoReturn:

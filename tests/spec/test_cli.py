@@ -647,7 +647,13 @@ TEXT_ERRORS = {
     "sequence trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
     "replay trace.itf.json --on 3.9": "--on and --afterwards are for an anomaly, not for a trace in a file",
     # Replays.
-    "replay K1": "K1: say --on which release; or name the file of a trace, which ends with .json",
+    "replay T1": "T1 is an anomaly: say --on which release of Kafka, such as --on 3.9.1",
+    "replay t9": "no scenario is called t9; there are ",
+    "replay t1-": "t1- is short for several scenarios: t1-loss-by-truncation, t1-under-kip-101, t1-under-kip-320",
+    "replay story.txt": "story.txt cannot be read: No such file or directory",
+    "replay t1-loss --afterwards 3": "--afterwards is for an anomaly on real brokers: say --on which release",
+    "replay t1-loss --format text": "--format: it is for a trace in a file, whose name ends with .json, not for ",
+    "replay --on 3.9": "--on, --afterwards and --format: say what is to be replayed",
     "replay T1 --on 3.9": "T1 has no mapping to frames; ",
     # Simulations.
     "simulate": "Missing argument 'SYSTEM'.",
@@ -901,6 +907,55 @@ def test_head_of_the_list() -> None:
     """The same in a shell."""
     done = subprocess.run(["/bin/sh", "-c", f"{COMMAND} list | head -1"], capture_output=True, text=True)
     assert (done.stdout.strip() in SYSTEMS, done.stderr) == (True, "")
+
+
+# Scenarios.
+
+
+def test_scenarios_are_listed(ask: Ask) -> None:
+    """Each with its title, for a person and as JSON."""
+    listed = ask("replay").out.splitlines()
+    named = ask("replay", "--json").json()
+    assert [line.split(None, 1) for line in listed] == [[each["name"], each["title"]] for each in named]
+    assert "t1-loss-by-truncation" in [each["name"] for each in named]
+
+
+def test_a_scenario_is_told(ask: Ask) -> None:
+    """What it breaks is what it says, so that is no failure."""
+    answer = ask("replay", "t1-loss")
+    assert (answer.code, answer.err) == (0, "")
+    assert "      ! breaks leader_completeness\n" in answer.out
+    told = ask("replay", "t1-loss", "--json").json()
+    assert (told["scenario"], told["broken"]["leader_completeness"], len(told["steps"])) == (
+        "t1-loss-by-truncation",
+        19,
+        19,
+    )
+
+
+OWN_STORY = """It is pressed twice.
+
+    system own.py:Counter
+    press(by=1)
+    press(by=1)
+    count[here]: {count}
+    holds never_beyond
+"""
+
+
+def test_a_story_of_ones_own(ask: Ask) -> None:
+    """It exits 12 where something else happens, with what happens up to there, and 2 where a line means nothing."""
+    Path("story.txt").write_text(OWN_STORY.format(count=2))
+    assert (ask("replay", "story.txt").code, ask("replay", "story.txt", "--json").json()["broken"]) == (0, {})
+    Path("story.txt").write_text(OWN_STORY.format(count=3))
+    answer = ask("replay", "story.txt")
+    assert (answer.code, answer.err) == (12, "Error: story.txt:6: count[here] is 2, and not 3\n")
+    assert "   3  press(by=1)\n" in answer.out
+    assert ask("replay", "story.txt", "--json").json()["exit"] == 12
+    Path("story.txt").write_text(OWN_STORY.format(count=3).replace("press", "push"))
+    answer = ask("replay", "story.txt")
+    assert (answer.code, answer.out) == (2, "")
+    assert "story.txt:4: step 2, push(by=1): there is no action push; there are press, reset" in answer.err
 
 
 # Traces that are kept.

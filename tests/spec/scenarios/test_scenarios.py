@@ -1,25 +1,29 @@
-"""Stories that people tell of Kafka's replication are what the specification does, to the last word."""
+"""Stories that people tell of Kafka's controller and replication are what the specification does, word for word."""
 
 from __future__ import annotations
 
-import doctest
 import re
 from pathlib import Path
 
 import pytest
 
 from spec.checking import Replay, check
+from spec.language import UsageError
+from spec.scenarios import scenario_named, scenarios, transcript
+from spec.scenarios.transcript import Contradicted, TranscriptError, run
 from spec.systems.replication import Replication
-from tests.scenarios import transcript
-from tests.scenarios.transcript import Wrong, run
 
-HERE = Path(__file__).parent
+HERE = Path(transcript.__file__).parent
 TRANSCRIPTS = sorted(HERE.glob("*.txt"))
 
 
 def test_there_are_transcripts() -> None:
     """None has gone without anybody noticing."""
+    assert [each.name for each in scenarios()] == [path.stem for path in TRANSCRIPTS]
     assert [path.stem for path in TRANSCRIPTS] == [
+        "e1-election-and-failover",
+        "e2-under-fences",
+        "e2-zombie-writes",
         "fetch-under-an-old-epoch",
         "fetch-under-kip-320",
         "join-under-an-old-epoch",
@@ -63,6 +67,7 @@ def test_it_begins_with_its_title_and_sources(path: Path) -> None:
 
 
 SAME: list[tuple[str, str, str]] = [
+    ("e2-zombie-writes", "e2-under-fences", "register_controller(broker=1)"),
     ("t1-loss-by-truncation", "t1-under-kip-101", "become_leader(broker=1, epoch=3)"),
     ("t1-loss-by-truncation", "t1-under-kip-320", "become_follower(broker=0, epoch=3)"),
     ("t1b-loss-without-restart", "t1b-under-kip-101", "become_follower(broker=2, epoch=3)"),
@@ -107,7 +112,7 @@ def test_one_fence_makes_the_difference(story: str, other: str, fence: str, tmp_
     path = tmp_path / "changed.txt"
     for text in (without.replace(f" {fence} ", " "), with_it.replace(" truncation=kip-320 ", f" {fence} ")):
         path.write_text(text, encoding="utf-8")
-        with pytest.raises(Wrong):
+        with pytest.raises(TranscriptError):
             run(path)
 
 
@@ -185,7 +190,7 @@ def outcome(path: Path) -> str:
     """What is wrong with a transcript."""
     try:
         run(path)
-    except Wrong as wrong:
+    except TranscriptError as wrong:
         return str(wrong)
     return "it passes"
 
@@ -304,7 +309,7 @@ def test_the_reader_says_where_it_is_wrong(text: str, expected: str, tmp_path: P
     """File, line, and why, in one line."""
     path = tmp_path / "t"
     path.write_text(text)
-    with pytest.raises(Wrong) as wrong:
+    with pytest.raises(TranscriptError) as wrong:
         run(path)
     assert str(wrong.value) == expected
 
@@ -329,6 +334,46 @@ def test_a_transcript_of_something_else(tmp_path: Path) -> None:
     assert run(path).broken == {"not_rich": 3, "nobody_closes_with_money": 4}
 
 
-def test_examples_run() -> None:
-    """The reader's own example is true."""
-    assert doctest.testmod(transcript).failed == 0
+@pytest.mark.parametrize(
+    ("line", "contradicted"),
+    [
+        ("    count: 1 | 0\n", True),
+        ("    up(counter=1)   it is full\n", True),
+        ("    refused: up(counter=0)\n", True),
+        ("    breaks type_ok\n", True),
+        ("    up(counter=1)\n    up(counter=1)\n    up(counter=1)\n    up(counter=1)\n", True),
+        ("    up(counter=7)\n", False),
+        ("    holds type_okay\n", False),
+        ("    count[7]: 0\n", False),
+    ],
+)
+def test_a_contradiction_is_no_mistake_in_writing(line: str, contradicted: bool, tmp_path: Path) -> None:
+    """What could be so and is not, is told from what means nothing: the exit codes differ."""
+    path = tmp_path / "t"
+    path.write_text(f"{COUNTERS}\n    up(counter=1)\n{line}    holds type_ok\n")
+    with pytest.raises(TranscriptError) as wrong:
+        run(path)
+    assert isinstance(wrong.value, Contradicted) == contradicted
+
+
+def test_the_beginning_of_a_name_is_enough() -> None:
+    """If only one scenario begins so; otherwise all that do are named."""
+    assert scenario_named("t1-loss").name == scenario_named("t1-loss-by-truncation").name == "t1-loss-by-truncation"
+    with pytest.raises(UsageError, match=r"t1b-loss-without-restart, t1b-under-kip-101$"):
+        scenario_named("t1b")
+    with pytest.raises(UsageError, match="t9; there are e1-election-and-failover, "):
+        scenario_named("t9")
+
+
+def test_a_line_is_told_with_what_it_does() -> None:
+    """Prose and the first line stand as they are; a step has its number and its changes, a claim its mark."""
+    told = [str(line) for line in scenario_named("t1-loss").replay()]
+    texts = scenario_named("t1-loss").text.splitlines()
+    assert [each for each in told if not each.startswith("  ") or each.startswith("    system")] == [
+        each for each in texts if not each.startswith("  ") or each.startswith("    system")
+    ]
+    cut = next(each for each in told if "it truncates its log" in each).splitlines()
+    assert cut[0] == "  16  become_follower(broker=1, epoch=1)   it truncates its log"
+    assert "        log[1].records: (m0@0, m1@0) -> (m0@0,)" in cut
+    assert "      ! breaks weak_isr, strong_isr" in told
+    assert "      = log[1]: [m0@0] 1/1" in told

@@ -1,0 +1,84 @@
+"""Scenarios: well-known stories of Kafka's replication, as transcripts that the specification replays.
+
+Each story is a text file in this folder; `transcript` says what its lines mean. `kafkaspec replay` lists the stories,
+`kafkaspec replay t1-loss` replays one.
+
+    from spec.scenarios import scenario_named
+    for line in scenario_named("t1-loss").replay():
+        print(line.text)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from spec.language.errors import UsageError
+from spec.scenarios.transcript import TranscriptLine, lines_of
+
+__all__ = ["Scenario", "scenario_at", "scenario_named", "scenarios"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A transcript with its name."""
+
+    name: str
+    """The name of its file, without the suffix."""
+    text: str
+    """The transcript."""
+
+    @property
+    def title(self) -> str:
+        """The first line of the transcript."""
+        return self.text.partition("\n")[0]
+
+    def replay(self) -> Iterator[TranscriptLine]:
+        """Replay it on the specification that it names, line by line.
+
+        Raises:
+            TranscriptError: it is not a transcript, or the specification contradicts it.
+        """
+        return lines_of(self.text, self.name)
+
+
+def scenarios() -> tuple[Scenario, ...]:
+    """All scenarios, by name."""
+    found = (each for each in files("spec.scenarios").iterdir() if each.name.endswith(".txt"))
+    return tuple(
+        Scenario(each.name.removesuffix(".txt"), each.read_text(encoding="utf-8"))
+        for each in sorted(found, key=lambda each: each.name)
+    )
+
+
+def scenario_named(name: str) -> Scenario:
+    """The scenario with this name, or the only one whose name begins so.
+
+    Raises:
+        UsageError: there is none, or there are several.
+    """
+    known = {each.name: each for each in scenarios()}
+    if name in known:
+        return known[name]
+    meant = [each for each in known if each.startswith(name)]
+    if len(meant) == 1:
+        return known[meant[0]]
+    if meant:
+        raise UsageError(f"{name} is short for several scenarios: {', '.join(meant)}")
+    raise UsageError(f"no scenario is called {name}; there are {', '.join(known)}")
+
+
+def scenario_at(place: str) -> Scenario:
+    """The scenario that a person means: the transcript in a file whose name ends with .txt, or one of ours by name.
+
+    Raises:
+        UsageError: there is none, or the file cannot be read.
+    """
+    if not place.endswith(".txt"):
+        return scenario_named(place)
+    try:
+        return Scenario(place, Path(place).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as failure:
+        raise UsageError(f"{place} cannot be read: {getattr(failure, 'strerror', None) or failure}") from None

@@ -1,0 +1,245 @@
+"""A transcript: a story, told step by step, that a person reads and that a specification is held to.
+
+Text at the left edge is prose. An indented line is held to the specification:
+
+    system replication truncation=kip-101 brokers=2     the specification and its constants; this line comes first
+    become_follower(broker=1, epoch=2)                  a step that is done, written as a trace prints it
+    become_follower(broker=1, epoch=2)   it truncates its log     the same, with what the step says of itself
+    refused: follower_fetch(follower=0, leader=1)       a step of the specification that cannot be done here
+    log[1]: [m0@0] 1/1                                  the value of a place, as a trace prints it
+    log: [m0@0] 1/1 | [] 0/0                            the values of all keys of a mapping
+    breaks weak_isr, strong_isr                         properties that this step is the first to violate
+    holds committed_once                                properties that have held everywhere so far
+
+A transcript must name every property that a step breaks before its next step. So a step without a `breaks` line
+breaks nothing. Bounds forbid nothing here, but the values must lie in their domains [spec.checking.replay].
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spec.checking import EvaluationFailed, NotEnabled, Replay
+from spec.checking.model import Model
+from spec.checking.steps_meant import parameters_in
+from spec.checking.trace import TraceStep, step_lines
+from spec.checking.values import show
+from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
+from spec.loading import specification, system_named
+
+__all__ = ["Contradicted", "TranscriptError", "TranscriptLine", "lines_of", "run"]
+
+_SYSTEM = re.compile(r"system (?P<name>\S+)(?P<settings>(?: +\S+=\S+)*)")
+_STEP = re.compile(r"(?P<step>[\w.]+\(.*?\))(?: {3}(?P<said>.+))?")
+_REFUSED = re.compile(r"refused: (?P<step>[\w.]+\(.*\))")
+_CLAIM = re.compile(r"(?P<word>breaks|holds) (?P<names>[\w.]+(?:, [\w.]+)*)")
+_PLACE = re.compile(r"(?P<place>\w+(?:\.\w+)*(?:\[[^]]*\])?(?:\.\w+)*): (?P<value>.+)")
+
+
+class TranscriptError(Exception):
+    """A text that is not a transcript. The message begins with the name and the line."""
+
+    def __init__(self, message: str, line: int | None = None):
+        super().__init__(message)
+        self.line = line
+        """The line that is wrong, if it is not the one that was read last."""
+
+
+class Contradicted(TranscriptError):
+    """A transcript that says something else than what happens."""
+
+
+class TranscriptLine(NamedTuple):
+    """A line of a transcript that agrees with the specification."""
+
+    text: str
+    """The line as it stands."""
+    replay: Replay | None
+    """The run so far; None before the line that names the system."""
+    step: TraceStep | None = None
+    """The step that the line does, if it does one."""
+    number: int = 1
+    """How many states there are after it, the initial one included."""
+
+    def __str__(self) -> str:
+        """Prose as it stands; a step with what it changes; a claim after `!` if something breaks, else after `=`."""
+        if self.step is not None:
+            return "\n".join(step_lines(self.number, 2, self.step))
+        words = self.text.strip()
+        if self.text == words or words.startswith("system "):
+            return self.text
+        return f"      {'!' if words.startswith('breaks ') else '='} {words}"
+
+
+def lines_of(text: str, name: str) -> Iterator[TranscriptLine]:
+    """Do what a transcript says, line by line.
+
+    Args:
+        text: the transcript.
+        name: what errors call it.
+
+    Raises:
+        TranscriptError: it is not a transcript.
+        Contradicted: something else happens.
+    """
+    story, number = _Story(), 0
+    try:
+        for number, line in enumerate(text.splitlines(), start=1):
+            step = story.read(number, line.rstrip())
+            yield TranscriptLine(line.rstrip(), story.replay, step, story.replay.number if story.replay else 1)
+        story.end()
+    except (TranscriptError, UsageError, AssumptionViolated, SpecificationError, EvaluationFailed) as wrong:
+        kind = Contradicted if isinstance(wrong, Contradicted | NotEnabled) else TranscriptError
+        at = getattr(wrong, "line", None) or number
+        raise kind(f"{name}:{at}: {wrong}", at) from None
+
+
+def conclusion(lines: Sequence[TranscriptLine]) -> str:
+    """What came of a whole transcript, in a sentence or two.
+
+    Args:
+        lines: all lines of it, as `lines_of` gives them.
+    """
+    replay = lines[-1].replay
+    assert replay is not None
+    done = sum(line.step is not None for line in lines)
+    breaks = [f"{name} at step {first}" for name, first in replay.broken.items()]
+    broken = f"It breaks {', '.join(breaks)}." if breaks else "It breaks no property."
+    return f"The specification does all {done} steps and confirms every line. {broken}"
+
+
+def run(path: Path) -> Replay:
+    """Do all that the transcript in a file says.
+
+    Raises:
+        TranscriptError: it is not a transcript.
+        Contradicted: something else happens.
+    """
+    replay = None
+    for line in lines_of(path.read_text(encoding="utf-8"), path.name):
+        replay = line.replay
+    assert replay is not None
+    return replay
+
+
+class _Story:
+    """What has been read, and done."""
+
+    def __init__(self) -> None:
+        self.replay: Replay | None = None
+        self.last = 0
+        """The line of the last step."""
+        self.unsaid: set[str] = set()
+        """What it broke, and is still to be said."""
+        self.claimed = False
+
+    def read(self, number: int, line: str) -> TraceStep | None:
+        """Hold a line to the specification; the step that it does, if it does one."""
+        text = line.strip()
+        if line == text:
+            if _STEP.fullmatch(text) or _REFUSED.fullmatch(text):
+                raise TranscriptError(f"it is not indented: {text}")
+        elif self.replay is None:
+            self.replay, self.last = _begun(text), number
+            self.unsaid = set(self.replay.broken)
+        elif found := _STEP.fullmatch(text):
+            return self.do(self.replay, number, found["step"], found["said"])
+        elif found := _REFUSED.fullmatch(text):
+            _refuse(self.replay, found["step"])
+        elif found := _CLAIM.fullmatch(text):
+            self.claim(self.replay, found["word"], found["names"].split(", "))
+        elif found := _PLACE.fullmatch(text):
+            now = printed(self.replay.value(found["place"]))
+            if now != found["value"]:
+                raise Contradicted(f"{found['place']} is {now}, and not {found['value']}")
+        else:
+            raise TranscriptError(f"neither a step nor a claim: {text}")
+        return None
+
+    def do(self, replay: Replay, number: int, text: str, said: str | None) -> TraceStep:
+        """Do a step."""
+        self.all_is_said(replay)
+        told = replay.do(written(text, replay.model))
+        self.last, self.unsaid = number, {name for name, first in replay.broken.items() if first == replay.number}
+        if said not in (None, "; ".join(told.said)):
+            raise Contradicted(f"the step says {'; '.join(told.said) or 'nothing'}, and not {said}")
+        return told
+
+    def claim(self, replay: Replay, word: str, names: list[str]) -> None:
+        """What broke just now, or nowhere so far."""
+        self.claimed = True
+        known = [each.name for each in replay.model.properties if each.kind != "sometimes"]
+        for name in names:
+            if name not in known:
+                raise TranscriptError(f"there is no property {name}; there are {', '.join(known)}")
+            first = replay.broken.get(name)
+            if word == "holds" and first is not None:
+                raise Contradicted(f"{name} does not hold, step {first} broke it")
+            if word == "breaks" and first != replay.number:
+                raise Contradicted(f"{name} holds" if first is None else f"{name} broke before, at step {first}")
+        if word == "breaks":
+            self.unsaid -= set(names)
+
+    def all_is_said(self, replay: Replay) -> None:
+        """Everything that the last step broke was named."""
+        if self.unsaid:
+            told = [replay.trace(name) for name in sorted(self.unsaid)]
+            why = "; ".join(f"{each.broken}: {each.failing or each.sentence}" for each in told)
+            raise Contradicted(f"this breaks what is not named below: {why}", self.last)
+
+    def end(self) -> None:
+        """The last line was read."""
+        if self.replay is None or self.replay.number == 1:
+            raise TranscriptError("nothing is done")
+        self.all_is_said(self.replay)
+        if not self.claimed:
+            raise TranscriptError("it does not say what breaks or holds")
+
+
+def _begun(text: str) -> Replay:
+    system = _SYSTEM.fullmatch(text)
+    if system is None:
+        raise TranscriptError(f"it begins with `system NAME CONSTANT=VALUE ...`, and not with: {text}")
+    return Replay(specification(system_named(system["name"]), settings=system["settings"].split()))
+
+
+def _refuse(replay: Replay, text: str) -> None:
+    try:
+        replay.do(written(text, replay.model))
+    except NotEnabled:
+        return
+    raise Contradicted(f"{text} is not refused")
+
+
+def printed(value: object) -> str:
+    """A value as traces print it; a mapping as the values of its keys."""
+    return " | ".join(map(show, value.values())) if isinstance(value, Mapping) else show(value)
+
+
+def written(text: str, model: Model) -> Step:
+    """The step of a model that a text names. Values are written as traces print them, or as Python does.
+
+    Raises:
+        TranscriptError: the text is not written as a step.
+    """
+    call = parameters_in(text)
+    if call is None or not all(call[1].values()):
+        raise TranscriptError(f"not a step: {text}; write action(parameter=value, ...)")
+    action, parameters = call
+    instances = [instance.parameters for each in model.actions if each.name == action for instance in each.instances]
+    return Step(action, {name: _value(name, shown, instances) for name, shown in parameters.items()})
+
+
+def _value(name: str, shown: str, instances: list[Mapping[str, Any]]) -> object:
+    """The value of a parameter that is shown like this; if no step has it, the text as Python reads it, or itself."""
+    for instance in instances:
+        if name in instance and shown in (show(instance[name]), repr(instance[name])):
+            return instance[name]
+    with suppress(SyntaxError, ValueError):
+        return ast.literal_eval(shown)
+    return shown
