@@ -1,28 +1,40 @@
 """Every block of code in the documents is run by a test, or says why it cannot be; and then it is one that could be.
 
-A fence says it behind its language: ```console not run: why. What is quoted (a log, a drawing) is `text`.
+A fence says it after its language: ```console not run: why. What is quoted (a log, a drawing) is `text`. Links and
+citations lead to what there is.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
+from functools import cache
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+import pytest
+from click.testing import CliRunner
+from markdown_it import MarkdownIt
 
+from spec.anomalies import anomaly_named
 from spec.cli import kafkaspec
 from tests.rows import rows
+from tests.test_readme import SHOWING
 from tests.tutorial import PAGES
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
 FENCE = re.compile(r"^```(?P<language>\w*)(?: (?P<note>[^\n]+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 NOT_RUN = re.compile(r"not run: \w.{9,}")
-RUN_BY_ANOTHER = {"README.md": {"python", "console"}}
+RUN_BY_ANOTHER = {page: {"python", "console"} for page in SHOWING}
 """By `tests/test_readme.py`."""
+CONCEPTS = ROOT / "docs" / "concepts.md"
+COMMAND = re.compile(r"`((?:kafkaspec|python) [^`]+)`")
 
 
 class Block(NamedTuple):
@@ -36,7 +48,7 @@ class Block(NamedTuple):
     @property
     def is_run(self) -> bool:
         """Whether a test runs it."""
-        others = RUN_BY_ANOTHER.get(self.document.name, set[str]())
+        others = RUN_BY_ANOTHER.get(self.document, set[str]())
         return not self.note and (self.document in PAGES or self.language in others)
 
     @property
@@ -84,3 +96,115 @@ def test_what_is_not_run_could_be(block: Block) -> None:
         elif program != "kafka-topics.sh":  # which is Kafka's own
             assert (program, words[0]) == (".venv/bin/python", "-m")
             assert find_spec(words[1])
+
+
+# Links.
+
+
+def links(document: Path) -> list[str]:
+    """What a document links or shows, but for the web."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(document.read_text(encoding="utf-8"))
+    parts = (part for token in tokens for part in token.children or ())
+    found = [
+        str(part.attrs.get("href", part.attrs.get("src"))) for part in parts if part.type in ("link_open", "image")
+    ]
+    return [each for each in found if not re.match(r"https?:", each)]
+
+
+@cache
+def anchors(document: Path) -> frozenset[str]:
+    """The headings of a document as GitHub names them in links."""
+    tokens = MarkdownIt("commonmark").parse(document.read_text(encoding="utf-8"))
+    headings = (after for token, after in pairwise(tokens) if token.type == "heading_open")
+    plain = ("".join(part.content for part in heading.children or ()) for heading in headings)
+    return frozenset(re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in plain)
+
+
+def leads_nowhere(document: Path, link: str) -> bool:
+    """Whether a link names no file, or in it no heading."""
+    place, _, heading = link.partition("#")
+    target = (document.parent / place).resolve() if place else document
+    return not target.exists() or bool(heading and heading not in anchors(target))
+
+
+@rows("document", {str(each.relative_to(ROOT)): each for each in DOCUMENTS})
+def test_links_lead_somewhere(document: Path) -> None:
+    """To a file of the repository, and to a heading that it has."""
+    assert [each for each in links(document) if leads_nowhere(document, each)] == []
+
+
+def test_a_link_that_leads_nowhere_is_found() -> None:
+    """A file that is not there, a heading that is not there; of those that are, code and punctuation are left out."""
+    assert links(CONCEPTS)
+    for link in ("nothing.md", "findings.md#nothing", "#nothing", "../statemachines/nothing.py"):
+        assert leads_nowhere(CONCEPTS, link)
+    for link in (
+        "findings.md",
+        "findings.md#the-leader-epoch-cache",
+        "kafka.md#partitions-batch-by-batch",
+        "../diagrams",
+    ):
+        assert not leads_nowhere(CONCEPTS, link)
+
+
+CITED = re.compile(
+    r"(?<![\w/.-])(?:docs|spec|statemachines|election|examples|diagrams|benchmarks|tests)/[\w./-]*\w\.(?:md|py|toml|txt|svg)"
+    r"|(?<![\w/.-])docs/decisions/\d{4}|\b[A-Z]{5,}\.md\b"
+)
+"""A page or a file of the repository, as code and documents name it."""
+WRITTEN = {".py", ".toml", ".txt", ".java"}
+
+
+def test_what_is_cited_is_there() -> None:
+    """Neither code nor document names a page or a file that the repository does not have."""
+    packages = ("election", "statemachines", "spec", "examples", "benchmarks")
+    code = [each for name in packages for each in (ROOT / name).rglob("*") if each.suffix in WRITTEN]
+    cited = {
+        (str(each.relative_to(ROOT)), found)
+        for each in (*code, *DOCUMENTS)
+        for found in CITED.findall(each.read_text(encoding="utf-8"))
+    }
+    assert len(cited) > 100
+    assert {(each, found) for each, found in cited if not list(ROOT.glob(f"{found}*"))} == set()
+
+
+# Concepts.
+
+SHOWN = list(dict.fromkeys(COMMAND.findall(CONCEPTS.read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(each, marks=[pytest.mark.long] * each.startswith("kafkaspec anomalies ")) for each in SHOWN],
+)
+def test_a_command_of_a_concept_does_what_the_row_says(command: str) -> None:
+    """It ends as promised: what is asked for holds, is shown, or comes out as recorded."""
+    program, *words = shlex.split(command)
+    if program == "kafkaspec":
+        run = CliRunner().invoke(kafkaspec, words)
+        assert (run.exit_code, bool(run.stdout)) == (0, True), run.output
+    else:
+        shown = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert shown.stdout
+
+
+def test_the_anomalies_of_concepts_are_in_the_atlas() -> None:
+    """Those in commands, and those that are only named."""
+    named = set(re.findall(r"\b[BK]\d+[a-z]?\b", CONCEPTS.read_text(encoding="utf-8")))
+    assert len(named) > 20
+    for each in named:
+        assert anomaly_named(each).id == each
+
+
+def test_each_concept_leads_to_its_module_and_to_something_that_shows_it() -> None:
+    """In its row; and the row has a cell for each column."""
+    text = CONCEPTS.read_text(encoding="utf-8")
+    tables = re.findall(r"^\| concept \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE)
+    concepts = [row.strip("|").split(" | ") for table in tables for row in table.splitlines()]
+    assert len(concepts) > 40
+    for cells in concepts:
+        assert len(cells) == 5, cells
+        name, what, where, shown, _ = cells
+        assert all(map(str.strip, (name, what))), cells
+        assert re.search(r"\]\(\.\./(election|statemachines|spec)/[\w/]+\.py\)", where), name
+        assert COMMAND.search(shown) or re.search(r"\]\((#|\.\./diagrams/)", shown), name

@@ -96,7 +96,7 @@ def _tell_scenario(name: str, as_json: bool) -> NoReturn:
     from spec.checking.result import EXIT_CODES
     from spec.failures import USAGE, Failure
     from spec.scenarios import scenario_at
-    from spec.scenarios.transcript import Contradicted, TranscriptError, TranscriptLine, conclusion
+    from spec.scenarios.transcript import TranscriptContradicted, TranscriptError, TranscriptLine, conclusion
 
     if any(name == row.id for row in anomalies()):
         raise click.UsageError(f"{name} is an anomaly: say --on which release of Kafka, such as --on 3.9.1")
@@ -105,7 +105,7 @@ def _tell_scenario(name: str, as_json: bool) -> NoReturn:
     try:
         lines.extend(scenario.replay())
     except TranscriptError as wrong:
-        contradicted = isinstance(wrong, Contradicted)
+        contradicted = isinstance(wrong, TranscriptContradicted)
         if contradicted and not as_json:
             tell_text("\n".join([*map(str, lines), ""]))
         raise Failure(str(wrong), EXIT_CODES["violated"] if contradicted else USAGE) from None

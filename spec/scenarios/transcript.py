@@ -32,7 +32,7 @@ from spec.checking.values import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
 from spec.loading import specification, system_named
 
-__all__ = ["Contradicted", "TranscriptError", "TranscriptLine", "lines_of", "run"]
+__all__ = ["TranscriptContradicted", "TranscriptError", "TranscriptLine", "lines_of", "run"]
 
 _SYSTEM = re.compile(r"system (?P<name>\S+)(?P<settings>(?: +\S+=\S+)*)")
 _STEP = re.compile(r"(?P<step>[\w.]+\(.*?\))(?: {3}(?P<said>.+))?")
@@ -50,7 +50,7 @@ class TranscriptError(Exception):
         """The line that is wrong, if it is not the one that was read last."""
 
 
-class Contradicted(TranscriptError):
+class TranscriptContradicted(TranscriptError):
     """A transcript that says something else than what happens."""
 
 
@@ -85,7 +85,7 @@ def lines_of(text: str, name: str) -> Iterator[TranscriptLine]:
 
     Raises:
         TranscriptError: it is not a transcript.
-        Contradicted: something else happens.
+        TranscriptContradicted: something else happens.
     """
     story, number = _Story(), 0
     try:
@@ -94,7 +94,7 @@ def lines_of(text: str, name: str) -> Iterator[TranscriptLine]:
             yield TranscriptLine(line.rstrip(), story.replay, step, story.replay.number if story.replay else 1)
         story.end()
     except (TranscriptError, UsageError, AssumptionViolated, SpecificationError, EvaluationFailed) as wrong:
-        kind = Contradicted if isinstance(wrong, Contradicted | NotEnabled) else TranscriptError
+        kind = TranscriptContradicted if isinstance(wrong, TranscriptContradicted | NotEnabled) else TranscriptError
         at = getattr(wrong, "line", None) or number
         raise kind(f"{name}:{at}: {wrong}", at) from None
 
@@ -118,7 +118,7 @@ def run(path: Path) -> Replay:
 
     Raises:
         TranscriptError: it is not a transcript.
-        Contradicted: something else happens.
+        TranscriptContradicted: something else happens.
     """
     replay = None
     for line in lines_of(path.read_text(encoding="utf-8"), path.name):
@@ -156,7 +156,7 @@ class _Story:
         elif found := _PLACE.fullmatch(text):
             now = printed(self.replay.value(found["place"]))
             if now != found["value"]:
-                raise Contradicted(f"{found['place']} is {now}, and not {found['value']}")
+                raise TranscriptContradicted(f"{found['place']} is {now}, and not {found['value']}")
         else:
             raise TranscriptError(f"neither a step nor a claim: {text}")
         return None
@@ -167,7 +167,7 @@ class _Story:
         told = replay.do(written(text, replay.model))
         self.last, self.unsaid = number, {name for name, first in replay.broken.items() if first == replay.number}
         if said not in (None, "; ".join(told.said)):
-            raise Contradicted(f"the step says {'; '.join(told.said) or 'nothing'}, and not {said}")
+            raise TranscriptContradicted(f"the step says {'; '.join(told.said) or 'nothing'}, and not {said}")
         return told
 
     def claim(self, replay: Replay, word: str, names: list[str]) -> None:
@@ -179,9 +179,11 @@ class _Story:
                 raise TranscriptError(f"there is no property {name}; there are {', '.join(known)}")
             first = replay.broken.get(name)
             if word == "holds" and first is not None:
-                raise Contradicted(f"{name} does not hold, step {first} broke it")
+                raise TranscriptContradicted(f"{name} does not hold, step {first} broke it")
             if word == "breaks" and first != replay.number:
-                raise Contradicted(f"{name} holds" if first is None else f"{name} broke before, at step {first}")
+                raise TranscriptContradicted(
+                    f"{name} holds" if first is None else f"{name} broke before, at step {first}"
+                )
         if word == "breaks":
             self.unsaid -= set(names)
 
@@ -190,7 +192,7 @@ class _Story:
         if self.unsaid:
             told = [replay.trace(name) for name in sorted(self.unsaid)]
             why = "; ".join(f"{each.broken}: {each.failing or each.sentence}" for each in told)
-            raise Contradicted(f"this breaks what is not named below: {why}", self.last)
+            raise TranscriptContradicted(f"this breaks what is not named below: {why}", self.last)
 
     def end(self) -> None:
         """The last line was read."""
@@ -213,7 +215,7 @@ def _refuse(replay: Replay, text: str) -> None:
         replay.do(written(text, replay.model))
     except NotEnabled:
         return
-    raise Contradicted(f"{text} is not refused")
+    raise TranscriptContradicted(f"{text} is not refused")
 
 
 def printed(value: object) -> str:

@@ -10,7 +10,7 @@ import pytest
 from spec.checking import Replay, check
 from spec.language import UsageError
 from spec.scenarios import scenario_named, scenarios, transcript
-from spec.scenarios.transcript import Contradicted, TranscriptError, run
+from spec.scenarios.transcript import TranscriptContradicted, TranscriptError, run
 from spec.systems.replication import Replication
 
 HERE = Path(transcript.__file__).parent
@@ -353,7 +353,7 @@ def test_a_contradiction_is_no_mistake_in_writing(line: str, contradicted: bool,
     path.write_text(f"{COUNTERS}\n    up(counter=1)\n{line}    holds type_ok\n")
     with pytest.raises(TranscriptError) as wrong:
         run(path)
-    assert isinstance(wrong.value, Contradicted) == contradicted
+    assert isinstance(wrong.value, TranscriptContradicted) == contradicted
 
 
 def test_the_beginning_of_a_name_is_enough() -> None:
