@@ -66,6 +66,13 @@ def test_it_begins_with_its_title_and_sources(path: Path) -> None:
     assert (title == title.strip() != "", blank, re.match(r"Sources?: .", sources) is not None) == (True, "", True)
 
 
+def test_a_transcript_refers_to_those_that_there_are() -> None:
+    """By the names of their files."""
+    told = {name for path in TRANSCRIPTS for name in re.findall(r"[\w-]+\.txt", path.read_text(encoding="utf-8"))}
+    assert len(told) > 5
+    assert told <= {path.name for path in TRANSCRIPTS}
+
+
 SAME: list[tuple[str, str, str]] = [
     ("e2-zombie-writes", "e2-under-fences", "register_controller(broker=1)"),
     ("t1-loss-by-truncation", "t1-under-kip-101", "become_leader(broker=1, epoch=3)"),
