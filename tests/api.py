@@ -19,7 +19,7 @@ from typing import Final
 
 from pdoc import doc, doc_ast, render
 
-PACKAGES: Final = ("election", "spec.language", "spec.checking", "spec.testing", "spec.reports")
+PACKAGES: Final = ("election", "spec.language", "spec.checking", "spec.testing", "spec.reports", "spec.scenarios")
 """What is imported from as a whole."""
 MODULE_BY_MODULE: Final = ("statemachines", "spec.what_if")
 """What is imported from module by module."""

@@ -9,9 +9,9 @@ from typing import NoReturn
 
 import click
 
-from spec.cli.answering import tell_text
+from spec.cli.answering import can_be_given, tell_text, writing
 from spec.cli.asking import evaluating, explored, of_a_run, of_a_trace
-from spec.cli.options import AS_JSON, COLOUR, TEXT, one
+from spec.cli.options import AS_JSON, COLOUR, TEXT, Place, one
 from spec.streams import tell
 
 
@@ -30,9 +30,22 @@ from spec.streams import tell
     type=click.Choice(["text", "brief", "python"]),
     help="Print the trace in FILE: in full, in brief, or as a program that takes its steps.",
 )
+@one(
+    "--trace",
+    type=Place(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the scenario here as a trace, FILE.itf.json, to draw it or to step through it.",
+)
 @COLOUR
 @AS_JSON
-def replay(what: str | None, release: str | None, afterwards: float | None, form: str | None, as_json: bool) -> None:
+def replay(
+    what: str | None,
+    release: str | None,
+    afterwards: float | None,
+    form: str | None,
+    trace: Path | None,
+    as_json: bool,
+) -> None:
     """Replay a scenario, a kept trace, or an anomaly. Without an argument, list the scenarios.
 
     SCENARIO is the name of a well-known story, or the beginning of its name, or FILE.txt with a transcript of your
@@ -49,10 +62,12 @@ def replay(what: str | None, release: str | None, afterwards: float | None, form
     jars, 74 if a process dies. All processes listen on loopback only, and end with the command.
     """
     if what is None:
-        if release is not None or afterwards is not None or form is not None:
-            raise click.UsageError("--on, --afterwards and --format: say what is to be replayed")
+        if any(each is not None for each in (release, afterwards, form, trace)):
+            raise click.UsageError("--on, --afterwards, --format and --trace: say what is to be replayed")
         _list(as_json)
         return
+    if trace is not None and (what.endswith(".json") or release is not None):
+        raise click.UsageError(f"--trace: it is for a scenario, not for {what}")
     if what.endswith(".json"):
         if release is not None or afterwards is not None:
             raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
@@ -66,7 +81,7 @@ def replay(what: str | None, release: str | None, afterwards: float | None, form
     if release is None:
         if afterwards is not None:
             raise click.UsageError("--afterwards is for an anomaly on real brokers: say --on which release")
-        _tell_scenario(what, as_json)
+        _tell_scenario(what, trace, as_json)
     from spec.kafka.replaying import replay as replay_on_brokers
     from spec.kafka.script import script_of
 
@@ -90,17 +105,24 @@ def _list(as_json: bool) -> None:
     tell("\n".join(f"{each.name:{width}}  {each.title}" for each in known))
 
 
-def _tell_scenario(name: str, as_json: bool) -> NoReturn:
-    """Replay a scenario, tell what happens, and end."""
+def _tell_scenario(name: str, trace: Path | None, as_json: bool) -> NoReturn:
+    """Replay a scenario, tell what happens, keep it as a trace if that is asked for, and end."""
     from spec.anomalies import anomalies
     from spec.checking.result import EXIT_CODES
     from spec.failures import USAGE, Failure
     from spec.scenarios import scenario_at
-    from spec.scenarios.transcript import TranscriptContradicted, TranscriptError, TranscriptLine, conclusion
+    from spec.scenarios.transcript import (
+        TranscriptContradicted,
+        TranscriptError,
+        TranscriptLine,
+        conclusion,
+        system_of,
+    )
 
     if any(name == row.id for row in anomalies()):
         raise click.UsageError(f"{name} is an anomaly: say --on which release of Kafka, such as --on 3.9.1")
     scenario = scenario_at(name)
+    can_be_given(trace)
     lines: list[TranscriptLine] = []
     try:
         lines.extend(scenario.replay())
@@ -109,13 +131,19 @@ def _tell_scenario(name: str, as_json: bool) -> NoReturn:
         if contradicted and not as_json:
             tell_text("\n".join([*map(str, lines), ""]))
         raise Failure(str(wrong), EXIT_CODES["violated"] if contradicted else USAGE) from None
+    replay = lines[-1].replay
+    assert replay is not None
     if as_json:
         steps = [{**line.step.to_json(), "line": at} for at, line in enumerate(lines, start=1) if line.step]
-        replay = lines[-1].replay
-        broken = replay.broken if replay else {}
-        tell(json.dumps({"scenario": scenario.name, "title": scenario.title, "steps": steps, "broken": broken}))
+        told = {"scenario": scenario.name, "title": scenario.title, "steps": steps, "broken": replay.broken}
+        tell(json.dumps(told))
     else:
         tell_text("\n".join([*map(str, lines), "", conclusion(lines)]))
+    if trace is not None:
+        from spec.checking.itf import RecordedTrace
+
+        with writing(trace):
+            RecordedTrace.along(replay, "", system_of(scenario.text)).write(trace)
     sys.exit(0)
 
 

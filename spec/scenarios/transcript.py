@@ -32,7 +32,15 @@ from spec.checking.values import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
 from spec.loading import specification, system_named
 
-__all__ = ["TranscriptContradicted", "TranscriptError", "TranscriptLine", "lines_of", "run"]
+__all__ = [
+    "TranscriptContradicted",
+    "TranscriptError",
+    "TranscriptLine",
+    "conclusion",
+    "lines_of",
+    "run",
+    "system_of",
+]
 
 _SYSTEM = re.compile(r"system (?P<name>\S+)(?P<settings>(?: +\S+=\S+)*)")
 _STEP = re.compile(r"(?P<step>[\w.]+\(.*?\))(?: {3}(?P<said>.+))?")
@@ -111,6 +119,16 @@ def conclusion(lines: Sequence[TranscriptLine]) -> str:
     breaks = [f"{name} at step {first}" for name, first in replay.broken.items()]
     broken = f"It breaks {', '.join(breaks)}." if breaks else "It breaks no property."
     return f"The specification does all {done} steps and confirms every line. {broken}"
+
+
+def system_of(text: str) -> str:
+    """The system that a transcript names, as the command line calls it.
+
+    Raises:
+        TranscriptError: it names none.
+    """
+    first = next((line.strip() for line in text.splitlines() if line != line.strip() != ""), "")
+    return _system_in(first)["name"]
 
 
 def run(path: Path) -> Replay:
@@ -203,10 +221,15 @@ class _Story:
             raise TranscriptError("it does not say what breaks or holds")
 
 
-def _begun(text: str) -> Replay:
+def _system_in(text: str) -> re.Match[str]:
     system = _SYSTEM.fullmatch(text)
     if system is None:
         raise TranscriptError(f"it begins with `system NAME CONSTANT=VALUE ...`, and not with: {text}")
+    return system
+
+
+def _begun(text: str) -> Replay:
+    system = _system_in(text)
     return Replay(specification(system_named(system["name"]), settings=system["settings"].split()))
 
 

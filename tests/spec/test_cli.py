@@ -653,7 +653,9 @@ TEXT_ERRORS = {
     "replay story.txt": "story.txt cannot be read: No such file or directory",
     "replay t1-loss --afterwards 3": "--afterwards is for an anomaly on real brokers: say --on which release",
     "replay t1-loss --format text": "--format: it is for a trace in a file, whose name ends with .json, not for ",
-    "replay --on 3.9": "--on, --afterwards and --format: say what is to be replayed",
+    "replay T1 --on 3.9 --trace kept.itf.json": "--trace: it is for a scenario, not for T1",
+    "replay t1-loss --trace nowhere/t1.itf.json": "nowhere/t1.itf.json cannot be written: No such file or directory",
+    "replay --on 3.9": "--on, --afterwards, --format and --trace: say what is to be replayed",
     "replay T1 --on 3.9": "T1 has no mapping to frames; ",
     # Simulations.
     "simulate": "Missing argument 'SYSTEM'.",
@@ -931,6 +933,14 @@ def test_a_scenario_is_told(ask: Ask) -> None:
         19,
         19,
     )
+
+
+def test_a_scenario_is_kept_as_a_trace(ask: Ask) -> None:
+    """Which is a run of its system, with all its steps."""
+    told = ask("replay", "t1-loss", "--trace", "t1.itf.json", "--json").json()
+    followed = ask("replay", "t1.itf.json", "--json")
+    assert (followed.code, followed.json()["system"]) == (0, "replication")
+    assert followed.json()["length"] == len(told["steps"]) + 1
 
 
 OWN_STORY = """It is pressed twice.
