@@ -15,7 +15,7 @@ from spec.cli.options import AS_JSON, COLOUR, TEXT, Place, one
 from spec.streams import tell
 
 
-@click.command(short_help="Tell a scenario step by step, follow a kept trace, or replay anomaly ID on real brokers.")
+@click.command(short_help="Tell a scenario, follow a kept trace, or replay anomaly ID on real brokers.")
 @click.argument("what", required=False, type=TEXT, metavar="[SCENARIO|FILE|ID]")
 @one("--on", "release", type=TEXT, metavar="R", help="The release of Kafka, such as 3.9.1, on which ID is replayed.")
 @one(
