@@ -37,7 +37,7 @@ from spec.language import Specification, State, Total, action, integers, invaria
 from spec.language.errors import UsageError
 from tests.spec.test_rundir import IDENTITY, LEVELS, committed, packed
 from tests.spec.test_spark import explored
-from tests.spec.toys import BOUNDED, TOYS, Announcing, RaisingAction, RaisingProperty
+from tests.spec.toys import BOUNDED, TOYS, Announcing, RaisingAction, RaisingProperty, Retrying
 
 STRANGERS = [packed(9), packed(11), packed(12)]
 EVERY = [0, 1]
@@ -442,6 +442,22 @@ def test_plain_python_fails_as_the_reference_does(toy: Specification) -> None:
         return str(failed.value)
 
     assert failure(SparkEngine()) == failure(ReferenceEngine())
+
+
+def test_plain_python_sends_no_successor_that_equals_its_state() -> None:
+    """It counts as taken, and nothing else."""
+    model = Model(Retrying())
+    work, report = PlainWork(model, (), None, a_quota()), Report.on_nothing(model)
+    first = work.initial_states()
+    (asked,) = {after for after in bytes_of(successors(work, first, report)) if work.unpack(after)[0] == 1}
+    found = bytes_of(successors(work, [asked], report))
+    assert (asked in found, len(found)) == (False, 2)
+    assert [each.taken for each in report.coverage] == [2 + 2, 1, 1, 0]
+
+
+def successors(work: PlainWork, states: list[bytes], report: Report) -> Words:
+    """Where steps from some states lead."""
+    return by_bucket(work.expand(words_of(states, work.width), (), report), work.words, 1).states
 
 
 # Parts of a level.

@@ -382,6 +382,59 @@ class Interrupting(Countdown):
         require(False)
 
 
+class RetryingState(State):
+    """Of `Retrying`."""
+
+    progress: Total[int, int] = variable(
+        "Of each request: 0 it waits, 1 it was sent, 2 it is answered.",
+        of=lambda self: mapping(range(self.requests), integers(0, 2)),
+    )
+    done: bool = variable("No request is sent any more.")
+
+
+class Retrying(Specification[RetryingState]):
+    """Requests are sent again and again, which changes nothing: most steps lead to the state where they begin."""
+
+    deadlock = True
+
+    requests: int = constant(2, "how many there are", at_least=2)
+    once: bool = switch(False, "the first request must not be sent again; it is to be broken")
+
+    @action(request=lambda self: range(self.requests))
+    def send(self, s: RetryingState, request: int) -> None:
+        """Send a request; or again, whether or not it is answered."""
+        require(not s.done)
+        s.progress[request] = max(s.progress[request], 1)
+
+    @action(request=lambda self: range(self.requests))
+    def repeat(self, s: RetryingState, request: int) -> None:
+        """Send a request again: it never leads to another state."""
+        require(s.progress[request] == 1)
+        s.progress[request] = 1
+
+    @action(request=lambda self: range(self.requests))
+    def answer(self, s: RetryingState, request: int) -> None:
+        """A request is answered."""
+        require(s.progress[request] == 1)
+        s.progress[request] = 2
+
+    @action
+    def end(self, s: RetryingState) -> None:
+        """All are answered; then there is a deadlock."""
+        require(not s.done and all(each == 2 for each in s.progress.values()))
+        s.done = True
+
+    @transition_invariant(when=lambda self: self.once)
+    def first_is_sent_once(self, before: RetryingState, step: Step, after: RetryingState) -> bool:
+        """It breaks in a step that changes nothing, and in no other."""
+        return not (step.action == "send" and step.parameters["request"] == 0 and before.progress[0] == 2)
+
+    @sometimes
+    def sent_in_vain(self, before: RetryingState, step: Step, after: RetryingState) -> bool:
+        """A request can be sent again; it is witnessed in a step that changes nothing, and in no other."""
+        return bool(step.action == "repeat" and before.progress[1] == 2)
+
+
 TOYS: Mapping[str, Specification] = {
     "jugs": Jugs(),
     "walkers": Walkers(),
@@ -394,6 +447,8 @@ TOYS: Mapping[str, Specification] = {
     "a deadlock": OneWay(length=3),
     "a domain left": OffTheLine(),
     "countdown": Countdown(),
+    "steps that change nothing": Retrying(),
+    "a step that changes nothing breaks it": Retrying(once=True),
 }
 """By what happens in them."""
 TO_THE_END: dict[str, Any] = {"keep_going": True}

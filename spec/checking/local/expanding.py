@@ -35,7 +35,7 @@ from spec.checking.local.intrinsics import prefetch
 from spec.checking.local.jit import Array, compiled, inlined
 from spec.checking.local.outcomes import CLOSED, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import represent_in
-from spec.checking.local.storing import hash_of
+from spec.checking.local.storing import are_same, hash_of
 
 DONE, FULL, ASKS, STOPPED = range(4)
 """All is expanded; the outbox is full; there is much to be learned; it was told to stop."""
@@ -203,10 +203,14 @@ def _send_off(
     scratch: Scratch,
     patience: int,
 ) -> Any:
-    """Put successors into the outbox, and put off the states that lack something; why it ends, after how many."""
+    """Put successors into the outbox, and put off the states that lack something; why it ends, after how many.
+
+    A successor that equals its state is not sent: that state was visited. It counts as taken.
+    """
     words, reach, n_masks = len(shape), 2 * len(shape) + 1, program.off.shape[1]
     room, most_put_off = outbox.marks.shape[0] // PARTITIONS, output.put_off.shape[0] // _PUT_OFF
-    after, effect, steady, cursor = scratch.after, scratch.effect, scratch.steady, output.cursor
+    registers, after, effect, steady = scratch.registers, scratch.after, scratch.effect, scratch.steady
+    cursor = output.cursor
     orbits, by_orbits = program.orbits, program.orbits.permutations > 0
     affects = program.affects.reshape(program.affects.size)
     handed_on, low_word, low_bit = _inherited(program.judging)
@@ -236,8 +240,8 @@ def _send_off(
                 action = its
                 output.enabled[action] += 1
             output.taken[action] += 1
-            if effect[successor] != LEFT:
-                base = successor * reach
+            base = successor * reach
+            if effect[successor] != LEFT and not are_same(after, base, registers, i * reach, words):
                 shaken = _bits_from(affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
                 if by_orbits and represent_in(shape, orbits, after, base, scratch.orbits):
                     shaken = handed_on

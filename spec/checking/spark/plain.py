@@ -57,7 +57,8 @@ class PlainWork(Work):
                 after = self.pack(taken.after)
                 for number in taken.found:
                     report.discover(number, PathEnd(after, packed, action, taken.instance))
-                reached[after] = min(action, reached.get(after, action))
+                if after != packed:
+                    reached[after] = min(action, reached.get(after, action))
             if not steps and not closed and self.deadlock is not None:
                 report.discover(self.deadlock, PathEnd(packed))
         whole.add(report)

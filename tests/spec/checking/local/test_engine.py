@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from spec.checking import EvaluationFailed, Statistics, check
 from spec.checking.exploration import Exploration, Options
 from spec.checking.local import LocalEngine
+from spec.checking.local.arrays import Outbox
+from spec.checking.local.visited import Visited
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
@@ -41,7 +43,7 @@ from tests.spec.checking.local.systems import Random, systems
 from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop, watching
 from tests.spec.checking.test_reference import PROPERTIES as OF_TABLES
 from tests.spec.checking.test_reference import tables
-from tests.spec.toys import TOYS, RaisingAction, RaisingProperty, WrongStart
+from tests.spec.toys import TOYS, RaisingAction, RaisingProperty, Retrying, WrongStart
 
 BOUNDS: list[dict[str, Any]] = [
     {},
@@ -427,3 +429,30 @@ def test_chance_is_caught() -> None:
     random.seed(7)
     with pytest.raises(EvaluationFailed, match=CHANCE):
         check(Whim(), engine=LocalEngine())
+
+
+def test_a_successor_that_equals_its_state_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts as generated, and the visited set is not asked about it."""
+    sent, require_room = list[int](), Visited.require_room
+
+    def counting(visited: Visited, on_their_way: Outbox) -> None:
+        sent.append(int(on_their_way.count.sum()))
+        require_room(visited, on_their_way)
+
+    monkeypatch.setattr(Visited, "require_room", counting)
+    toy = Retrying()
+    generated = explored(LocalEngine(1), toy, keep_going=True)["statistics"][1]
+    assert sum(sent) == generated - steps_that_change_nothing(toy)
+
+
+def steps_that_change_nothing(specification: Specification) -> int:
+    """How many there are, over all states."""
+    model = Model(specification)
+    found, waiting, seen = 0, [*model.first_states()], set(model.first_states())
+    while waiting:
+        state = waiting.pop()
+        successors = [step.after for step in model.expand(state).steps if step.after is not None]
+        found += successors.count(state)
+        waiting += {*successors} - seen
+        seen.update(successors)
+    return found

@@ -436,6 +436,16 @@ DEAR: dict[str, tuple[str, Fault]] = {
             within="_send_off",
         ),
     ),
+    "a successor is taken for its state where they have the same first word": (
+        "a large crowd",
+        in_kernel(
+            expanding,
+            "expand",
+            "are_same(after, base, registers, i * reach, words)",
+            "are_same(after, base, registers, i * reach, 1)",
+            within="_send_off",
+        ),
+    ),
     "a step is judged as if it were another": (
         "a transition invariant broken",
         in_kernel(
