@@ -164,6 +164,7 @@ def _result(
         symmetry=options.symmetry,
         wants_every_action=_wants_every_action(model, named),
         levels=tuple(map(_level, found.levels)),
+        jobs=found.jobs,
     )
 
 

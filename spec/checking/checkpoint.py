@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from spec.checking.discoveries import PackedDiscovery, as_committed, discovered_in
-from spec.checking.exploration import Coverage, Options, Statistics
+from spec.checking.exploration import Coverage, Jobs, Options, Statistics
 from spec.checking.figures import keeping_figures
 from spec.checking.model import Model
 from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
@@ -23,6 +23,7 @@ class Checkpoint(NamedTuple):
     coverage: tuple[Coverage, ...]
     discoveries: Mapping[int, PackedDiscovery]
     """By number of the property."""
+    jobs: Jobs = Jobs()
 
 
 BEFORE_FIRST = Checkpoint(Statistics(0, 0, 0, 0, 0.0), (), {})
@@ -36,6 +37,7 @@ def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
         Statistics(depth, commit.generated, commit.distinct, commit.rows, commit.seconds),
         tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
         discovered_in(model, commit.findings),
+        Jobs(commit.job_levels, commit.job_workers),
     )
 
 
@@ -50,6 +52,8 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: 
         statistics.seconds,
         {action.name: dict(vars(each)) for action, each in zip(model.actions, checkpoint.coverage, strict=True)},
         as_committed(model, checkpoint.discoveries),
+        checkpoint.jobs.levels,
+        checkpoint.jobs.workers,
     )
 
 

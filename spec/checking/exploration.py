@@ -71,6 +71,15 @@ class Coverage:
     new_states: int = 0
 
 
+class Jobs(NamedTuple):
+    """How much of an exploration Spark did by jobs."""
+
+    levels: int = 0
+    """Levels that were expanded by a job."""
+    workers: int = 0
+    """Worker processes that took part in one of these jobs, at most."""
+
+
 @dataclass(frozen=True)
 class Discovery:
     """A property and a path that decides it: an invariant is broken at its end, or a witness is seen."""
@@ -97,6 +106,8 @@ class Exploration:
     """For a run that was interrupted or out of memory: how to resume it; empty if nothing was kept."""
     levels: tuple[Statistics, ...] = ()
     """What was known when each level was complete, from the first on; its `queue` is the states of the level."""
+    jobs: Jobs | None = None
+    """Of the whole run, the part before it was resumed included. None if Spark had no part in it."""
 
 
 class Engine(Protocol):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from spec.checking.exploration import Jobs
 from spec.checking.notebook import Shown
 from spec.checking.trace import Trace
 from spec.checking.values import jsonable, show
@@ -242,6 +243,8 @@ class Result(BaseResult):
     """Whether an action that is never taken counts: not where properties are named, or something is to be shown."""
     levels: tuple[LevelResult, ...] = ()
     """Level by level, how it grew."""
+    jobs: Jobs | None = None
+    """How much Spark did by jobs; None if Spark had no part in it."""
 
     @property
     def states_per_second(self) -> int:
@@ -253,6 +256,8 @@ class Result(BaseResult):
             f"  {self.distinct_states:,} distinct states, {self.generated_states:,} generated, depth {self.depth}, "
             f"in {self.seconds:.1f} s ({self.states_per_second:,} states/s), engine {self.engine}"
         )
+        if self.jobs is not None:
+            yield f"  {_by_jobs(self.jobs)}"
 
     def to_json(self) -> dict[str, Any]:
         """The one object that `check --json` prints."""
@@ -261,6 +266,7 @@ class Result(BaseResult):
             "bounds": dict(self.bounds),
             "symmetry": self.symmetry,
             "engine": self.engine,
+            "jobs": None if self.jobs is None else self.jobs._asdict(),
             "versions": versions(self.engine),
             "verdict": self.verdict,
             "why": self.because or None,
@@ -273,3 +279,15 @@ class Result(BaseResult):
             "bytes_per_state": self.bytes_per_state,
             **self._found(),
         }
+
+
+def _by_jobs(jobs: Jobs) -> str:
+    """How much Spark did by jobs, in words."""
+    if not jobs.levels:
+        return "Spark jobs expanded no level; with --engine spark --driver-level 0 every level is a job"
+    levels, workers = _counted(jobs.levels, "level"), _counted(jobs.workers, "worker")
+    return f"Spark jobs expanded {levels}, with up to {workers}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

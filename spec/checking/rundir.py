@@ -37,7 +37,7 @@ from spec.checking.interrupts import DeferredSignals
 from spec.checking.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
 from spec.language.errors import UsageError
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Version of the directory's format. A run of another one is refused."""
 BUCKETS: Final = 16
 """Buckets of a run; as many tasks can settle a level at once."""
@@ -86,6 +86,10 @@ class Commit:
     findings: Mapping[str, Mapping[str, Any]]
     """By property: `length`; `state`, in hexadecimal, the end; and of a property of steps the last step, `before`
     in hexadecimal, `action` and `instance` by number. A step that leaves a domain has an empty `state`."""
+    job_levels: int = 0
+    """Levels before this one that a Spark job expanded."""
+    job_workers: int = 0
+    """Worker processes that took part in one of these jobs, at most."""
 
     @property
     def rows(self) -> int:

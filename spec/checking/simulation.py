@@ -127,6 +127,7 @@ class Simulation(BaseResult):
             "bounds": dict(NO_BOUNDS),
             "symmetry": False,
             "engine": "simulation",
+            "jobs": None,
             "versions": versions("simulation"),
             "verdict": self.verdict,
             "why": self.because or None,

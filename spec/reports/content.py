@@ -73,6 +73,8 @@ def figures(result: Result) -> list[tuple[str, str]]:
         ("seconds", f"{result.seconds:,.1f}"),
         ("states a second", f"{result.states_per_second:,}"),
         ("engine", result.engine),
+        *([("levels by Spark jobs", f"{result.jobs.levels:,}")] if result.jobs is not None else []),
+        *([("Spark workers", f"{result.jobs.workers:,}")] if result.jobs is not None else []),
         *([("seconds of compiling", f"{result.compile_seconds:,.1f}")] if result.compile_seconds else []),
         *([("bytes a state", f"{result.bytes_per_state:,.0f}")] if result.bytes_per_state is not None else []),
     ]

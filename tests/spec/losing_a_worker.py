@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
-from tests.spec.test_spark import explored
+from tests.spec.test_spark import comparable, exploration, explored
 from tests.spec.toys import Announcing
 
 if TYPE_CHECKING:
@@ -153,13 +153,14 @@ def lose_a_worker(home: Path) -> None:
             killed = pool.submit(kill_who_announces)
             engine = SparkEngine(home / "run", session=session, driver_level=0, buckets=5)
             try:
-                found = explored(engine, toy)
+                found = exploration(engine, toy)
             finally:
                 with suppress(OSError):  # it is closed, if somebody was killed
                     server.shutdown(socket.SHUT_RDWR)
             assert killed.result().members() == []
-        assert found == explored(ReferenceEngine(), toy)
-        assert engine.jobs == found["statistics"].depth
+        assert comparable(found) == explored(ReferenceEngine(), toy)
+        assert found.jobs is not None
+        assert found.jobs.levels == found.statistics.depth
     assert [worker.members() for worker in workers] == [[], []]
 
 

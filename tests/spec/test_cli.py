@@ -246,7 +246,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
     found = ask("check", "own.py:Counter", "--without", "stops", "--json").json()
     assert list(found) == [
         *("system", "constants", "switches", "release", "leaves_out", "bounds", "symmetry"),
-        *("engine", "versions", "verdict", "why"),
+        *("engine", "jobs", "versions", "verdict", "why"),
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
         *("properties", "actions", "counterexample", "counterexamples", "shown"),
@@ -264,6 +264,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
         "bounds": {"max_states": None, "max_depth": None},
         "symmetry": False,
         "engine": "reference",
+        "jobs": None,
         "verdict": "violated",
         "why": "never_beyond is violated, in 5 states",
         "distinct_states": 5,
@@ -1405,8 +1406,8 @@ def test_json_of_a_simulation(ask: Ask) -> None:
     assert list(found) == [*checked, "simulation"]
     same = ("system", "constants", "switches", "release", "verdict", "counterexample")
     assert {name: found[name] for name in same} == {name: checked[name] for name in same}
-    unknown = ("distinct_states", "depth", "states_per_second", "bytes_per_state")
-    assert [found[name] for name in unknown] == [None] * 4
+    unknown = ("jobs", "distinct_states", "depth", "states_per_second", "bytes_per_state")
+    assert [found[name] for name in unknown] == [None] * 5
     assert found["engine"] == "simulation"
     assert {each["new_states"] for each in found["actions"]} == {None}
     its = found["simulation"]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from spec.checking import Result
+from spec.checking.exploration import Jobs
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.spark import SparkEngine
@@ -108,11 +109,10 @@ def test_the_reference_engine_finds_what_is_claimed(instance: PinnedInstance) ->
 @asked(ON_THE_DRIVER, SMALL)
 def test_sparks_driver_finds_what_is_claimed(instance: PinnedInstance) -> None:
     """Where no level is worth a job."""
-    engine = SparkEngine(driver_level=instance.distinct_states)
-    result = instance.check(engine)
+    result = instance.check(SparkEngine(driver_level=instance.distinct_states))
     assert figures_of(result) == instance.figures()
     assert result.counterexample == found_by("local", instance.name).counterexample
-    assert engine.jobs == 0
+    assert result.jobs == Jobs(0, 0)
 
 
 @asked(FEW, EVERY, orbits=True)

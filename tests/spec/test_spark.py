@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.dataset
 import pytest
 
-from spec.checking import check
-from spec.checking.exploration import Engine, Exploration, Options, Statistics
+from spec.checking import Result, check
+from spec.checking.exploration import Engine, Exploration, Jobs, Options, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
@@ -64,14 +64,27 @@ def comparable(found: Exploration) -> dict[str, Any]:
     }
 
 
-def explored(engine: Engine, specification: Specification, **bounds: Any) -> dict[str, Any]:
-    """What an engine finds; on the way it must tell of every level."""
+def exploration(engine: Engine, specification: Specification, **bounds: Any) -> Exploration:
+    """What an engine gives back; on the way it must tell of every level."""
     model, told = Model(specification), list[Statistics]()
     found = engine.explore(model, asked(model, **bounds), told.append)
     assert {statistics.depth for statistics in told if not statistics.doing} == set(
         range(1, found.statistics.depth + 1)
     )
-    return comparable(found)
+    return found
+
+
+def explored(engine: Engine, specification: Specification, **bounds: Any) -> dict[str, Any]:
+    """What an engine finds."""
+    return comparable(exploration(engine, specification, **bounds))
+
+
+def expanded_by_jobs(found: Exploration | Result) -> int:
+    """How many levels Spark jobs expanded; the figures on jobs must fit together, with at most two workers."""
+    assert found.jobs is not None
+    levels, workers = found.jobs
+    assert (0 < workers <= 2) == (levels > 0)
+    return levels
 
 
 def interrupted(engine: Engine, specification: Specification, depth: int) -> Exploration:
@@ -88,9 +101,9 @@ def interrupted(engine: Engine, specification: Specification, depth: int) -> Exp
 @pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
 def test_the_driver_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
     """Where no level is worth a job, everything is as the reference engine has it."""
-    engine = SparkEngine()
-    assert explored(engine, TOYS[toy], **bounds) == explored(ReferenceEngine(), TOYS[toy], **bounds)
-    assert engine.jobs == 0
+    found = exploration(SparkEngine(), TOYS[toy], **bounds)
+    assert comparable(found) == explored(ReferenceEngine(), TOYS[toy], **bounds)
+    assert found.jobs == Jobs(0, 0)
 
 
 @pytest.mark.parametrize("toy", [RaisingAction(), pytest.param(RaisingProperty(), marks=pytest.mark.long)], ids=repr)
@@ -157,6 +170,7 @@ def by_jobs(session: SparkSession) -> Explore:
 
 BY_JOBS: list[tuple[str, dict[str, Any]]] = [
     ("several broken", {"keep_going": True, "max_depth": 4}),
+    ("a step that changes nothing breaks it", {"keep_going": True}),
 ]
 """Findings of every kind, and a bound: a level costs a second here. `make long-spark` asks about every toy."""
 
@@ -165,18 +179,17 @@ BY_JOBS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("toy", "bounds"), BY_JOBS, ids=str)
 def test_jobs_agree_with_the_reference(toy: str, bounds: dict[str, Any], by_jobs: Explore) -> None:
     """Where every level is a job, everything is as the reference engine has it."""
-    engine = by_jobs()
-    found = explored(engine, TOYS[toy], **bounds)
-    assert found == explored(ReferenceEngine(), TOYS[toy], **bounds)
-    assert engine.jobs >= found["statistics"].depth - 1
+    found = exploration(by_jobs(), TOYS[toy], **bounds)
+    assert comparable(found) == explored(ReferenceEngine(), TOYS[toy], **bounds)
+    assert expanded_by_jobs(found) == found.statistics.depth - (found.ended != "complete")
 
 
 @pytest.mark.spark
 def test_jobs_and_driver_take_turns(session: SparkSession) -> None:
     """Large levels are jobs and small ones are not, in one run, with the same files and the same outcome."""
-    engine = SparkEngine(session=session, driver_level=8)
-    assert explored(engine, TOYS["walkers"]) == explored(ReferenceEngine(), TOYS["walkers"])
-    assert 0 < engine.jobs < 9
+    found = exploration(SparkEngine(session=session, driver_level=8), TOYS["walkers"])
+    assert comparable(found) == explored(ReferenceEngine(), TOYS["walkers"])
+    assert expanded_by_jobs(found) == sum(level.queue > 8 for level in found.levels) > 0
 
 
 @pytest.mark.spark
@@ -247,6 +260,23 @@ def test_a_run_is_a_table(by_jobs: Explore, session: SparkSession, tmp_path: Pat
         assert sorted(row[name] for row in rows) == sorted(table.column(name).to_pylist())
 
 
+@pytest.mark.spark
+def test_a_resumed_run_counts_the_jobs_of_all_its_parts(by_jobs: Explore, tmp_path: Path) -> None:
+    """Whichever engine goes on; a bound that ends it earlier leaves out the jobs after that."""
+    toy, run = TOYS["walkers"], tmp_path / "run"
+
+    def levels(engine: Engine, depth: int) -> int:
+        return expanded_by_jobs(exploration(engine, toy, max_depth=depth))
+
+    assert levels(SparkEngine(run), 2) == 0
+    assert levels(by_jobs(run, resume=True), 4) == 2
+    assert levels(SparkEngine(run, resume=True), 5) == 2
+    assert levels(LocalEngine(run_dir=run, resume=True), 6) == 2
+    assert levels(by_jobs(run, resume=True), 7) == 3
+    assert levels(SparkEngine(run, resume=True), 3) == 1
+    assert exploration(LocalEngine(run_dir=run, resume=True), toy, max_depth=2).jobs is None
+
+
 @pytest.mark.long
 @pytest.mark.spark
 def test_a_run_of_jobs_goes_on_on_the_driver_and_back(by_jobs: Explore, tmp_path: Path) -> None:
@@ -268,7 +298,8 @@ def test_jobs_go_on_with_a_run_of_the_local_engine_and_back(session: SparkSessio
     alike(LocalEngine(run_dir=tmp_path), toy, keep_going=True, max_depth=4)
     jobs = SparkEngine(tmp_path, resume=True, session=session, driver_level=0)
     alike(jobs, toy, keep_going=True, max_depth=6)
-    assert jobs.jobs
+    result = check(toy, engine=LocalEngine(run_dir=tmp_path, resume=True), deadlock=True, keep_going=True)
+    assert (result.engine, expanded_by_jobs(result)) == ("local", 2)
     found = alike(LocalEngine(run_dir=tmp_path, resume=True), toy, keep_going=True)
     assert found == alike(ReferenceEngine(), toy, keep_going=True)
 
@@ -365,11 +396,11 @@ def test_a_persons_own_file_goes_along_to_the_workers(
     bounds: dict[str, Any] = {"keep_going": True, "max_depth": 4}
     assert explored(by_jobs(), toy, **bounds) == explored(ReferenceEngine(), toy, **bounds)
     for written in ("swap", "beside.more(s.first.number) == 3 and s.second.before == Press(0, True)"):
-        engine = by_jobs()
-        found, plain = (check(toy, engine=each, show=written).shown for each in (engine, ReferenceEngine()))
-        assert found is not None
-        assert plain is not None
-        assert (found.to_json(), engine.jobs) == (plain.to_json(), found.length - 1)
+        result, plain = (check(toy, engine=each, show=written) for each in (by_jobs(), ReferenceEngine()))
+        assert result.shown is not None
+        assert plain.shown is not None
+        assert result.shown.to_json() == plain.shown.to_json()
+        assert expanded_by_jobs(result) == result.shown.length - 1
 
 
 @pytest.mark.spark

@@ -100,12 +100,12 @@ from pyspark.sql import SparkSession
 
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
-from tests.spec.test_spark import explored
+from tests.spec.test_spark import comparable, expanded_by_jobs, exploration, explored
 from tests.spec.toys import Walkers
 
-engine = SparkEngine(Path(sys.argv[1]), driver_level=4, workers=2)
-assert explored(engine, Walkers()) == explored(ReferenceEngine(), Walkers())
-assert engine.jobs > 0
+found = exploration(SparkEngine(Path(sys.argv[1]), driver_level=4, workers=2), Walkers())
+assert comparable(found) == explored(ReferenceEngine(), Walkers())
+assert expanded_by_jobs(found)
 assert SparkSession.getActiveSession() is None
 assert sys.stderr.writable()
 """

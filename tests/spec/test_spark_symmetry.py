@@ -16,7 +16,7 @@ from spec.checking.spark import SparkEngine, worker_state
 from spec.language import Specification, UsageError
 from spec.systems.replication import Replication
 from tests.spec.checking.test_symmetry import REFUSED, Society, societies
-from tests.spec.test_spark import explored
+from tests.spec.test_spark import comparable, expanded_by_jobs, exploration, explored
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,10 +66,10 @@ def test_who_tells_brokers_apart_is_refused_by_name(spoilt: type[Specification])
 @pytest.mark.parametrize("specification", [FEW, BROKEN], ids=["holds", "violated"])
 def test_jobs_find_the_same_orbits(specification: Specification, session: SparkSession) -> None:
     """Where every level is a job; large ones are in every run of the tests, see `test_spark_instances`."""
-    engine = SparkEngine(session=session, driver_level=0, buckets=3)
     asked: dict[str, Any] = {"symmetry": True, "keep_going": True}
-    assert explored(engine, specification, **asked) == explored(ReferenceEngine(), specification, **asked)
-    assert engine.jobs > 0
+    found = exploration(SparkEngine(session=session, driver_level=0, buckets=3), specification, **asked)
+    assert comparable(found) == explored(ReferenceEngine(), specification, **asked)
+    assert expanded_by_jobs(found) == found.statistics.depth
 
 
 @pytest.mark.spark

@@ -26,7 +26,7 @@ from spec.checking.checkpoint import (
     require_run,
 )
 from spec.checking.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
-from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, ended, split
+from spec.checking.exploration import Coverage, Exploration, Jobs, OnProgress, Options, Statistics, ended, split
 from spec.checking.first_tier import COMPILING
 from spec.checking.level_discoveries import LevelDiscoveries, failed
 from spec.checking.limits import refuse_too_large
@@ -165,6 +165,8 @@ class _Search:
         self.shape = self.visited.shape
         self.in_states, self.in_steps = split(model, options.properties)
         self.discoveries: dict[int, PackedDiscovery] = {}
+        self.jobs = Jobs()
+        """Of the run that is resumed, if Spark began it."""
         self.depth = self.generated = 0
         self.python = 0.0
         self.tunings = list(TUNINGS)
@@ -263,6 +265,7 @@ class _Search:
             self.pool.new_states[action] = coverage.new_states
         self.depth, self.discoveries = checkpoint.statistics.depth, dict(checkpoint.discoveries)
         self.generated = checkpoint.statistics.generated - int(output.taken.sum())
+        self.jobs = checkpoint.jobs
         self.started = time.perf_counter() - checkpoint.statistics.seconds
         self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
 
@@ -388,7 +391,7 @@ class _Search:
         """What is known when so many states are to be expanded next."""
         counts = zip(self.pool.enabled, self.pool.taken, self.pool.new_states, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
-        return Checkpoint(self.statistics(level), coverage, dict(self.discoveries))
+        return Checkpoint(self.statistics(level), coverage, dict(self.discoveries), self.jobs)
 
     def report(self, why: str) -> Exploration:
         found = self.report_without_discoveries(why)
@@ -421,6 +424,7 @@ class _Search:
             coverage,
             bytes_per_state=checkpoint.statistics.bytes_per_state,
             levels=tuple(each.statistics for each in self.checkpoints if each.statistics.queue),
+            jobs=checkpoint.jobs if checkpoint.jobs.levels else None,
         )
 
 

@@ -81,7 +81,8 @@ class SparkEngine:
             alone.
         session: the session to use; it is not stopped. Without one, the active session is used, or one is
             started on this machine when the first job needs it, and stopped.
-        driver_level: up to how many states of a level are expanded without a job.
+        driver_level: states of a level that this process expands itself, at most; 0 makes every level a job. The
+            driver expands fewer if its memory is too small for a level.
         buckets: over how many files a level is spread; a run that is resumed keeps its own.
 
     Exploring raises what every engine does, and UsageError: there is no Java, `run_dir` is not empty, or what it
@@ -98,15 +99,14 @@ class SparkEngine:
         workers: SupportsIndex | None = None,
         memory: int | str | None = None,
         session: SparkSession | None = None,
-        driver_level: int = DRIVER_LEVEL,
+        driver_level: SupportsIndex = DRIVER_LEVEL,
         buckets: int = BUCKETS,
     ):
         self.workers, self.run_dir = arguments.workers(workers), arguments.place("run_dir", run_dir)
         self.memory = arguments.memory(memory)
         require_run(self.run_dir, resume)
-        self.resume, self.buckets, self.session, self.driver_level = resume, buckets, session, driver_level
-        self.jobs = 0
-        """How many levels of the last exploration were expanded by jobs."""
+        self.driver_level = arguments.whole("driver_level", driver_level, least=0)
+        self.resume, self.buckets, self.session = resume, buckets, session
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
@@ -127,8 +127,6 @@ class SparkEngine:
                 found = search.run(commits, initial)
             except KeyboardInterrupt:
                 found = search.interrupted()
-            finally:
-                self.jobs = search.jobs
             return replace(found, kept=self._kept(found.ended), compile_seconds=compile_seconds)
 
     def _kept(self, ended: str) -> str:
@@ -173,7 +171,6 @@ class _Search:
         """Of each level, see `Exploration.levels`."""
         self.long_evaluations = LongEvaluations(directory.path)
         self.began = time.perf_counter()
-        self.jobs = 0
 
     def run(self, commits: list[Commit], initial: list[bytes]) -> Exploration:
         try:
@@ -252,7 +249,6 @@ class _Search:
         for part in self.run_job(lambda session: expand_level(session, job)):
             report.add(part)
         print(report.printed, end="", flush=bool(report.printed))
-        self.jobs += 1
         return report
 
     def commit(self, before: Commit, report: Report) -> Commit:
@@ -289,6 +285,8 @@ class _Search:
             time.perf_counter() - self.began,
             coverage,
             findings,
+            before.job_levels + bool(report.workers),
+            max(before.job_workers, len(report.workers)),
         )
         self.directory.commit(commit)
         return commit
@@ -360,4 +358,5 @@ class _Search:
 
     def report_without_discoveries(self, why: str) -> Exploration:
         coverage = self.checkpoint.coverage or tuple(Coverage() for _ in self.model.actions)
-        return Exploration(why, self.checkpoint.statistics, coverage, levels=tuple(self.complete))
+        statistics, jobs = self.checkpoint.statistics, self.checkpoint.jobs
+        return Exploration(why, statistics, coverage, levels=tuple(self.complete), jobs=jobs)

@@ -32,6 +32,8 @@ class Report(LevelDiscoveries):
     """Some of the new states, if orbits are explored: those of which the symmetry is examined."""
     printed: str = ""
     """What actions and properties printed."""
+    workers: set[str] = field(default_factory=set)
+    """Worker processes that did some of it; none if the driver did it all."""
 
     @classmethod
     def on_nothing(cls, model: Model) -> Report:
@@ -57,6 +59,7 @@ class Report(LevelDiscoveries):
         self.sample += other.sample
         self.printed += other.printed
         self.out_of_memory |= other.out_of_memory
+        self.workers |= other.workers
 
     @property
     def generated(self) -> int:

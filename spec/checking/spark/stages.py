@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,6 +79,7 @@ def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     """The successors of some shares, each once, and the report on them."""
     with _worker_for(job) as worker:
         report = Report.on_nothing(worker.work.model)
+        report.workers.add(_this_process())
         with _told(report), report.printing():
             for share in _numbers(batches):
                 states = worker.states(job.level, job.shares[share])
@@ -94,6 +96,7 @@ def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
         blocks = _blocks(batches, worker.work.words, report)
         first = next(blocks, None)
         if first is not None:
+            report.workers.add(_this_process())
             buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
             each = ((block.states, block.actions) for block in chain([first], blocks))
             with _told(report), report.printing():
@@ -121,6 +124,11 @@ def _quota_of(job: Job) -> MemoryQuota:
     if _began[0] != os.getpid():
         _began = os.getpid(), private()
     return MemoryQuota(max(WORK, Budget().size // cores()) if job.work is None else job.work, _began[1] + CODE)
+
+
+def _this_process() -> str:
+    """A name that no other worker of the session has."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 @contextmanager

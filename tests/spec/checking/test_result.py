@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from spec.checking import Result, Simulation, Trace, check, simulate
+from spec.checking.exploration import Jobs
 from spec.checking.result import EXIT_CODES
 from spec.checking.versions import LIBRARIES, versions
 from spec.language import Specification
@@ -33,6 +34,7 @@ KINDS: dict[str, Any] = {
     "bounds": dict,
     "symmetry": bool,
     "engine": str,
+    "jobs": (dict, type(None)),
     "versions": dict,
     "verdict": str,
     "why": (str, type(None)),
@@ -115,6 +117,7 @@ def test_a_result_by_hand() -> None:
         "bounds": {"max_states": None, "max_depth": 9},
         "symmetry": False,
         "engine": "reference",
+        "jobs": None,
         "versions": {"python": platform.python_version(), "kafkaspec": version("kafkaspec")},
         "compile_seconds": 0.0,
         "verdict": "violated",
@@ -187,6 +190,20 @@ def test_each_verdict_has_its_exit_code() -> None:
         "vacuous": 21,
         "interrupted": 130,
     }
+
+
+def test_what_spark_did_by_jobs_has_a_line_of_its_own() -> None:
+    """It says how many levels and workers, or that there was no job and how to have one; else Spark had no part."""
+    result = check(Clock(), engine="reference")
+    assert (result.jobs, "Spark" in str(result)) == (None, False)
+    for jobs, line in (
+        (Jobs(12, 2), "  Spark jobs expanded 12 levels, with up to 2 workers"),
+        (Jobs(1, 1), "  Spark jobs expanded 1 level, with up to 1 worker"),
+        (Jobs(0, 0), "  Spark jobs expanded no level; with --engine spark --driver-level 0 every level is a job"),
+    ):
+        by_spark = replace(result, jobs=jobs)
+        assert str(by_spark).splitlines()[2] == line
+        assert through_json(by_spark)["jobs"] == {"levels": jobs.levels, "workers": jobs.workers}
 
 
 def test_what_compiling_took_has_a_line_of_its_own() -> None:

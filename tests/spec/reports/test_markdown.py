@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from spec.checking import Result, check
+from spec.checking.exploration import Jobs
 from spec.reports import markdown, to_markdown
 from spec.reports.content import printable
 from spec.sequence_diagram import mermaid
@@ -116,5 +117,8 @@ def test_bounds_and_figures_are_there() -> None:
     assert ["bounds", "1,500 states"] in found
     assert ["distinct states", "1,500"] in found
     assert ["bounds", "none but those of the model"] in rows(check(Clock()))
+    by_jobs = rows(replace(check(Clock()), jobs=Jobs(12, 2)))
+    assert ["levels by Spark jobs", "12"] in by_jobs
+    assert ["Spark workers", "2"] in by_jobs
     holds = to_markdown(check(Clock()))
     assert "Every property holds in all states that there are" in holds
