@@ -435,3 +435,33 @@ def test_the_workers_of_a_given_session_are_sent_our_packages(by_jobs: Explore, 
             yield pyarrow.RecordBatch.from_pydict({"found": [str(found)]})
 
     assert session.range(1).mapInArrow(look, "found string").collect()[0].found == "[True, True, True]"
+
+
+@pytest.mark.spark
+def test_garbage_is_not_sought_among_what_a_worker_keeps(by_jobs: Explore, session: SparkSession) -> None:
+    """Spark collects garbage after each task. What an earlier run left is garbage, once there is another run."""
+
+    class Earlier(Walkers):
+        """Workers get it by value."""
+
+    class Later(Walkers):
+        """So is this one."""
+
+    for toy in (Earlier(), Later()):
+        explored(by_jobs(), toy, max_depth=5)
+
+    def look(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import gc
+
+        def classes() -> list[str]:
+            named = (each.__name__ for each in gc.get_objects() if isinstance(each, type))
+            return sorted({name for name in named if name in ("Earlier", "Later")})
+
+        sought = classes()
+        gc.unfreeze()
+        for _ in batches:
+            yield pyarrow.RecordBatch.from_pydict({"found": [f"{sought} of {classes()}"]})
+
+    found = {row.found for row in session.range(0, 2, 1, 2).mapInArrow(look, "found string").collect()}
+    assert "[] of ['Later']" in found
+    assert all("Earlier" not in each for each in found)

@@ -1,8 +1,15 @@
-"""The daemon from which Spark's workers on this machine fork: what each of them needs it has loaded once for all."""
+"""The daemon from which Spark's workers on this machine fork: what each of them needs it has loaded once for all.
+
+Spark has each worker collect garbage after each task. The daemon freezes the modules that it has loaded, so that no
+worker goes through them.
+"""
+
+import gc
 
 from pyspark.daemon import manager
 
 import spec.checking.spark.stages  # noqa: F401 - to be shared by the processes that fork
 
 if __name__ == "__main__":
+    gc.freeze()
     manager()

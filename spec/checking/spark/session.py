@@ -269,11 +269,15 @@ def in_workers(session: SparkSession, stage: str, *given: Any) -> Callable[[Iter
     Compiled code is kept on disk beside its source, for later processes. So workers that are on this machine take
     our packages from here, and others unpack what was shipped, once on each machine: in a zip nothing can be kept.
     That is done before anything of ours is imported, by a function that names nothing of ours.
+
+    Spark has each worker collect garbage after each task. That goes through all objects that the worker keeps, its
+    decision tables among them. So each task begins by freezing the objects that earlier tasks left.
     """
     content = pickle.dumps(given)
     home = str(HOME) if _is_here(session) else ""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import gc
         import os
         import pickle
         import shutil
@@ -298,6 +302,7 @@ def in_workers(session: SparkSession, stage: str, *given: Any) -> Callable[[Iter
                     shutil.rmtree(unfinished)
             return place
 
+        gc.freeze()
         if "spec" not in sys.modules:
             found = [path for path in sys.path if "kafkaspec-" in path and path.endswith(".zip")]
             if home:

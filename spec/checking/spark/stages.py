@@ -11,6 +11,7 @@ done twice is counted once.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import socket
@@ -137,6 +138,8 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
     global _worker
     worker = _worker
     if worker is None or worker.directory != job.directory or worker.work.properties != job.properties:
+        if worker is not None:
+            gc.unfreeze()  # Spark collects what the earlier run left when this task has ended
         worker = _worker = None  # before there is another one: each takes much room
         quota = _quota_of(job)
         model = Model(*unpickled(job.specification))
