@@ -59,7 +59,7 @@ def title(text: str) -> None:
 
 
 def shown(instance: PinnedInstance, engine: Engine | str) -> bool:
-    """Explore it, print the result, and say whether it differs from what is pinned."""
+    """Explore it, print the result, and say if it is wrong: it differs from what is pinned, or Spark ran no job."""
     with Progress() as progress:
         result: Result = check(instance.specification(), engine=engine, on_progress=progress)
     print(result, flush=True)
@@ -68,7 +68,10 @@ def shown(instance: PinnedInstance, engine: Engine | str) -> bool:
         print(f"  but pinned is {instance.figures()}", flush=True)
     else:
         print("  as pinned in spec/instances.toml", flush=True)
-    return differs
+    without_jobs = result.jobs is not None and not result.jobs.levels
+    if without_jobs:
+        print("  but Spark ran no job", flush=True)
+    return differs or without_jobs
 
 
 def spark_engine() -> Engine | None:
