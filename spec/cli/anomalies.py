@@ -10,13 +10,25 @@ from click.core import ParameterSource
 
 from spec.cli.answering import one_form, say_if_interrupted, tell_text, text_of
 from spec.cli.asking import engine_named, explored
-from spec.cli.options import AS_JSON, BRIEF, COLOUR, ENGINE, MAX_DEPTH, MAX_STATES, MEMORY, TEXT, WORKERS
+from spec.cli.options import (
+    AS_JSON,
+    BRIEF,
+    COLOUR,
+    DRIVER_LEVEL,
+    ENGINE,
+    MAX_DEPTH,
+    MAX_STATES,
+    MEMORY,
+    TEXT,
+    WORKERS,
+)
 from spec.streams import tell
 
 
 @click.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")
 @click.argument("id", required=False, type=TEXT)
 @ENGINE
+@DRIVER_LEVEL
 @WORKERS
 @MAX_STATES
 @MAX_DEPTH
@@ -29,6 +41,7 @@ def anomalies(
     context: click.Context,
     id: str | None,
     engine: str,
+    driver_level: int | None,
     workers: int | None,
     max_states: int | None,
     max_depth: int | None,
@@ -46,14 +59,15 @@ def anomalies(
     from spec.catalogue import atlas
 
     if id is None:
-        for name in ("engine", "workers", "memory", "max_states", "max_depth", "brief"):
+        for name in ("engine", "driver_level", "workers", "memory", "max_states", "max_depth", "brief"):
             if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
                 raise click.UsageError(f"--{name.replace('_', '-')}: say which anomaly is to be explored")
         tell(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
         return
     one_form(brief, as_json)
     row = anomaly_named(id)
-    options = {"engine": engine_named(engine, workers, memory), "max_states": max_states, "max_depth": max_depth}
+    chosen = engine_named(engine, workers, memory, driver_level=driver_level)
+    options = {"engine": chosen, "max_states": max_states, "max_depth": max_depth}
     if not as_json:
         tell(atlas([row]))
     results = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -68,7 +69,12 @@ def keeping(run_dir: Path | None) -> Iterator[None]:
 
 
 def engine_named(
-    name: str, workers: int | None, memory: int | None, run_dir: Path | None = None, resume: Path | None = None
+    name: str,
+    workers: int | None,
+    memory: int | None,
+    run_dir: Path | None = None,
+    resume: Path | None = None,
+    driver_level: int | None = None,
 ) -> Engine:
     """The engine of this name.
 
@@ -77,10 +83,13 @@ def engine_named(
     """
     if run_dir is not None and resume is not None and run_dir.resolve() != resume.resolve():
         raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
+    if driver_level is not None and name != "spark":
+        raise click.UsageError("--driver-level: only the Spark engine runs jobs; ask for --engine spark")
     from spec.checking.engines import engine_class
 
     engine = engine_class(name)
     if name != "reference":
+        engine = engine if driver_level is None else partial(engine, driver_level=driver_level)
         return engine(workers=workers, memory=memory, run_dir=resume or run_dir, resume=resume is not None)
     for option, value in (("--run-dir", run_dir), ("--resume", resume)):
         if value is not None:

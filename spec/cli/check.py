@@ -28,6 +28,7 @@ from spec.cli.options import (
     BRIEF,
     COLOUR,
     DEADLOCK,
+    DRIVER_LEVEL,
     ENGINE,
     JUNIT,
     MAX_DEPTH,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Explore SYSTEM: what holds, and how the rest breaks.")
 @of_a_system
 @ENGINE
+@DRIVER_LEVEL
 @WORKERS
 @click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers, which may exchange names.")
 @PROPERTIES
@@ -76,6 +78,7 @@ def check(
     switched_on: tuple[str, ...],
     switched_off: tuple[str, ...],
     engine: str,
+    driver_level: int | None,
     workers: int | None,
     symmetry: bool,
     properties: tuple[str, ...],
@@ -112,7 +115,7 @@ def check(
     with _reporting_failures(reports, junit, subject), keeping(resume or run_dir):
         result = explored(
             subject,
-            engine=engine_named(engine, workers, memory, run_dir, resume),
+            engine=engine_named(engine, workers, memory, run_dir, resume, driver_level),
             properties=properties,
             keep_going=keep_going,
             deadlock=deadlock,

@@ -86,6 +86,13 @@ ENGINE = one(
     help="What explores: `local` on all cores of this machine, `spark` also on many, `reference` slowly, in plain "
     "Python; `auto` is `reference` for what is small, `local` as long as memory lasts, then `spark`.",
 )
+DRIVER_LEVEL = one(
+    "--driver-level",
+    type=Count(min=0),
+    metavar="N",
+    help="With `--engine spark`: the driver expands levels of up to N states itself; else of up to 200,000, since a "
+    "job takes half a second before it expands a state. 0 makes every level a job.",
+)
 WORKERS = one("--workers", type=COUNT, metavar="N", help="Cores to use; else all of them.")
 MEMORY = one(
     "--memory",

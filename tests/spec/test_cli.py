@@ -21,6 +21,9 @@ import pytest
 
 from spec import cli
 from spec.anomalies import read
+from spec.checking.spark import SparkEngine
+from spec.checking.spark.engine import DRIVER_LEVEL
+from spec.cli.asking import engine_named
 from spec.diagrams import FORMATS, NAMES, drawn
 from spec.progress import Progress
 from spec.systems import SYSTEMS
@@ -378,6 +381,22 @@ def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, told: 
     assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == told
 
 
+def test_spark_without_a_job_says_so(ask: Ask) -> None:
+    """No level of a small system is worth a job."""
+    asked = ("check", "own.py:Counter", "--engine", "spark")
+    assert "no level; with --engine spark --driver-level 0 every level is a job" in ask(*asked).out
+    assert ask(*asked, "--json").json()["jobs"] == {"levels": 0, "workers": 0}
+
+
+def test_the_driver_expands_levels_up_to_the_size_that_was_asked_for() -> None:
+    """Or else up to the one that `--help` says."""
+    for given, level in ((None, DRIVER_LEVEL), (0, 0), (70, 70)):
+        engine = engine_named("spark", None, None, driver_level=given)
+        assert isinstance(engine, SparkEngine)
+        assert engine.driver_level == level
+    assert f"up to {DRIVER_LEVEL:,}, since" in " ".join(run("check", "--help").out.split())
+
+
 # Constants.
 
 
@@ -598,6 +617,15 @@ TEXT_ERRORS = {
     "check own.py:Counter --engine reference --workers 2": (
         "--workers: the reference engine is one process; ask for --engine local"
     ),
+    "check own.py:Counter --driver-level 0": (
+        "--driver-level: only the Spark engine runs jobs; ask for --engine spark"
+    ),
+    "check own.py:Counter --engine local --driver-level 0": (
+        "--driver-level: only the Spark engine runs jobs; ask for --engine spark"
+    ),
+    "check own.py:Counter --engine spark --driver-level -1": (
+        "Invalid value for '--driver-level': -1 is not in the range x>=0."
+    ),
     "check own.py:Counter --engine reference --run-dir kept": (
         "--run-dir: the reference engine keeps no run; ask for --engine local"
     ),
@@ -681,6 +709,8 @@ TEXT_ERRORS = {
     "anomalies --max-depth 2": "--max-depth: say which anomaly is to be explored",
     "anomalies --json --workers 2": "--workers: say which anomaly is to be explored",
     "anomalies --engine auto": "--engine: say which anomaly is to be explored",
+    "anomalies --driver-level 0": "--driver-level: say which anomaly is to be explored",
+    "anomalies T1 --driver-level 0": "--driver-level: only the Spark engine runs jobs; ask for --engine spark",
     "anomalies T1 --engine reference --workers 2": (
         "--workers: the reference engine is one process; ask for --engine local"
     ),

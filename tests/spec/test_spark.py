@@ -9,6 +9,7 @@ import signal
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import partialmethod
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ import pyarrow.dataset
 import pytest
 
 from spec.checking import Result, check
+from spec.checking.auto import AutoEngine
 from spec.checking.exploration import Engine, Exploration, Jobs, Options, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.model import EvaluationFailed, Model
@@ -24,6 +26,7 @@ from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.language import Specification, SpecificationError
 from tests.spec.checking.local.comparing import explored as alike
+from tests.spec.checking.local.test_resume import SmallMemory
 from tests.spec.toys import (
     BOUNDED,
     BOUNDS,
@@ -275,6 +278,19 @@ def test_a_resumed_run_counts_the_jobs_of_all_its_parts(by_jobs: Explore, tmp_pa
     assert levels(by_jobs(run, resume=True), 7) == 3
     assert levels(SparkEngine(run, resume=True), 3) == 1
     assert exploration(LocalEngine(run_dir=run, resume=True), toy, max_depth=2).jobs is None
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_auto_counts_the_jobs_of_the_levels_that_it_hands_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those before were expanded by the local engine."""
+    monkeypatch.setattr("spec.checking.local.engine.Visited", SmallMemory)
+    for patience in ("ALONE", "COLD", "MOST"):
+        monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
+    monkeypatch.setattr(SparkEngine, "__init__", partialmethod(SparkEngine.__init__, driver_level=0))
+    found = check(Walkers(walkers=4), engine=AutoEngine())
+    assert (found.engine, found.distinct_states) == ("spark", 4**4)
+    assert 0 < expanded_by_jobs(found) < found.depth
 
 
 @pytest.mark.long

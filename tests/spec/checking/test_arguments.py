@@ -205,6 +205,14 @@ def test_memory_is_a_number_of_bytes_or_a_size(engine: Any, memory: Any) -> None
     assert engine(memory=np.int64(1 << 30)).memory == engine(memory="1G").memory == 1 << 30
 
 
+@pytest.mark.parametrize("given", [-1, 0.5, "many", True])
+def test_a_level_of_the_driver_is_a_whole_number(given: Any) -> None:
+    """Zero is one: then every level is a job."""
+    with pytest.raises(UsageError, match=f"^driver_level = {given!r}: it must be (a whole number, )?0 or more$"):
+        SparkEngine(driver_level=given)
+    assert SparkEngine(driver_level=np.int64(0)).driver_level == 0
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("given", "message"),
