@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -125,6 +126,19 @@ def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list((tmp_path / "here").iterdir()) == []
     assert (tmp_path / "run" / "_spark.log").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_the_command_makes_every_level_a_job(tmp_path: Path) -> None:
+    """If that is asked for; each state that was found was expanded by one."""
+    command = [sys.executable, "-m", "spec.cli", "check", "tests.spec.toys:Countdown", "--set", "top=3"]
+    asked = [*command, "--engine", "spark", "--workers", "2", "--driver-level", "0", "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["jobs"]["levels"] == found["depth"]
+    assert 1 <= found["jobs"]["workers"] <= 2
 
 
 CALLED = "An error occurred while calling o1.collectToPython"
