@@ -6,10 +6,10 @@ a state of one node to a state of another. So each edge is a step that there is,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from spec.checking.abstraction import quotient
 from spec.checking.check import silent
@@ -21,6 +21,9 @@ from spec.checking.values import show
 from spec.language.errors import UsageError, told
 from spec.language.specification import Specification
 from spec.language.state import State, key_in_brackets
+
+if TYPE_CHECKING:
+    import networkx
 
 __all__ = ["FORMATS", "MOST", "StateGraph", "aut", "dot", "graphml", "state_graph"]
 
@@ -41,6 +44,21 @@ class StateGraph:
     """How many of the nodes have initial states: the first ones."""
     actions: Mapping[tuple[int, int], Sequence[str]]
     """From node to node, the actions that lead there, in their order."""
+
+    def to_networkx(self) -> networkx.MultiDiGraph:
+        """The graph as one of networkx: nodes have `initial` and the text of each expression, edges have `action`.
+
+        `spec.checking.state_space` makes a graph whose attributes are values, with the parameters of each step.
+        """
+        import networkx
+
+        made = networkx.MultiDiGraph(name=self.name)
+        for number, node in enumerate(self.nodes):
+            made.add_node(number, initial=number < self.initial, **dict(zip(self.by, node, strict=True)))
+        for (source, target), actions in self.actions.items():
+            for action in actions:
+                made.add_edge(source, target, action=action)
+        return made
 
 
 def state_graph(
@@ -67,13 +85,19 @@ def state_graph(
     first_states = model.first_states()
     chosen = tuple(by) or tuple(f"s.{name}" for name in specification.variables)
     functions = [_function(specification, each, model.window().load(first_states[0])) for each in chosen]
-    numbers: dict[tuple[str, ...], int] = {}
+    numbers: dict[Hashable, int] = {}
+    nodes: list[tuple[str, ...]] = []
 
-    def seen(s: State) -> tuple[str, ...]:
-        node = tuple(_shown(function(specification, s)) for function in functions)
-        if numbers.setdefault(node, len(numbers)) >= most:
+    def seen(s: State) -> int:
+        values = [function(specification, s) for function in functions]
+        texts = tuple(map(_shown, values))
+        # Different states may print alike, so by themselves they are known by their values.
+        number = numbers.setdefault(texts if by else tuple(map(_frozen, values)), len(numbers))
+        if number >= most:
             raise _TooMany
-        return node
+        if number == len(nodes):
+            nodes.append(texts)
+        return number
 
     try:
         for state in first_states:
@@ -91,11 +115,11 @@ def state_graph(
     order = {action.name: number for number, action in enumerate(model.actions)}
     actions: dict[tuple[int, int], set[str]] = {}
     for source, action, target in found:
-        actions.setdefault((numbers[source], numbers[target]), set()).add(action)
+        actions.setdefault((source, target), set()).add(action)
     return StateGraph(
         name=specification.name,
         by=chosen,
-        nodes=tuple(numbers),
+        nodes=tuple(nodes),
         initial=initial,
         actions={ends: sorted(actions[ends], key=order.__getitem__) for ends in sorted(actions)},
     )
@@ -106,6 +130,11 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key_in_brackets(key)}: {show(each)}" for key, each in value.items()) or "{}"
     return show(value)
+
+
+def _frozen(value: Any) -> Hashable:
+    """A value of the state by which a state is known; a mapping as its keys and values."""
+    return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
 class _TooMany(Exception):
@@ -146,17 +175,11 @@ def _quoted(words: str) -> str:
 
 
 def graphml(graph: StateGraph) -> str:
-    """For networkx, yEd, Gephi: a multigraph; nodes have `initial` and each expression, edges have `action`."""
+    """For networkx, yEd, Gephi: a multigraph, as `StateGraph.to_networkx` makes it."""
     import networkx
 
-    made = networkx.MultiDiGraph(name=graph.name)
-    for number, node in enumerate(graph.nodes):
-        made.add_node(number, initial=number < graph.initial, **dict(zip(graph.by, node, strict=True)))
-    for (source, target), actions in graph.actions.items():
-        for action in actions:
-            made.add_edge(source, target, action=action)
     written = BytesIO()
-    networkx.write_graphml(made, written)
+    networkx.write_graphml(graph.to_networkx(), written)
     return written.getvalue().decode() + "\n"
 
 

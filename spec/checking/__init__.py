@@ -12,9 +12,11 @@ from spec.checking.model import EvaluationFailed, Model
 from spec.checking.replay import NotEnabled, Replay
 from spec.checking.result import Result
 from spec.checking.simulation import Simulation, simulate
+from spec.checking.state_space import Component, StateSpace, state_space
 from spec.checking.trace import Trace
 
 __all__ = [
+    "Component",
     "Engine",
     "EvaluationFailed",
     "Statistics",
@@ -23,7 +25,9 @@ __all__ = [
     "Replay",
     "Result",
     "Simulation",
+    "StateSpace",
     "Trace",
     "check",
     "simulate",
+    "state_space",
 ]
