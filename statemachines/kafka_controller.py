@@ -83,11 +83,24 @@ __all__ = [
 ]
 
 
+INITIAL_CONTROLLER_EPOCH: Final = 1
+"""What a controller creates /controller_epoch with, if it finds none to increment. [KafkaController, until 2.0]"""
+INITIAL_CONTROLLER_EPOCH_ZK_VERSION: Final = 1
+"""The version that it then takes the node to be at, which is at 0. [KafkaController, until 2.0]"""
+
+
 class Failover(NamedTuple):
     """A failover that went through: the broker that became controller, and the epoch it ran under."""
 
     broker: BrokerId
     epoch: ControllerEpoch
+
+
+class Refusal(NamedTuple):
+    """The operation of a request that failed, and its error."""
+
+    operation: Operation
+    code: Code
 
 
 class Answer(NamedTuple):
@@ -401,12 +414,12 @@ class KafkaController:
         if self.design.fence_zk:
             yield Check(CONTROLLER_EPOCH, me.context.epoch_zk_version)
 
-    def _refused(self, me: ControllerProcess) -> Operation | None:
+    def _refused(self, me: ControllerProcess) -> Refusal | None:
         """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
         operations = self.asks(me)
         for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
             if isinstance(result, Code) and result is not Code.OK:
-                return operation
+                return Refusal(operation, result)
         return None
 
     # The broker's own node.
@@ -442,7 +455,9 @@ class KafkaController:
             return self._not_registered(me, "NONODE, a NullPointerException")
         if stat.ephemeralOwner == me.session:
             return Answer(self._registered(me, stat), "its own: registered")
-        if self.design.ephemeral_owner_check and stat.ephemeralOwner == me.registration:
+        # A node that an operator made has no owner, and a process that never registered has no session to compare.
+        owner = stat.ephemeralOwner
+        if self.design.ephemeral_owner_check and owner is not None and owner == me.registration:
             return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
         return self._not_registered(me, "another session's")
 
@@ -546,8 +561,18 @@ class KafkaController:
 
     @request(Do.ReadEpoch)
     def read_epoch(self, me: ControllerProcess) -> Answer:
-        """Read /controller_epoch, with the version that the increment will expect."""
-        epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        """Read /controller_epoch, with the version that the increment will expect.
+
+        Since 2.1 it is created if it is not there, in the same step; until 2.0 the increment will find that.
+        [maybeCreateControllerEpochZNode, 2.1; readControllerEpochFromZooKeeper, until 2.0]
+        """
+        try:
+            epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        except NoNode:
+            if self.design.epoch_update is not Election.multi:
+                return Answer(me.on(), "NONODE: there was no controller yet")
+            self.zookeeper.multi(me.session, (Create(CONTROLLER_EPOCH, 0),))
+            epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
         known = me.on().knows(epoch=epoch, epoch_zk_version=stat.version)
         return Answer(known, f"it is {epoch}, at version {stat.version}")
 
@@ -557,10 +582,13 @@ class KafkaController:
         failed = self._refused(me)
         if failed is None:
             return self._goes_through(self._elected(me), "created and incremented: its failover runs")
-        code = "NODEEXISTS" if isinstance(failed, Create) else "BADVERSION"
+        if failed.code is Code.NONODE:
+            return self._fails(me, "NONODE of the epoch: ")
         if self.design.looks_again:
-            return Answer(me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{code}: was it its own?")
-        return self._moved(me, code)
+            return Answer(
+                me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{failed.code.name}: was it its own?"
+            )
+        return self._moved(me, failed.code.name)
 
     @request(Do.CheckController)
     def check_controller(self, me: ControllerProcess) -> Answer:
@@ -585,16 +613,29 @@ class KafkaController:
     @request(Do.CheckEpoch)
     def check_epoch(self, me: ControllerProcess) -> Answer:
         """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]"""
-        epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        try:
+            epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+        except NoNode:
+            return self._fails(me, "NONODE of the epoch: ")
         if epoch != me.epoch + 1:
             return self._moved(me, f"it is {epoch}, at version {stat.version}")
         return self._goes_through(self._elected(me), "its own: its failover runs")
 
     @request(Do.IncrementEpoch, writes=True)
     def increment_epoch(self, me: ControllerProcess) -> Answer:
-        """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]"""
-        if self._refused(me) is None:
+        """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]
+
+        If it is not there, it is created as 1, in the same step. Kafka then takes its version for 1, which is 0.
+        """
+        failed = self._refused(me)
+        if failed is None:
             return self._goes_through(self._elected(me), "incremented: its failover runs")
+        if failed.code is Code.NONODE:
+            self.zookeeper.multi(me.session, (Create(CONTROLLER_EPOCH, INITIAL_CONTROLLER_EPOCH),))
+            created = self._listening(self._in_office(me)).knows(
+                epoch=INITIAL_CONTROLLER_EPOCH, epoch_zk_version=INITIAL_CONTROLLER_EPOCH_ZK_VERSION
+            )
+            return self._goes_through(created, "NONODE: created, its failover runs")
         if self.design.epoch_update is Election.cas_swallowed:
             return self._not_incremented(me, "BADVERSION")
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
@@ -731,7 +772,9 @@ class KafkaController:
             elected = me._replace(found=frozenset()).knows(cached=cached, live=me.found or me.context.live)
             return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends=True)
         me = me._replace(state_version=0)
-        if isinstance(failed, SetData):
+        if failed.code is Code.NONODE:  # of whichever: an exception, which is logged
+            return self._without_leader(me.to(Do.ReadPartitionState, *me.doing), "NONODE: no leader is elected")
+        if isinstance(failed.operation, SetData):
             return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: another write came first")
         return Answer(me.to(*MAYBE_RESIGN)._replace(found=frozenset()), "BADVERSION of the epoch: ControllerMoved")
 
@@ -741,8 +784,11 @@ class KafkaController:
 
         [removePartitionsFromPreferredReplicaElection, 2.1; until 2.0 it is not fenced, and says nothing]
         """
-        if self._refused(me) is None:
+        failed = self._refused(me)
+        if failed is None:
             return Answer(self._done(me), "the failover is done")
+        if failed.code is Code.NONODE:
+            return self._fails(me, "NONODE of the epoch: ")
         return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
 
     def _done(self, me: ControllerProcess) -> ControllerProcess:
@@ -761,9 +807,13 @@ class KafkaController:
             answer = self._not_incremented(me, "it fails")  # as often as may be: no history has all such failovers
             return answer._replace(controller=self.hear(answer.controller, listens=me.listens), failover=None)
         if self.design.epoch_update is Election.multi:
-            return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
+            return self._fails(me)
         resigns = "" if self.design.threads is Threads.lock else "resigns and "
         return Answer(self._to_move(me), f"it {resigns}moves the controller")
+
+    def _fails(self, me: ControllerProcess, why: str = "") -> Answer:
+        """What is thrown is caught by elect, which looks whether there is a controller to be moved. [2.1]"""
+        return Answer(me.to(Do.MoveController)._replace(state_version=0), f"{why}it moves the controller")
 
     def fail_to_elect(self, me: ControllerProcess) -> Answer:
         """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
@@ -800,8 +850,10 @@ class KafkaController:
         failed = self._refused(me)
         if failed is None:
             said = "deleted"
-        elif isinstance(failed, Delete):
+        elif isinstance(failed.operation, Delete):
             said = "NONODE: it is gone already"
+        elif failed.code is Code.NONODE:
+            said = "NONODE of the epoch: the event fails, it stays"
         else:
             said = "BADVERSION of the epoch: ControllerMoved, it stays"
         after = me.on()

@@ -38,7 +38,8 @@ class BrokerStep(NamedTuple):
 
     def is_deposed(self, me: ControllerProcess) -> bool:
         """Whether its epoch is over: another controller was elected before this step."""
-        return me.context.epoch_zk_version != self.before.zk.nodes[CONTROLLER_EPOCH].version
+        epoch = self.before.zk.nodes.get(CONTROLLER_EPOCH)
+        return epoch is None or me.context.epoch_zk_version != epoch.version
 
 
 class Divergence(NamedTuple):

@@ -27,6 +27,8 @@ from statemachines.controller import (
     PartitionStateEpoch,
     Threads,
     agendas,
+    design_of,
+    failover_of,
     least_failover,
     listening,
 )
@@ -43,7 +45,9 @@ from statemachines.kafka_controller import (
     is_repeated,
     of_thread,
 )
+from statemachines.releases import RELEASES
 from statemachines.zookeeper import Event, EventType, ZooKeeper
+from tests.rows import rows
 from tests.statemachines.controllers import at
 
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -319,6 +323,19 @@ def test_a_start_fails_while_the_predecessors_registration_is_there(
     assert me == ControllerProcess()
     assert 7 not in zookeeper.state.sessions
     assert owner(zookeeper) is None
+
+
+@rows("line", RELEASES[1:])
+def test_a_start_fails_while_there_is_a_registration_that_an_operator_made(line: str) -> None:
+    """It belongs to no session, and so to no older session of the broker either. [currentZooKeeperSessionId is -1]"""
+    zookeeper = set_up()
+    zookeeper.create(None, OWN)
+    design = design_of(line)
+    controller = KafkaController(design._replace(failover=failover_of(design), looks_again=True), zookeeper, 0)
+    me = settle(controller, controller.connect(controller.start(), 7))
+    assert me == ControllerProcess()
+    assert 7 not in zookeeper.state.sessions
+    assert zookeeper.get(None, OWN)[1].ephemeralOwner is None
 
 
 @every_release
@@ -1171,6 +1188,16 @@ def test_without_the_check_a_broker_does_not_know_its_older_session(zookeeper: Z
     left_by(zookeeper, 1)
     controller = whole(zookeeper)
     assert controller.register_broker(at(*EXPIRED[1:])).controller.registration is None
+    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:], registration=1))
+    assert (answer.controller, answer.said) == (at(registration=1), "another session's: the event is dropped")
+
+
+def test_a_registration_that_an_operator_made_is_not_the_brokers_in_a_new_session_either(
+    zookeeper: ZooKeeper,
+) -> None:
+    """The event is dropped, as if it were another session's."""
+    zookeeper.create(None, OWN)
+    controller = whole(zookeeper, ephemeral_owner_check=True)
     answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:], registration=1))
     assert (answer.controller, answer.said) == (at(registration=1), "another session's: the event is dropped")
 
@@ -2249,3 +2276,68 @@ def test_a_controller_that_moves_between_two_turns_does_without_the_others(zooke
 def names(live: frozenset[Any]) -> str:
     """The brokers, one letter each."""
     return "".join(sorted(each.name for each in live))
+
+
+# Where /controller_epoch is not there.
+
+
+def test_since_2_1_an_election_creates_the_epoch(zookeeper: ZooKeeper) -> None:
+    """As 0, which the same election increments. [maybeCreateControllerEpochZNode]"""
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    controller = whole(zookeeper)
+    me = run(controller, at(Do.Elect))
+    assert (me.active, me.epoch, me.context.epoch_zk_version) == (True, 1, 1)
+    assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 1
+
+
+@pytest.mark.parametrize("release", ["0.10.2", "1.0", "2.0"])
+def test_until_2_0_the_increment_creates_the_epoch(zookeeper: ZooKeeper, release: str) -> None:
+    """As 1, at a version that Kafka takes for 1, too. [InitialControllerEpochZkVersion]"""
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    controller = whole(zookeeper, release=release)
+    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
+    answer = controller.increment_epoch(me)
+    assert answer.failover == Failover(0, 1)
+    assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (1, 1)
+    epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
+    assert (epoch, stat.version) == (1, 0)
+
+
+@pytest.mark.parametrize("before", [Do.RegisterController, Do.CheckEpoch, Do.DeletePreferredElection])
+def test_since_2_1_a_failover_fails_whose_epoch_goes_meanwhile(zookeeper: ZooKeeper, before: Do) -> None:
+    """NONODE is no ControllerMoved: elect catches it, and looks whether it has to move the controller."""
+    controller = whole(zookeeper)
+    if before is Do.DeletePreferredElection:
+        me = until(before, controller, in_failover(zookeeper))
+    else:
+        me = until(Do.RegisterController, controller, at(Do.Elect))
+    if before is Do.CheckEpoch:
+        assert controller.lose_reply(me)
+        me = controller.check_controller(controller.register_controller(me).controller).controller
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    answer = next_of(controller, me)
+    assert answer.controller.doing == Agenda((Do.MoveController,))
+    assert answer.said == "NONODE of the epoch: it moves the controller"
+
+
+def test_an_election_of_leaders_fails_whose_epoch_is_gone(zookeeper: ZooKeeper) -> None:
+    """Kafka logs the exception of the write, and the failover goes on to its next request, which fails as well."""
+    zookeeper.create(0, OWN, ephemeral=True)
+    controller = whole(zookeeper)
+    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    answer = controller.update_leader_and_isr(me)
+    assert answer.controller.doing == me.doing[1:]
+    assert not answer.sends
+    assert zookeeper.get(None, STATE)[1].version == 0
+
+
+def test_a_controller_whose_epoch_is_gone_is_not_deleted(zookeeper: ZooKeeper) -> None:
+    """The deletion is fenced, and its exception is logged; the broker has resigned."""
+    controller = whole(zookeeper)
+    me = in_failover(zookeeper)
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    answer = controller.delete_controller(controller.move_controller(controller.fail(me).controller).controller)
+    assert answer.said == "NONODE of the epoch: the event fails, it stays"
+    assert not answer.controller.active
+    assert owner(zookeeper) == 0

@@ -31,6 +31,7 @@ from statemachines.controller import (
 )
 from statemachines.controller_process import ControllerProcess, LiveBroker
 from statemachines.kafka_controller import WRITES
+from statemachines.znode import Node
 from statemachines.zookeeper import Check, Create, Delete, Operation, SetData
 
 __all__ = ["BUG_FIXES", "DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]
@@ -134,17 +135,21 @@ class ControllerMapping(SystemMapping[ControllerTask]):
         return told
 
     def observation(self, s: ClusterAtWork) -> Observation:
-        """What is to be seen of a state. Of a client that is away the servers know nothing, and send it nothing."""
+        """What is to be seen of a state. Of a client that is away the servers know nothing, and send it nothing.
+
+        What was on its way to a process that has ended is not seen either: a failed start closes its session.
+        """
         nodes, away = s.zk.nodes, s.zk.away
-        state, epoch = nodes[PARTITION_STATE], nodes[CONTROLLER_EPOCH]
+        clients = {me.session for me in s.controllers.values()}
+        state, epoch = nodes[PARTITION_STATE], nodes.get(CONTROLLER_EPOCH)
         controller = nodes.get(CONTROLLER)
         registrations = {str(broker): nodes.get(registration(broker)) for broker in s.controllers}
         seen: dict[str, Any] = {
-            "controller": None if controller is None else {"broker": controller.data, "owner": str(controller.owner)},
-            "controller_epoch": {"epoch": epoch.data, "version": epoch.version},
+            "controller": None if controller is None else {"broker": controller.data, "owner": _owner(controller)},
+            "controller_epoch": None if epoch is None else {"epoch": epoch.data, "version": epoch.version},
             "partition_state": {"controller_epoch": state.data.controller_epoch, "version": state.version},
             "registrations": {
-                broker: {"owner": str(node.owner), **({"number": node.czxid} if self.life.registrations else {})}
+                broker: {"owner": _owner(node), **({"number": node.czxid} if self.life.registrations else {})}
                 for broker, node in registrations.items()
                 if node is not None
             },
@@ -155,7 +160,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             "events": {
                 str(session): [f"{event.type.name} {event.path}" for event in events]
                 for session, events in s.zk.events.items()
-                if events and session not in away
+                if events and session in clients - away
             },
             "brokers": [self._broker(s, broker, me) for broker, me in s.controllers.items()],
         }
@@ -187,6 +192,11 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             "live": sorted(_live(each) for each in me.context.live),
             "cached": me.context.cached,
         }
+
+
+def _owner(node: Node) -> str | None:
+    """The session that owns a node; None for one that an operator made."""
+    return None if node.owner is None else str(node.owner)
 
 
 def _written(operation: Operation) -> list[Any]:
@@ -257,12 +267,13 @@ def edge_class(
     )
     if broker is None:
         return EdgeClass(step.action, others)
-    me, node = before.controllers[broker], before.zk.nodes.get(CONTROLLER)
+    me, nodes = before.controllers[broker], before.zk.nodes
+    node, epoch = nodes.get(CONTROLLER), nodes.get(CONTROLLER_EPOCH)
     decisive = (
         me.session in before.zk.sessions,
         tuple(queued.event for queued in (*me.queue[:1], *me.posted[:1])),
         None if node is None else (node.data == broker, node.owner == me.session),
-        me.epoch == before.zk.nodes[CONTROLLER_EPOCH].data,
+        None if epoch is None else me.epoch == epoch.data,
         me.epoch in before.receiver.requests,  # if so, whether another one is sent is not to be seen
     )
     return EdgeClass(step.action, others, _position(me), _position(after.controllers[broker]), decisive)

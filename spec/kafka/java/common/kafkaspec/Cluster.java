@@ -13,10 +13,13 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import kafka.server.KafkaConfig;
+import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooDefs.OpCode;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
+import org.apache.zookeeper.proto.CreateRequest;
 import org.apache.zookeeper.proto.DeleteRequest;
+import org.apache.zookeeper.proto.SetDataRequest;
 import org.apache.zookeeper.server.SynchronousConnection;
 import org.apache.zookeeper.server.SynchronousServer;
 
@@ -93,6 +96,14 @@ final class Cluster {
         String action = Json.field(step, "action").asText();
         switch (action) {
             case "operator_deletes_controller" -> delete(Znodes.CONTROLLER);
+            case "operator_creates_controller" -> create(Znodes.CONTROLLER, Znodes.controller(step.path("names")));
+            case "operator_sets_controller" -> set(Znodes.CONTROLLER, Znodes.controller(step.path("names")));
+            case "operator_deletes_epoch" -> delete(Znodes.CONTROLLER_EPOCH);
+            case "operator_creates_epoch" -> create(Znodes.CONTROLLER_EPOCH, Znodes.utf8(step.path("epoch").asText()));
+            case "operator_sets_epoch" -> set(Znodes.CONTROLLER_EPOCH, Znodes.utf8(step.path("epoch").asText()));
+            case "operator_deletes_registration" -> delete(Znodes.registration(brokerOf(step).id()));
+            case "operator_creates_registration" -> create(Znodes.registration(brokerOf(step).id()), Znodes.BROKER);
+            case "operator_sets_registration" -> set(Znodes.registration(brokerOf(step).id()), Znodes.BROKER);
             case "expire" -> expire(step);
             case "delete_at_last" -> deleteAtLast(Json.field(step, "path").asText());
             case "deliver_request" -> deliverRequest(Json.field(step, "epoch").asInt());
@@ -200,6 +211,19 @@ final class Cluster {
             throw new Refusal(path + " was not left by a session that has ended");
         }
         delete(path);
+    }
+
+    private void create(String path, byte[] data) {
+        CreateRequest request = new CreateRequest(path, data, Ids.OPEN_ACL_UNSAFE, 0);
+        if (!server.serve(operator, OpCode.create, request).isOk()) {
+            throw new Refusal("there is " + path);
+        }
+    }
+
+    private void set(String path, byte[] data) {
+        if (!server.serve(operator, OpCode.setData, new SetDataRequest(path, data, -1)).isOk()) {
+            throw new Refusal("there is no " + path);
+        }
     }
 
     private void delete(String path) {

@@ -50,12 +50,17 @@ final class Observation {
             seen.putNull("controller");
         } else {
             seen.putObject("controller")
-                .put("broker", Json.read(server.data(Znodes.CONTROLLER)).get("brokerid").asInt())
+                .put("broker", brokerNamed(server.data(Znodes.CONTROLLER)))
                 .put("owner", cluster.nameOf(controller.getEphemeralOwner()));
         }
-        seen.putObject("controller_epoch")
-            .put("epoch", epoch(server.data(Znodes.CONTROLLER_EPOCH)))
-            .put("version", server.stat(Znodes.CONTROLLER_EPOCH).getVersion());
+        Stat epoch = server.stat(Znodes.CONTROLLER_EPOCH);
+        if (epoch == null) {
+            seen.putNull("controller_epoch");
+        } else {
+            seen.putObject("controller_epoch")
+                .put("epoch", epoch(server.data(Znodes.CONTROLLER_EPOCH)))
+                .put("version", epoch.getVersion());
+        }
         seen.putObject("partition_state")
             .put("controller_epoch", controllerEpoch(server.data(Partition.STATE)))
             .put("version", server.stat(Partition.STATE).getVersion());
@@ -162,6 +167,12 @@ final class Observation {
 
     private int number(int broker, long zxid) {
         return cluster.brokers().get(broker).registration(zxid);
+    }
+
+    /** The broker that /controller names, or null if it holds something else. */
+    private static Integer brokerNamed(byte[] data) {
+        String text = Znodes.text(data);
+        return text.startsWith("{") ? Json.read(data).get("brokerid").asInt() : null;
     }
 
     private static int epoch(byte[] data) {
