@@ -10,6 +10,7 @@ Broker 1 does what the controller says, but begins to fetch nothing. It follows 
 
     broker 1 fetches t-1
     broker 1 asks broker 2 to let it go
+    error: t-2 did not change from OnlinePartition to OnlinePartition: NoLeaderElected
     to 1: LeaderAndIsr: t-0 has leader 2, epoch 1, ISR (2,)
     to 2: LeaderAndIsr: t-0 has leader 2, epoch 1, ISR (2,)
     to 1: UpdateMetadata: t-0
@@ -25,6 +26,7 @@ Broker 1 does what the controller says, but begins to fetch nothing. It follows 
     to 2: UpdateMetadata: t-2
     broker 1 asks for ISR (1, 2) of t-2: INELIGIBLE_REPLICA
     broker 1 asks broker 2 to let it go
+    error: t-2 did not change from OnlinePartition to OnlinePartition: NoLeaderElected
     to 1: StopReplica: t-0, t-1
     to 2: LeaderAndIsr: t-0 has leader 2, epoch 1, ISR (2,); t-1 has leader 2, epoch 1, ISR (2,)
     to 1: UpdateMetadata: t-0, t-1
@@ -102,7 +104,7 @@ def main(release: str = "3.9") -> None:
             show(broker, request)
         brokers[broker].apis.handle(request)
 
-    controller = event_processor(2, send, design=design)
+    controller = event_processor(2, send, design=design, log=lambda failed: print(f"error: {failed}"))
     carry_out(controller, controller.process(call(controller.on_controller_failover)), zookeeper, None)
 
     def alter_partition(*isr: int) -> Any:

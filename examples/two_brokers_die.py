@@ -6,6 +6,7 @@ and the last member stays in the ISR, so that it can lead again. Partition 2 was
     before: t-0 on (1, 2, 3) has leader 1, epoch 0, ISR (1, 2, 3)
     before: t-1 on (1, 3) has leader 1, epoch 0, ISR (1, 3)
     before: t-2 on (2, 4, 1) has leader 2, epoch 0, ISR (2, 4, 1)
+    error: t-1 did not change from OfflinePartition to OnlinePartition: NoLeaderElected
     to 2: LeaderAndIsr of t-0
     to 2, 4: UpdateMetadata of t-0
     to 2: LeaderAndIsr of t-0, t-2
@@ -49,7 +50,9 @@ def main() -> None:
     zookeeper.create(None, "/brokers/topics/t", ASSIGNMENT)
 
     sent: list[tuple[int, ControlRequest]] = []
-    controller = event_processor(2, lambda broker, request: sent.append((broker, request)))
+    controller = event_processor(
+        2, lambda broker, request: sent.append((broker, request)), log=lambda failed: print(f"error: {failed}")
+    )
 
     def process(event: Call) -> None:
         sent.clear()

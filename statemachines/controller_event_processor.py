@@ -48,6 +48,7 @@ from statemachines.controller_failover import ControllerFailover
 from statemachines.isr_alterations import IsrAlterations
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_state_machine import ReplicaStateMachine
+from statemachines.state_change import FailedStateChange, log_failed_state_change
 from statemachines.topic_changes import TopicChanges
 
 __all__ = ["ControllerEventProcessor", "event_of", "event_processor"]
@@ -64,6 +65,7 @@ def event_processor(
     design: ControlDesign | None = None,
     channels: BrokerChannels | None = None,
     put: Callable[[Call], object] = lambda event: None,
+    log: Callable[[FailedStateChange], object] | None = log_failed_state_change,
 ) -> ControllerEventProcessor:
     """A controller's event thread over dicts, with the three batches that Kafka's has.
 
@@ -89,11 +91,14 @@ def event_processor(
         design: that of its release.
         channels: what is told which brokers there are.
         put: what becomes of an event that is put into the queue.
+        log: called with each change of a state that failed, which Kafka logs as an error. The default is an error of
+            Python's `logging`, by the logger `statemachines.state_change`; None: nothing. Why a whole event failed is
+            no part of it: that is the `failure` of what `carry_out` returns.
     """
     context = ControllerContext() if context is None else context
     batches = [ControllerBrokerRequestBatch(controller, context, send, design=design) for _ in range(3)]
-    partitions = PartitionStateMachine(context, batches[0], design)
-    replicas = ReplicaStateMachine(context, batches[1], design)
+    partitions = PartitionStateMachine(context, batches[0], design, log)
+    replicas = ReplicaStateMachine(context, batches[1], design, log)
     return ControllerEventProcessor(partitions, replicas, batches[2], channels, put)
 
 

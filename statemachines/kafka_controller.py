@@ -96,7 +96,7 @@ class Failover(NamedTuple):
     epoch: ControllerEpoch
 
 
-class Refusal(NamedTuple):
+class FailedOperation(NamedTuple):
     """The operation of a request that failed, and its error."""
 
     operation: Operation
@@ -414,12 +414,12 @@ class KafkaController:
         if self.design.fence_zk:
             yield Check(CONTROLLER_EPOCH, me.context.epoch_zk_version)
 
-    def _refused(self, me: ControllerProcess) -> Refusal | None:
+    def _refused(self, me: ControllerProcess) -> FailedOperation | None:
         """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
         operations = self.asks(me)
         for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
             if isinstance(result, Code) and result is not Code.OK:
-                return Refusal(operation, result)
+                return FailedOperation(operation, result)
         return None
 
     # The broker's own node.

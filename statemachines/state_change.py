@@ -6,9 +6,10 @@ with a value that waits for ZooKeeper: `machine.requests(change)` is a batch of 
 `machine.answered(change, responses)` what the answers lead to, which is `Handled` or waits again. Such a value can be
 stored, compared and gone on with later, by another machine over the same context (docs/decisions/0023).
 
-What Kafka logs is not lost here: it goes as a `FailedStateChange` to a `log` that is given.
+What Kafka logs is not lost here: it goes as a `FailedStateChange` to a `log`, which by default is Python's `logging`.
 """
 
+import logging
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, overload
@@ -29,6 +30,7 @@ __all__ = [
     "StateChangeCause",
     "StateChangeFailure",
     "carry_out",
+    "log_failed_state_change",
 ]
 
 
@@ -64,6 +66,24 @@ class FailedStateChange(NamedTuple):
     """The state in which it is."""
     target: TableState
     cause: StateChangeCause
+
+    def __str__(self) -> str:
+        cause = self.cause.name
+        if self.subject is None:
+            return f"no state changed to {self.target}: {cause}"
+        state = "no state" if self.state is None else self.state
+        return f"{self.subject} did not change from {state} to {self.target}: {cause}"
+
+
+def log_failed_state_change(failed: FailedStateChange) -> None:
+    """Log a change that failed as an error of the logger `statemachines.state_change`. [logFailedStateChange]
+
+    >>> from statemachines.partition import OfflinePartition, OnlinePartition
+    >>> partition, cause = TopicPartition("t", 0), StateChangeFailure.NoLeaderElected
+    >>> print(FailedStateChange(partition, OfflinePartition, OnlinePartition, cause))
+    t-0 did not change from OfflinePartition to OnlinePartition: NoLeaderElected
+    """
+    logging.getLogger(__name__).error("%s", failed)
 
 
 class Handled(NamedTuple):

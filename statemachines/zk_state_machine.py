@@ -24,7 +24,13 @@ from statemachines.kafka_zk_client import (
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.partition import PartitionState
 from statemachines.replica import ReplicaState
-from statemachines.state_change import ElectionOutcome, FailedStateChange, StateChangeCause, StateChangeFailure
+from statemachines.state_change import (
+    ElectionOutcome,
+    FailedStateChange,
+    StateChangeCause,
+    StateChangeFailure,
+    log_failed_state_change,
+)
 from statemachines.table import HasState, IllegalTransition, Table
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import TopicConfig, TopicPartitionState
@@ -73,7 +79,8 @@ class ZkStateMachine:
         context: what it knows.
         batch: the requests to brokers.
         design: that of its release.
-        log: what becomes of a change that failed, where Kafka logs and goes on; None: nothing.
+        log: called with each change that failed, where Kafka logs an error and goes on. The default logs it as well.
+            None: nothing is logged, and nothing is looked up for it.
         unclean_leader_election_enable: what its broker is configured for topics that are configured nothing.
     """
 
@@ -82,7 +89,7 @@ class ZkStateMachine:
         context: ControllerContext,
         batch: ControllerBrokerRequestBatch,
         design: ControlDesign | None = None,
-        log: Callable[[FailedStateChange], object] | None = None,
+        log: Callable[[FailedStateChange], object] | None = log_failed_state_change,
         unclean_leader_election_enable: bool = False,
     ) -> None:
         self.context, self.batch, self.log = context, batch, log

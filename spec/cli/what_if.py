@@ -65,7 +65,7 @@ def _happening(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 @click.option("--topic", "topics", type=TEXT, multiple=True, metavar="T", help="Ask about this topic only.")
 @click.option("--any-order", is_flag=True, help="Explore every order, and tell the worst and the way there.")
 @MAX_STATES
-@click.option("--steps", is_flag=True, help="Tell what is written and sent, in order.")
+@click.option("--steps", is_flag=True, help="Tell what is written, sent and logged as an error, in order.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell of partitions that stay as they are, too.")
 @AS_JSON
 def what_if(

@@ -172,8 +172,8 @@ class EventPlane(World):
         ]
         self.channels = ReleaseChannels(self, self.design)
         self.processor = processor(
-            PartitionStateMachine(self.context, self.batches[0], self.design),
-            ReplicaStateMachine(self.context, self.batches[1], self.design),
+            PartitionStateMachine(self.context, self.batches[0], self.design, log=None),
+            ReplicaStateMachine(self.context, self.batches[1], self.design, log=None),
             self.batches[2],
             self.channels,
             lambda event: self.queue.append(event),

@@ -481,12 +481,8 @@ class ClusterUnderControl(Specification[C]):
             )
             for requests in kept
         )
-        partitions = self.partition_state_machine(
-            context, of_partitions, self.design, unclean_leader_election_enable=self.unclean
-        )
-        replicas = self.replica_state_machine(
-            context, of_replicas, self.design, unclean_leader_election_enable=self.unclean
-        )
+        partitions = self.partition_state_machine(context, of_partitions, self.design, None, self.unclean)
+        replicas = self.replica_state_machine(context, of_replicas, self.design, None, self.unclean)
         return self.controller_of_cluster(s, self.assignments, partitions, replicas, of_others)
 
     def begin(self, s: C, handler: Callable[..., Any], *arguments: Any) -> None:

@@ -482,8 +482,8 @@ class ControlRequests(Specification[C]):
         return ControllerOfBrokers(
             s,
             self.assignments,
-            self.partition_state_machine(context, of_partitions, self.design),
-            self.replica_state_machine(context, of_replicas, self.design),
+            self.partition_state_machine(context, of_partitions, self.design, log=None),
+            self.replica_state_machine(context, of_replicas, self.design, log=None),
             of_others,
             self.channels.of(s.channels, context),
         )

@@ -18,6 +18,7 @@ from spec.what_if.events import ClusterEvent
 from spec.what_if.running_cluster import Effect, Elected, Failed, RunningCluster, Sent, Written
 from statemachines.control_requests import StopReplicaRequest
 from statemachines.releases import RELEASES, line_of
+from statemachines.state_change import FailedStateChange
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicAssignment, TopicPartitionState
 
@@ -107,7 +108,7 @@ class Prediction:
 
         Args:
             every: partitions that stay as they are, too.
-            with_steps: what was written and sent, in order.
+            with_steps: what was written, sent and logged as an error, in order.
         """
         return "\n".join(self._lines(every, with_steps))
 
@@ -269,6 +270,8 @@ def _told(step: Effect) -> str:
             return f"broker {controller} is controller, epoch {epoch}"
         case Failed(what):
             return f"! {what}"
+        case FailedStateChange():
+            return f"error: {step}"
         case Written(path, TopicPartitionState(state, _)):
             leader = "none" if state.leader < 0 else state.leader
             return f"ZooKeeper: {path}: leader {leader}, epoch {state.leader_epoch}, ISR {_brokers(state.isr)}"

@@ -40,7 +40,7 @@ from statemachines.kafka_zk_client import READS, ZkRequest, retry_requests_until
 from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.releases import RELEASES, line_of
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.state_change import Processed
+from statemachines.state_change import FailedStateChange, Processed
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.zk_data import (
     PERSISTENT_PATHS,
@@ -90,8 +90,8 @@ class Failed(NamedTuple):
     what: str
 
 
-Effect: TypeAlias = Elected | Written | Sent | Failed
-"""What the controller did, or a leader, one thing after the other."""
+Effect: TypeAlias = Elected | Written | Sent | Failed | FailedStateChange
+"""What the controller did, logged as an error, or a leader did, one thing after the other."""
 
 
 class RunningCluster:
@@ -299,7 +299,9 @@ class RunningCluster:
         context.state.epoch, context.state.epoch_zk_version = epoch, version
         self._queue.clear()
         self._controller_id = broker
-        self.controller = event_processor(broker, self._send, context, self.design, put=self._queue.append)
+        self.controller = event_processor(
+            broker, self._send, context, self.design, put=self._queue.append, log=self.steps.append
+        )
         self.controller.partition_state_machine.unclean_leader_election_enable = self._unclean_by_default
         self.steps.append(Elected(broker, epoch))
         self._process("on_controller_failover")

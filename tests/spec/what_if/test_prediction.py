@@ -182,6 +182,15 @@ def test_what_is_told_comes_from_what_was_written() -> None:
     assert "ZooKeeper" not in str(prediction)
 
 
+def test_what_a_controller_logs_is_told_with_the_steps() -> None:
+    """Not without them: which partitions are offline stands in the table."""
+    prediction = what_if(cluster(status(1)), Crash(1))
+    logged = "error: t-0 did not change from OfflinePartition to OnlinePartition: NoLeaderElected"
+    assert logged in prediction.told(with_steps=True)
+    assert logged in prediction.to_json(with_steps=True)["events"][0]["steps"]
+    assert "error" not in str(prediction)
+
+
 def test_what_changed_comes_first_the_worst_of_it_before_the_rest() -> None:
     offline_before = status(7, 3, isr=(7,))
     rows = (offline_before, status(3, 4), status(1, 2, 4), status(1), status(1, 2))
