@@ -68,6 +68,8 @@ from statemachines.zookeeper import (
 __all__ = [
     "CHECKS",
     "CREATES",
+    "INITIAL_CONTROLLER_EPOCH",
+    "INITIAL_CONTROLLER_EPOCH_ZK_VERSION",
     "HEALTHCHECK",
     "NEW_SESSION",
     "REGISTERS",

@@ -53,7 +53,8 @@ from statemachines.controller_calls import Call, EventFailure, Processing, Relea
 from statemachines.controller_context import ControllerContext, InMemoryContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
 from statemachines.errors import Errors
-from statemachines.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
+from statemachines.kafka_controller import INITIAL_CONTROLLER_EPOCH, INITIAL_CONTROLLER_EPOCH_ZK_VERSION
+from statemachines.kafka_zk_client import Exists, GetChildren, GetData, RequestFailed, ZkRequest, ZkResponse
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
@@ -124,6 +125,15 @@ NODES: Final[Mapping[ZkPath, Callable[[Processor], Callable[[], Any]]]] = {
     PREFERRED_REPLICA_ELECTION: lambda its: its.process_replica_leader_election,
 }
 """What is to be handled when a node is created."""
+REGISTER_HANDLERS: Final = frozenset(
+    handler.__name__
+    for handler in (
+        Processor.on_controller_failover,
+        Processor.process_zk_partition_reassignment,
+        Processor.process_replica_leader_election,
+    )
+)
+"""What registers a handler of such a node when it asks for the node; other events only ask."""
 FAILURES: Final[Mapping[Any, str]] = {
     EventFailure.ControllerMoved: "ControllerMovedException",
     EventFailure.IllegalState: "IllegalStateException",
@@ -199,6 +209,7 @@ class EventPlane(World):
         self._listens = False
         """Whether what comes of children is handled."""
         self._handled_nodes: set[ZkPath] = set()
+        self._registers_handlers = False
         """The nodes whose creation is handled: all that it has asked for since it resigned."""
         self._watches: dict[str, dict[ZkPath, None]] = {"data": {}, "exist": {}, "child": {}}
         """What the client watches, in order."""
@@ -527,6 +538,7 @@ class EventPlane(World):
 
     def _drive(self, event: Call) -> Processed:
         """An event is processed, batch by batch."""
+        self._registers_handlers = event.method in REGISTER_HANDLERS
         processing = self.processor.process(event)
         while isinstance(processing, Processing):
             requests = self.processor.requests(processing)
@@ -552,17 +564,22 @@ class EventPlane(World):
         return self._asked[self._number] if self._number < len(self._asked) else []
 
     def _watched(self, request: ZkRequest) -> ZkRequest:
-        """Until 2.6 the state of a partition that moves is watched by whatever reads it."""
+        """The request with a watch if there is a handler for its path, as Kafka's client asks it [shouldWatch].
+
+        Until 2.6 the state of a partition that moves has one. A controller that leads without a failover, since it
+        believed what an operator wrote, has none for reassignments by node until it processes one.
+        """
         if isinstance(request, GetData) and request.path in self._isrs:
             return request._replace(watch=True)
+        if isinstance(request, Exists) and request.path in NODES:
+            if self._registers_handlers:  # [registerZNodeChangeHandlerAndCheckExistence]
+                self._handled_nodes.add(request.path)
+            return request._replace(watch=request.path in self._handled_nodes)
         return request
 
     def _ask(self, *asked_for: ZkRequest) -> tuple[ZkResponse, ...]:
         """Make a batch of requests, in the order in which Kafka made them."""
         requests = tuple(map(self._watched, asked_for))
-        self._handled_nodes.update(  # [registerZNodeChangeHandlerAndCheckExistence]
-            request.path for request in requests if isinstance(request, Exists) and request.path in NODES
-        )
         asked = self._asked[self._number] if self._number < len(self._asked) else []
         places: dict[ZkPath, list[int]] = {}
         for at, request in enumerate(requests):
@@ -581,7 +598,7 @@ class EventPlane(World):
 
     def _controller_id(self) -> BrokerId:
         (response,) = self._ask(GetData(CONTROLLER, watch=True))
-        return response.data if response.code is Code.OK else NO_CONTROLLER
+        return NO_CONTROLLER if response.data is None else response.data
 
     def _maybe_resign(self) -> None:
         was_active = self.is_active
@@ -601,7 +618,11 @@ class EventPlane(World):
         self.active_controller = self._controller_id()
         if self.active_controller != NO_CONTROLLER:
             return
-        if not (self._register_controller() if self.design.fence_zk else self._create_controller()):
+        try:
+            if not (self._register_controller() if self.design.fence_zk else self._create_controller()):
+                return
+        except RequestFailed:
+            self._trigger_controller_move()
             return
         self._listens = True
         processed = self._drive(call(self.processor.on_controller_failover))
@@ -613,9 +634,16 @@ class EventPlane(World):
     def _register_controller(self) -> bool:
         """/controller is created as the epoch is incremented [registerControllerAndIncrementControllerEpoch, 2.1]."""
         (known,) = self._ask(GetData(CONTROLLER_EPOCH))
+        if known.code is Code.NONODE:  # [maybeCreateControllerEpochZNode]
+            (created,) = self._ask(Create(CONTROLLER_EPOCH, 0))
+            known = known._replace(data=0, version=0)
+            if created.code is not Code.OK:
+                known = self._there(GetData(CONTROLLER_EPOCH))
         epoch = known.data + 1
         creation = Create(CONTROLLER, BROKER, ephemeral=True)
         (elected,) = self._ask(Multi((creation, SetData(CONTROLLER_EPOCH, epoch, known.version))))
+        if elected.code is Code.NONODE:
+            raise RequestFailed(elected.code)
         if elected.code is not Code.OK and not self._was_elected(epoch):
             self._maybe_resign()
             return False
@@ -627,7 +655,7 @@ class EventPlane(World):
         (created,) = self._ask(Create(CONTROLLER, BROKER, ephemeral=True))
         while created.code is Code.NODEEXISTS:
             (there,) = self._ask(GetData(CONTROLLER))
-            if there.code is Code.OK and there.data == BROKER:
+            if there.code is Code.OK and self.zookeeper.get(None, CONTROLLER)[1].ephemeralOwner == SESSION:
                 break
             if there.code is Code.OK:
                 self.active_controller = self._controller_id()
@@ -635,12 +663,29 @@ class EventPlane(World):
             (created,) = self._ask(Create(CONTROLLER, BROKER, ephemeral=True))
         self.active_controller = BROKER
         (known,) = self._ask(GetData(CONTROLLER_EPOCH))
+        if known.code is Code.NONODE:
+            known = known._replace(data=self.context.state.epoch, version=self.context.state.epoch_zk_version)
         (incremented,) = self._ask(SetData(CONTROLLER_EPOCH, known.data + 1, known.version))
+        if incremented.code is Code.NONODE:
+            (incremented,) = self._ask(Create(CONTROLLER_EPOCH, INITIAL_CONTROLLER_EPOCH))
+            known = known._replace(data=INITIAL_CONTROLLER_EPOCH - 1)
+            incremented = incremented._replace(version=INITIAL_CONTROLLER_EPOCH_ZK_VERSION)
         if incremented.code is not Code.OK:
             self._trigger_controller_move()
             return False
         self._takes_over(known.data + 1, incremented.version)
         return True
+
+    def _there(self, read: GetData) -> ZkResponse:
+        """What a node holds that has to be there.
+
+        Raises:
+            RequestFailed: it is not [IllegalStateException].
+        """
+        (response,) = self._ask(read)
+        if response.code is not Code.OK:
+            raise RequestFailed(response.code)
+        return response
 
     def _takes_over(self, epoch: ControllerEpoch, version: ZkVersion) -> None:
         self.active_controller = BROKER
@@ -650,8 +695,7 @@ class EventPlane(World):
         """Whether it was its own request that created /controller, whose reply was lost [checkControllerAndEpoch]."""
         if self._controller_id() != BROKER:
             return False
-        (now,) = self._ask(GetData(CONTROLLER_EPOCH))
-        return bool(now.data == epoch)
+        return bool(self._there(GetData(CONTROLLER_EPOCH)).data == epoch)
 
     def _trigger_controller_move(self) -> None:
         if not self.design.fence_zk:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from election.ids import BrokerEpoch, BrokerId
+from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from spec.kafka.control_values import parsed
 from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, registration
 from statemachines.kafka_zk_client import (
@@ -165,8 +165,9 @@ class World:
 
     def newer_controller_writes(self, partition: str) -> None:
         """A newer controller has written a state, though it has not been heard of otherwise."""
-        epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
-        self._change(partition, lambda state: state._replace(controller_epoch=epoch + 1))
+        if CONTROLLER_EPOCH in self.zookeeper.state.nodes:
+            epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
+            self._change(partition, lambda state: state._replace(controller_epoch=epoch + 1))
 
     def _change(self, partition: str, how: Callable[[TopicPartitionState], TopicPartitionState]) -> None:
         path = topic_partition_state_path(parsed(partition))
@@ -181,8 +182,9 @@ class World:
 
     def newer_controller(self) -> None:
         """Another controller is elected."""
-        epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
-        self.zookeeper.set(None, CONTROLLER_EPOCH, epoch + 1)
+        if CONTROLLER_EPOCH in self.zookeeper.state.nodes:
+            epoch, _ = self.zookeeper.get(None, CONTROLLER_EPOCH)
+            self.zookeeper.set(None, CONTROLLER_EPOCH, epoch + 1)
 
     def expire(self) -> None:
         """The controller's session ends, and it does not hear of it."""
@@ -259,11 +261,31 @@ class World:
         self.zookeeper.create(None, CONTROLLER, OTHER_CONTROLLER)
         self.newer_controller()
 
+    # An operator, who writes by hand.
+
+    def write_controller(self, broker: BrokerId | None) -> None:
+        """/controller names this broker, whoever is controller; None: it has bytes that name none."""
+        self._write(CONTROLLER, broker)
+
+    def write_epoch(self, epoch: ControllerEpoch) -> None:
+        """/controller_epoch is this one."""
+        self._write(CONTROLLER_EPOCH, epoch)
+
+    def delete_epoch(self) -> None:
+        """There is no /controller_epoch any more."""
+        self._delete(CONTROLLER_EPOCH)
+
     def wait(self) -> None:
         """Nothing."""
 
     def _create(self, path: ZkPath, data: Any = None) -> None:
         if path not in self.zookeeper.state.nodes:
+            self.zookeeper.create(None, path, data)
+
+    def _write(self, path: ZkPath, data: Any) -> None:
+        if path in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, data)
+        else:
             self.zookeeper.create(None, path, data)
 
     def _delete(self, path: ZkPath) -> None:

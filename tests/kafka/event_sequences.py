@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from spec.kafka.control_plane import CONTROLLER
 from spec.kafka.mappings.partitions import OLD_BROKERS
-from spec.kafka.world import ControlCommand
+from spec.kafka.world import OTHER_CONTROLLER, ControlCommand
 from statemachines.releases import Release
 from tests.kafka.conftest import RELEASE
 
@@ -124,14 +125,17 @@ class EventDrawing:
                 *(self._whole_deletion,) * 2,
                 *(self._whole_reassignment,) * 2,
                 *(self._controllers,) * 2,
+                self._by_hand,
             )
         )
         return draw()
 
     def _interference(self) -> ControlCommand:
-        match self._pick(8):
+        match self._pick(9):
             case 0 | 1 | 2:
                 return self._leader_writes()
+            case 8:
+                return self._by_hand()
             case 3:
                 return {"do": "newer_controller_writes", "partition": self._one(self._partitions)}
             case 4:
@@ -262,3 +266,12 @@ class EventDrawing:
 
     def _controllers(self) -> ControlCommand:
         return {"do": self._one(("vacate", "vacate", "vacate", "depose", "newer_controller"))}
+
+    def _by_hand(self) -> ControlCommand:
+        """An operator writes what controllers write."""
+        match self._pick(3):
+            case 0:
+                return {"do": "write_controller", "broker": self._one((CONTROLLER, OTHER_CONTROLLER, None))}
+            case 1:
+                return {"do": "write_epoch", "epoch": self._pick(4)}
+        return {"do": "delete_epoch"}

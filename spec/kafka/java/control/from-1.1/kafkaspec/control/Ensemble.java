@@ -102,7 +102,9 @@ final class Ensemble {
     }
 
     private void newerControllerWrites(String partition) {
-        change(partition, state -> state.put("controller_epoch", epoch() + 1));
+        if (has(CONTROLLER_EPOCH)) {
+            change(partition, state -> state.put("controller_epoch", epoch() + 1));
+        }
     }
 
     private void change(String partition, Consumer<ObjectNode> how) {
@@ -121,7 +123,9 @@ final class Ensemble {
 
     /** A controller has been elected. */
     void increaseEpoch() {
-        set(CONTROLLER_EPOCH, utf8(String.valueOf(epoch() + 1)));
+        if (has(CONTROLLER_EPOCH)) {
+            set(CONTROLLER_EPOCH, utf8(String.valueOf(epoch() + 1)));
+        }
     }
 
     /** A topic's node is there, if it was not before. */
@@ -195,7 +199,7 @@ final class Ensemble {
         Stat stat = server.stat(path);
         byte[] data = server.data(path);
         ArrayNode node = seen.putArray(path).add(stat.getVersion());
-        if (data == null || data.length == 0) {
+        if (data == null || data.length == 0 || new String(data, StandardCharsets.UTF_8).equals("?")) {
             node.addNull();
         } else {
             node.add(Json.read(data));

@@ -2,6 +2,7 @@ package kafkaspec.control;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.IntNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import kafkaspec.Json;
@@ -58,6 +59,9 @@ final class World {
             case "elect_by_node" -> elect(Json.field(command, "partitions"));
             case "vacate" -> remove(CONTROLLER);
             case "depose" -> depose();
+            case "write_controller" -> write(CONTROLLER, controller(Json.field(command, "broker")));
+            case "write_epoch" -> write(Ensemble.CONTROLLER_EPOCH, Ensemble.utf8(Json.field(command, "epoch").asText()));
+            case "delete_epoch" -> remove(Ensemble.CONTROLLER_EPOCH);
             case "wait" -> { }
             default -> {
                 return ensemble.perform(command);
@@ -171,9 +175,24 @@ final class World {
     /** Another broker has been elected. */
     private void depose() {
         remove(CONTROLLER);
-        ObjectNode data = Json.object().put("version", 1).put("brokerid", OTHER_CONTROLLER).put("timestamp", "0");
-        ensemble.create(CONTROLLER, Json.bytes(data));
+        ensemble.create(CONTROLLER, controller(IntNode.valueOf(OTHER_CONTROLLER)));
         ensemble.increaseEpoch();
+    }
+
+    /** What /controller holds that names this broker; of null, bytes that no release can read. */
+    private static byte[] controller(JsonNode broker) {
+        if (broker.isNull()) {
+            return Ensemble.utf8("?");
+        }
+        return Json.bytes(Json.object().put("version", 1).put("brokerid", broker.asInt()).put("timestamp", "0"));
+    }
+
+    private void write(String path, byte[] data) {
+        if (ensemble.has(path)) {
+            ensemble.set(path, data);
+        } else {
+            ensemble.create(path, data);
+        }
     }
 
     // What is to be seen.
