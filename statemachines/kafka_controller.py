@@ -9,8 +9,8 @@ What happens where an answer does not let the row go on:
     UpdateLeaderAndIsr  another write came first once more from ReadPartitionState
                         the fence fails          ControllerMoved: maybeResign
     DeletePreferredElection  the fence fails     ControllerMoved: maybeResign
-    any of these writes NONODE of the epoch      triggerControllerMove; but UpdateLeaderAndIsr logs it and goes on, and
-                                                 IncrementEpoch creates the epoch
+    any of these writes NONODE of the epoch      triggerControllerMove; but UpdateLeaderAndIsr logs it and goes on,
+                                                 and IncrementEpoch creates the epoch
     any                 SESSIONEXPIRED           it resigns, and begins anew with another session, but for a process
                                                  that registers for the first time, which ends; until 1.0 the
                                                  request is repeated in another session, and only creates fail
