@@ -3,14 +3,14 @@
 What happens where an answer does not let the row go on:
 
     Elect               a broker is controller   nothing is left to do
+    ReadEpoch           NONODE                   /controller_epoch is created, and it goes on
     RegisterController  NODEEXISTS, BADVERSION   ControllerMoved: maybeResign; where replies are lost, not before it
                                                  has looked whether it was its own request that did it
     IncrementEpoch      BADVERSION               triggerControllerMove; until 1.0 it goes on
     UpdateLeaderAndIsr  another write came first once more from ReadPartitionState
                         the fence fails          ControllerMoved: maybeResign
     DeletePreferredElection  the fence fails     ControllerMoved: maybeResign
-    any of these writes NONODE of the epoch      triggerControllerMove; but UpdateLeaderAndIsr logs it and goes on,
-                                                 and IncrementEpoch creates the epoch
+    any of an election  /controller_epoch gone   its failover fails; UpdateLeaderAndIsr elects no leader, and goes on
     any                 SESSIONEXPIRED           it resigns, and begins anew with another session, but for a process
                                                  that registers for the first time, which ends; until 1.0 the
                                                  request is repeated in another session, and only creates fail
@@ -21,9 +21,12 @@ handler. [ZkClient.readData; ZooKeeperClient.shouldWatch, 1.1] Only ZKCheckedEph
 [elect, maybeResign, onControllerFailover, triggerControllerMove in KafkaController.scala; ZookeeperLeaderElector in
 0.10; KafkaZkClient.scala; ZkClient 0.10]
 
+Only a client that is no broker deletes /controller_epoch, or writes bytes that mean nothing, which are None here.
+
 Left out: the controllerLock, that is, what other threads than ZkEventThread do under it; that until 1.0 the main
-thread registers the broker, beside ZkEventThread (here that does it, before anything else); and that until 1.0 a
-state that is found as it was to be written counts as written (here it is written once more).
+thread registers the broker, beside ZkEventThread (here that does it, before anything else); that until 1.0 a state
+that is found as it was to be written counts as written (here it is written once more); and JSON in /controller that
+names no broker, which ends the event that reads it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -70,9 +73,10 @@ from statemachines.zookeeper import (
 __all__ = [
     "CHECKS",
     "CREATES",
-    "INITIAL_CONTROLLER_EPOCH",
-    "INITIAL_CONTROLLER_EPOCH_ZK_VERSION",
+    "FIRST_EPOCH",
+    "FIRST_EPOCH_ZK_VERSION",
     "HEALTHCHECK",
+    "INITIAL_EPOCH",
     "NEW_SESSION",
     "REGISTERS",
     "STEPS",
@@ -87,10 +91,8 @@ __all__ = [
 ]
 
 
-INITIAL_CONTROLLER_EPOCH: Final = 1
-"""What a controller creates /controller_epoch with, if it finds none to increment. [KafkaController, until 2.0]"""
-INITIAL_CONTROLLER_EPOCH_ZK_VERSION: Final = 1
-"""The version that it then takes the node to be at, which is at 0. [KafkaController, until 2.0]"""
+class NamesNoBroker(Exception):
+    """/controller holds nothing that names a broker: until 1.0 that cannot be read [KafkaException]."""
 
 
 class Failover(NamedTuple):
@@ -98,13 +100,6 @@ class Failover(NamedTuple):
 
     broker: BrokerId
     epoch: ControllerEpoch
-
-
-class FailedOperation(NamedTuple):
-    """The operation of a request that failed, and its error."""
-
-    operation: Operation
-    code: Code
 
 
 class Answer(NamedTuple):
@@ -117,6 +112,18 @@ class Answer(NamedTuple):
     """That has its epoch, and goes on."""
     sends: bool = False
     """Requests with its epoch go out to the brokers: UpdateMetadata, LeaderAndIsr."""
+
+
+class Refused(NamedTuple):
+    """An operation that failed."""
+
+    operation: Operation
+    code: Code
+
+    @property
+    def epoch_is_gone(self) -> bool:
+        """/controller_epoch is not there, to be checked or incremented: that is no sign of another controller."""
+        return self.operation.path == CONTROLLER_EPOCH and self.code is Code.NONODE
 
 
 def named(owner: BrokerId | None) -> str:
@@ -148,9 +155,11 @@ def request(do: Do, writes: bool = False) -> Callable[[Request], Request]:
         def with_session(self: "KafkaController", me: ControllerProcess) -> Answer:
             try:
                 answer = step(self, me)
-                return answer._replace(controller=self.hear(answer.controller, listens=me.listens))
+            except NamesNoBroker:
+                answer = Answer(me.to(), "it names no broker: an exception, which ends the event")
             except SessionExpired:
                 return self.session_expired(me)
+            return answer._replace(controller=self.hear(answer.controller, listens=me.listens))
 
         STEPS[do] = with_session
         WRITES.update([do] if writes else [])
@@ -165,6 +174,14 @@ REGISTERS: Final = frozenset({Do.RegisterBroker, Do.CheckRegistration})
 what ZkEventThread does, where that is another thread than the controller's. [ZKCheckedEphemeral; KafkaHealthcheck]"""
 CHECKS: Final = frozenset({Do.CheckController, Do.CheckRegistration})
 """Of these, what follows a create that was sent: it has a session to stay with."""
+
+INITIAL_EPOCH: Final = 0
+"""What /controller_epoch is created as, since 2.1. [InitialControllerEpoch]"""
+FIRST_EPOCH: Final = 1
+"""What it is created as until 2.0, by a first controller for itself. [InitialControllerEpoch]"""
+FIRST_EPOCH_ZK_VERSION: Final = 1
+"""What that controller takes the version of the node for, which is 0. [InitialControllerEpochZkVersion]"""
+EPOCH_IS_GONE: Final = "NONODE of the epoch"
 
 HEALTHCHECK = Queued(ControllerEvent.Healthcheck)
 NEW_SESSION = tuple(
@@ -331,7 +348,10 @@ class KafkaController:
         match event:
             case ControllerEvent.LeaderChangeListener:
                 self.zookeeper.exists(me.session, CONTROLLER, watch=True)
-                owner = self._controller_id(me)
+                try:
+                    owner = self._controller_id(me)
+                except NamesNoBroker:
+                    return Answer(me, f"{event}: it names no broker, and puts nothing")
                 put = Queued(ControllerEvent.ControllerChange, owner)
                 if owner is None:
                     put = Queued(ControllerEvent.Reelect)
@@ -418,12 +438,12 @@ class KafkaController:
         if self.design.fence_zk:
             yield Check(CONTROLLER_EPOCH, me.context.epoch_zk_version)
 
-    def _refused(self, me: ControllerProcess) -> FailedOperation | None:
+    def _refused(self, me: ControllerProcess) -> Refused | None:
         """Of what it asks for, the operation that failed, and so undid the others; None if none did."""
         operations = self.asks(me)
         for operation, result in zip(operations, self.zookeeper.multi(me.session, operations), strict=True):
             if isinstance(result, Code) and result is not Code.OK:
-                return FailedOperation(operation, result)
+                return Refused(operation, result)
         return None
 
     # The broker's own node.
@@ -449,6 +469,8 @@ class KafkaController:
 
         If it is gone by now, that is a NullPointerException since 2.2: what would register again stands behind a line
         that asks for the owner of what is not there. [3.9.1: KafkaZkClient 2221]
+        A persistent node has no owner, and a process that never registered has no older session: these two are not
+        the same session. [currentZooKeeperSessionId, which begins as -1; a persistent node's owner is 0]
         """
         again = Agenda((Do.RegisterBroker, *me.doing[1:]))
         try:
@@ -459,9 +481,8 @@ class KafkaController:
             return self._not_registered(me, "NONODE, a NullPointerException")
         if stat.ephemeralOwner == me.session:
             return Answer(self._registered(me, stat), "its own: registered")
-        # A node that an operator made has no owner, and a process that never registered has no session to compare.
-        owner = stat.ephemeralOwner
-        if self.design.ephemeral_owner_check and owner is not None and owner == me.registration:
+        registered = self.design.ephemeral_owner_check and me.registration is not None
+        if registered and stat.ephemeralOwner == me.registration:
             return Answer(me.to(Do.DeleteRegistration, *again), "an older session of its own left it")
         return self._not_registered(me, "another session's")
 
@@ -543,11 +564,18 @@ class KafkaController:
         return me.resigned() if me.active and self.design.resign_on_move else me.not_controller()
 
     def _controller_id(self, me: ControllerProcess) -> BrokerId | None:
-        owner: BrokerId
+        """The broker that /controller names; None: it is not there, or, since 1.1, holds no JSON.
+
+        Raises:
+            NamesNoBroker: until 1.0, it holds something else. [parseControllerId]
+        """
+        owner: BrokerId | None
         try:
             owner, stat = self.zookeeper.get(me.session, CONTROLLER, watch=True)
         except NoNode:
             return None
+        if owner is None and self.design.threads is not Threads.barrier:
+            raise NamesNoBroker
         if self.design.ghost_check and owner == self.broker and stat.ephemeralOwner != me.session:
             return NO_BROKER
         return owner
@@ -567,32 +595,34 @@ class KafkaController:
     def read_epoch(self, me: ControllerProcess) -> Answer:
         """Read /controller_epoch, with the version that the increment will expect.
 
-        Since 2.1 it is created if it is not there, in the same step; until 2.0 the increment will find that.
-        [maybeCreateControllerEpochZNode, 2.1; readControllerEpochFromZooKeeper, until 2.0]
+        Where it is not there, it is created since 2.1; until 2.0 that is left to the increment. What is no number is
+        an error. [maybeCreateControllerEpochZNode, 2.1; readControllerEpochFromZooKeeper, until 2.0]
         """
         try:
             epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
         except NoNode:
             if self.design.epoch_update is not Election.multi:
-                return Answer(me.on(), "NONODE: there was no controller yet")
-            self.zookeeper.multi(me.session, (Create(CONTROLLER_EPOCH, 0),))
-            epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
+                return Answer(me.on(), "NONODE: it knows no epoch")
+            self.zookeeper.create(me.session, CONTROLLER_EPOCH, INITIAL_EPOCH)
+            created = me.on().knows(epoch=INITIAL_EPOCH, epoch_zk_version=0)
+            return Answer(created, f"NONODE: created, as {INITIAL_EPOCH}")
+        if epoch is None:
+            return self._fails_by(me, "it is no number")
         known = me.on().knows(epoch=epoch, epoch_zk_version=stat.version)
         return Answer(known, f"it is {epoch}, at version {stat.version}")
 
     @request(Do.RegisterController, writes=True)
     def register_controller(self, me: ControllerProcess) -> Answer:
         """Node and epoch in one transaction. [registerControllerAndIncrementControllerEpoch, 2.1, KAFKA-6082]"""
-        failed = self._refused(me)
-        if failed is None:
+        refused = self._refused(me)
+        if refused is None:
             return self._goes_through(self._elected(me), "created and incremented: its failover runs")
-        if failed.code is Code.NONODE:
-            return self._fails(me, "NONODE of the epoch: ")
+        if refused.epoch_is_gone:
+            return self._fails_by(me, EPOCH_IS_GONE)
+        code = refused.code.name
         if self.design.looks_again:
-            return Answer(
-                me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{failed.code.name}: was it its own?"
-            )
-        return self._moved(me, failed.code.name)
+            return Answer(me.to(Do.CheckController, Do.CheckEpoch, *me.doing[1:]), f"{code}: was it its own?")
+        return self._moved(me, code)
 
     @request(Do.CheckController)
     def check_controller(self, me: ControllerProcess) -> Answer:
@@ -616,30 +646,35 @@ class KafkaController:
 
     @request(Do.CheckEpoch)
     def check_epoch(self, me: ControllerProcess) -> Answer:
-        """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]"""
+        """Read whether it was its own request that incremented the epoch. [checkControllerAndEpoch, 2.1]
+
+        It was, if the number is the one that it asked for: then the version that is read goes with its epoch.
+        """
         try:
             epoch, stat = self.zookeeper.get(me.session, CONTROLLER_EPOCH)
         except NoNode:
-            return self._fails(me, "NONODE of the epoch: ")
+            return self._fails_by(me, EPOCH_IS_GONE)
+        if epoch is None:
+            return self._fails_by(me, "it is no number")
         if epoch != me.epoch + 1:
             return self._moved(me, f"it is {epoch}, at version {stat.version}")
-        return self._goes_through(self._elected(me), "its own: its failover runs")
+        elected = self._elected(me).knows(epoch_zk_version=stat.version)
+        return self._goes_through(elected, "its own: its failover runs")
 
     @request(Do.IncrementEpoch, writes=True)
     def increment_epoch(self, me: ControllerProcess) -> Answer:
         """Increment the epoch by compare-and-set, in the failover. [incrementControllerEpoch, until 2.0]
 
-        If it is not there, it is created as 1, in the same step. Kafka then takes its version for 1, which is 0.
+        Where it is not there, it is created as that of a first controller, with a version that it does not have.
+        [InitialControllerEpochZkVersion, which is 1; until 2.0 no write is fenced by it]
         """
-        failed = self._refused(me)
-        if failed is None:
+        refused = self._refused(me)
+        if refused is None:
             return self._goes_through(self._elected(me), "incremented: its failover runs")
-        if failed.code is Code.NONODE:
-            self.zookeeper.multi(me.session, (Create(CONTROLLER_EPOCH, INITIAL_CONTROLLER_EPOCH),))
-            created = self._listening(self._in_office(me)).knows(
-                epoch=INITIAL_CONTROLLER_EPOCH, epoch_zk_version=INITIAL_CONTROLLER_EPOCH_ZK_VERSION
-            )
-            return self._goes_through(created, "NONODE: created, its failover runs")
+        if refused.epoch_is_gone:
+            self.zookeeper.create(me.session, CONTROLLER_EPOCH, FIRST_EPOCH)
+            first = self._elected(me).knows(epoch=FIRST_EPOCH, epoch_zk_version=FIRST_EPOCH_ZK_VERSION)
+            return self._goes_through(first, f"NONODE: created, as {FIRST_EPOCH}: its failover runs")
         if self.design.epoch_update is Election.cas_swallowed:
             return self._not_incremented(me, "BADVERSION")
         return Answer(self._to_move(me), "BADVERSION: its failover fails, it resigns and moves the controller")
@@ -758,27 +793,29 @@ class KafkaController:
     def _without_leader(self, me: ControllerProcess, said: str) -> Answer:
         """No leader was elected: there is another turn of brokers, or it goes on after the partition."""
         if not me.found:
-            return Answer(self._done(me.on()), said)
-        turn = self._turn(me)
+            behind = me.on() if me.about_to(Do.ReadPartitionState) else me
+            return Answer(self._done(behind), said)
+        turn = self._turn(me._replace(state_version=0))
         return turn._replace(said=f"{said}; then {turn.said}")
 
     @request(Do.UpdateLeaderAndIsr, writes=True)
     def update_leader_and_isr(self, me: ControllerProcess) -> Answer:
         """Write a partition's state, at the version read, and since 2.1 fenced by the epoch's version.
 
-        If another write came in between, it is read again; if the fence fails, the controller has moved. In further
-        turns of brokers, which there may be, nothing is left to elect.
+        If another write came in between, it is read again. If the fence fails, the controller has moved; but where
+        /controller_epoch is gone, no leader is elected, which Kafka logs. In further turns of brokers, if there are
+        any, nothing is left to elect.
         [electLeaderForPartitions, 1.1; KAFKA-6082, 2.1]
         """
-        failed = self._refused(me)
-        if failed is None:
+        refused = self._refused(me)
+        if refused is None:
             cached = None if me.context.cached is None else me.state_version + 1
             elected = me._replace(found=frozenset()).knows(cached=cached, live=me.found or me.context.live)
             return Answer(self._done(elected), "written; LeaderAndIsr is sent", sends=True)
+        if refused.epoch_is_gone:
+            return self._without_leader(me, f"{EPOCH_IS_GONE}, no leader is elected")
         me = me._replace(state_version=0)
-        if failed.code is Code.NONODE:  # of whichever: an exception, which is logged
-            return self._without_leader(me.to(Do.ReadPartitionState, *me.doing), "NONODE: no leader is elected")
-        if isinstance(failed.operation, SetData):
+        if isinstance(refused.operation, SetData):
             return Answer(me.to(Do.ReadPartitionState, *me.doing), "BADVERSION: another write came first")
         return Answer(me.to(*MAYBE_RESIGN)._replace(found=frozenset()), "BADVERSION of the epoch: ControllerMoved")
 
@@ -788,11 +825,11 @@ class KafkaController:
 
         [removePartitionsFromPreferredReplicaElection, 2.1; until 2.0 it is not fenced, and says nothing]
         """
-        failed = self._refused(me)
-        if failed is None:
+        refused = self._refused(me)
+        if refused is None:
             return Answer(self._done(me), "the failover is done")
-        if failed.code is Code.NONODE:
-            return self._fails(me, "NONODE of the epoch: ")
+        if refused.epoch_is_gone:
+            return self._fails_by(me, EPOCH_IS_GONE)
         return Answer(me.to(*MAYBE_RESIGN), "BADVERSION of the epoch: ControllerMoved")
 
     def _done(self, me: ControllerProcess) -> ControllerProcess:
@@ -811,13 +848,14 @@ class KafkaController:
             answer = self._not_incremented(me, "it fails")  # as often as may be: no history has all such failovers
             return answer._replace(controller=self.hear(answer.controller, listens=me.listens), failover=None)
         if self.design.epoch_update is Election.multi:
-            return self._fails(me)
+            return Answer(me.to(Do.MoveController)._replace(state_version=0), "it moves the controller")
         resigns = "" if self.design.threads is Threads.lock else "resigns and "
         return Answer(self._to_move(me), f"it {resigns}moves the controller")
 
-    def _fails(self, me: ControllerProcess, why: str = "") -> Answer:
-        """What is thrown is caught by elect, which looks whether there is a controller to be moved. [2.1]"""
-        return Answer(me.to(Do.MoveController)._replace(state_version=0), f"{why}it moves the controller")
+    def _fails_by(self, me: ControllerProcess, why: str) -> Answer:
+        """What it finds is an error, which elect catches."""
+        failed = self.fail(me)
+        return failed._replace(said=f"{why}: {failed.said}")
 
     def fail_to_elect(self, me: ControllerProcess) -> Answer:
         """A request of an election of leaders fails for a reason of its own: it is logged, and the failover goes on.
@@ -851,13 +889,13 @@ class KafkaController:
     @request(Do.DeleteController, writes=True)
     def delete_controller(self, me: ControllerProcess) -> Answer:
         """Delete /controller, fenced by the epoch's version or not. [triggerControllerMove; resign, 0.10]"""
-        failed = self._refused(me)
-        if failed is None:
+        refused = self._refused(me)
+        if refused is None:
             said = "deleted"
-        elif isinstance(failed.operation, Delete):
+        elif isinstance(refused.operation, Delete):
             said = "NONODE: it is gone already"
-        elif failed.code is Code.NONODE:
-            said = "NONODE of the epoch: the event fails, it stays"
+        elif refused.epoch_is_gone:
+            said = f"{EPOCH_IS_GONE}, it stays"
         else:
             said = "BADVERSION of the epoch: ControllerMoved, it stays"
         after = me.on()

@@ -120,6 +120,17 @@ def _renews_before_a_create(step: BrokerStep) -> bool:
     return step.action == "learn_of_expiry" and creates
 
 
+def _is_named_again(step: BrokerStep) -> bool:
+    became = step.after.active and not step.me.active
+    return became and step.action in ("maybe_resign", "elect") and step.me.has_context
+
+
+def _asks_nothing_where_events_wait(step: BrokerStep) -> bool:
+    told = step.me.posted[:1] if step.action == "listen" else ()
+    asks_nothing = [each.event for each in told] == [ControllerEvent.SessionExpirationListener]
+    return asks_nothing and bool(step.before.zk.events[step.me.session])
+
+
 DIVERGENCES: Final = (
     Divergence(
         "D2",
@@ -187,6 +198,16 @@ DIVERGENCES: Final = (
         only="2.1",
     ),
     Divergence(
+        "D24",
+        "a broker that has only read that it is no longer controller, and then reads that it is one again, acts "
+        "under the epoch of its last term",
+        "KafkaController.scala 1522, 1548",
+        _is_named_again,
+        "it takes a client that is no broker, which sets /controller back; here such a broker forgets its epoch, "
+        "since beside brokers alone it reads the epoch again before it uses it",
+        shortest=14,
+    ),
+    Divergence(
         "D21",
         "the creation of an ephemeral stays with the session in which it was begun, and fails with it",
         "1.0.2, ZkUtils.scala, ZKCheckedEphemeral",
@@ -194,6 +215,15 @@ DIVERGENCES: Final = (
         "here a creation begins when it is sent; a thread that is about to begin it cannot be held there",
         shortest=5,
         silent=True,
+        until="1.0",
+    ),
+    Divergence(
+        "D25",
+        "SessionExpirationListener asks ZooKeeper for nothing, so no watch event reaches the client with an answer",
+        "1.0.2, KafkaController.scala 1825",
+        _asks_nothing_where_events_wait,
+        "that an event arrives is a step of its own, too (`deliver_event`): here each listener is fused with one",
+        shortest=11,
         until="1.0",
     ),
 )

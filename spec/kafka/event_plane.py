@@ -53,7 +53,7 @@ from statemachines.controller_calls import Call, EventFailure, Processing, Relea
 from statemachines.controller_context import ControllerContext, InMemoryContext
 from statemachines.controller_event_processor import ControllerEventProcessor, event_of
 from statemachines.errors import Errors
-from statemachines.kafka_controller import INITIAL_CONTROLLER_EPOCH, INITIAL_CONTROLLER_EPOCH_ZK_VERSION
+from statemachines.kafka_controller import FIRST_EPOCH, FIRST_EPOCH_ZK_VERSION, INITIAL_EPOCH
 from statemachines.kafka_zk_client import Exists, GetChildren, GetData, RequestFailed, ZkRequest, ZkResponse
 from statemachines.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.partition_state_machine import PartitionStateMachine
@@ -635,8 +635,8 @@ class EventPlane(World):
         """/controller is created as the epoch is incremented [registerControllerAndIncrementControllerEpoch, 2.1]."""
         (known,) = self._ask(GetData(CONTROLLER_EPOCH))
         if known.code is Code.NONODE:  # [maybeCreateControllerEpochZNode]
-            (created,) = self._ask(Create(CONTROLLER_EPOCH, 0))
-            known = known._replace(data=0, version=0)
+            (created,) = self._ask(Create(CONTROLLER_EPOCH, INITIAL_EPOCH))
+            known = known._replace(data=INITIAL_EPOCH, version=0)
             if created.code is not Code.OK:
                 known = self._there(GetData(CONTROLLER_EPOCH))
         epoch = known.data + 1
@@ -667,9 +667,9 @@ class EventPlane(World):
             known = known._replace(data=self.context.state.epoch, version=self.context.state.epoch_zk_version)
         (incremented,) = self._ask(SetData(CONTROLLER_EPOCH, known.data + 1, known.version))
         if incremented.code is Code.NONODE:
-            (incremented,) = self._ask(Create(CONTROLLER_EPOCH, INITIAL_CONTROLLER_EPOCH))
-            known = known._replace(data=INITIAL_CONTROLLER_EPOCH - 1)
-            incremented = incremented._replace(version=INITIAL_CONTROLLER_EPOCH_ZK_VERSION)
+            (incremented,) = self._ask(Create(CONTROLLER_EPOCH, FIRST_EPOCH))
+            known = known._replace(data=FIRST_EPOCH - 1)
+            incremented = incremented._replace(version=FIRST_EPOCH_ZK_VERSION)
         if incremented.code is not Code.OK:
             self._trigger_controller_move()
             return False

@@ -82,7 +82,7 @@ class Znodes:
         data: what they may hold.
         version: how often they may be set; `left_out()` where no rule asks for it.
         owned: whether this session may own the one at this path; where nothing is said, none does.
-        persistent: where sessions own it, it may be one without an owner, too.
+        by_hand: a node that sessions own may be made by another client as well, and then has no owner.
         data_watched: clients watch them, or whether they are there.
         child_watched: clients watch their children; elsewhere no rule reads which there are, but for `children`.
         created: how often one may be created, in place of whose czxid it is counted; 0: they are not told apart.
@@ -92,7 +92,7 @@ class Znodes:
     data: Size = (None,)
     version: Size = (0,)
     owned: Callable[[Any, ZkPath], bool] | None = None
-    persistent: bool = False
+    by_hand: bool = False
     data_watched: bool = False
     child_watched: bool = False
     created: int = 0
@@ -210,8 +210,7 @@ class ZooKeeperPart(Part[Ensemble]):
         its, paths = self.at[path], self.domain_of(ZkPath)
         owners = [each for each in self.sessions if self.owns(each, path)]
         owner: Size = part_of(self.sessions, *owners) if owners else (None,)
-        if owners and its.persistent:
-            owner = optional(part_of(self.sessions, *owners))
+        owner = optional(owner) if owners and its.by_hand else owner
         czxid = integers(0, its.created) if its.created else left_out()
         below = part_of(paths, *(other for other in paths if parent_of(other) == path != other))
         children = subset_of(every(name_of, path=below)) if its.child_watched or not below.size else left_out()

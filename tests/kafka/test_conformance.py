@@ -18,6 +18,7 @@ from spec.kafka import divergences
 from spec.kafka.conformance import Conformance, conform
 from spec.kafka.divergences import Divergence
 from spec.kafka.following import Following
+from spec.kafka.foreign_client import LifeBesideForeignClient
 from spec.kafka.harness import Harness, Observation
 from spec.kafka.mappings.controller import BUG_FIXES, DRIVEN, ControllerMapping, edge_class
 from spec.language import sometimes
@@ -163,22 +164,25 @@ DEPOSED: dict[str, Any] = {
     "registrations": 1,
 }
 """An operator who has another broker elected, and nothing else."""
+NAMED_AGAIN: dict[str, Any] = {"elections": 1, "updates": 1, "writes_epoch": False, "writes_registrations": False}
+"""A client that writes to /controller, and one election."""
 
 
 @pytest.mark.long
 def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
-    """But for D11, which takes two brokers and many states."""
+    """But for D11, which takes two brokers and many states; D24 takes a client that is no broker."""
     lengths: dict[str, int] = {}
-    for release, states, constants in (
-        ("2.1", 1_500, {}),
-        ("2.1", 1_500, {**DEPOSED, "brokers": 2}),
-        ("1.0", 800, {}),
-        ("3.9", 600, ISR_CHANGES),
+    for system, release, states, constants in (
+        (ControllerLife, "2.1", 1_500, {}),
+        (ControllerLife, "2.1", 1_500, {**DEPOSED, "brokers": 2}),
+        (ControllerLife, "1.0", 800, {}),
+        (ControllerLife, "3.9", 600, ISR_CHANGES),
+        (LifeBesideForeignClient, "3.9", 6_000, NAMED_AGAIN),
     ):
         known = divergences.divergences_of(release)
         switches = ControllerLife.releases[release]
         coverage = EdgeCoverage(
-            Model(ControllerLife(**{**DRIVEN, **switches, "brokers": 1, **constants})),
+            Model(system(**{**DRIVEN, **switches, "brokers": 1, **constants})),
             partial(edge_class, known=known),
             max_states=states,
             ends=lambda of: isinstance(of, Divergence),
@@ -460,7 +464,7 @@ def test_two_threads_of_a_broker(release: str) -> None:
         result = compared(kafka, states=3_000, **one)
         assert result.conforms, result
         assert result.classes >= 2_000
-        assert set(result.known) == {"D2", "D21"}
+        assert set(result.known) == {"D2", "D21", "D25"}
         two = compared(kafka, states=6_000, **{**one, "brokers": 2})
         assert two.conforms, two
         faults = ("expiries", "lost_replies", "disconnections", "failures", "failed_elections")

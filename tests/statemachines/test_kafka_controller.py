@@ -28,7 +28,6 @@ from statemachines.controller import (
     Threads,
     agendas,
     design_of,
-    failover_of,
     least_failover,
     listening,
 )
@@ -47,7 +46,6 @@ from statemachines.kafka_controller import (
 )
 from statemachines.releases import RELEASES
 from statemachines.zookeeper import Event, EventType, ZooKeeper
-from tests.rows import rows
 from tests.statemachines.controllers import at
 
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -323,19 +321,6 @@ def test_a_start_fails_while_the_predecessors_registration_is_there(
     assert me == ControllerProcess()
     assert 7 not in zookeeper.state.sessions
     assert owner(zookeeper) is None
-
-
-@rows("line", RELEASES[1:])
-def test_a_start_fails_while_there_is_a_registration_that_an_operator_made(line: str) -> None:
-    """It belongs to no session, and so to no older session of the broker either. [currentZooKeeperSessionId is -1]"""
-    zookeeper = set_up()
-    zookeeper.create(None, OWN)
-    design = design_of(line)
-    controller = KafkaController(design._replace(failover=failover_of(design), looks_again=True), zookeeper, 0)
-    me = settle(controller, controller.connect(controller.start(), 7))
-    assert me == ControllerProcess()
-    assert 7 not in zookeeper.state.sessions
-    assert zookeeper.get(None, OWN)[1].ephemeralOwner is None
 
 
 @every_release
@@ -1192,16 +1177,6 @@ def test_without_the_check_a_broker_does_not_know_its_older_session(zookeeper: Z
     assert (answer.controller, answer.said) == (at(registration=1), "another session's: the event is dropped")
 
 
-def test_a_registration_that_an_operator_made_is_not_the_brokers_in_a_new_session_either(
-    zookeeper: ZooKeeper,
-) -> None:
-    """The event is dropped, as if it were another session's."""
-    zookeeper.create(None, OWN)
-    controller = whole(zookeeper, ephemeral_owner_check=True)
-    answer = controller.check_registration(at(Do.CheckRegistration, *EXPIRED[2:], registration=1))
-    assert (answer.controller, answer.said) == (at(registration=1), "another session's: the event is dropped")
-
-
 @pytest.mark.parametrize("ephemeral_owner_check", [False, True])
 def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, ephemeral_owner_check: bool) -> None:
     """The process ends, and closes its session."""
@@ -1210,6 +1185,23 @@ def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, ephemeral_own
     answer = controller.check_registration(at(Do.CheckRegistration, *STARTUP[Threads.barrier][2:]))
     assert (answer.controller, answer.said) == (ControllerProcess(), "another session's, the start fails")
     assert 0 not in zookeeper.state.sessions
+
+
+@pytest.mark.parametrize("release", list(RELEASES))
+def test_a_registration_made_by_hand_fails_a_start(zookeeper: ZooKeeper, release: str) -> None:
+    """In every release: a persistent node has no owner, which is no older session of a process that never had one."""
+    zookeeper.create(None, OWN)
+    design = design_of(release)
+    controller = KafkaController(design, zookeeper, 0)
+    registers: tuple[Do, ...] = STARTUP[Threads.barrier][1:]
+    if design.threads is not Threads.barrier:
+        registers = HANDLING[design.threads][HEALTHCHECK.event]
+    answer = controller.register_broker(at(*registers))
+    assert answer == Answer(at(Do.CheckRegistration, *registers[1:]), "NODEEXISTS: whose is it?")
+    answer = controller.check_registration(answer.controller)
+    assert answer == Answer(ControllerProcess(), "another session's, the start fails")
+    assert 0 not in zookeeper.state.sessions
+    assert OWN in zookeeper.state.nodes
 
 
 @pytest.mark.parametrize("ephemeral_owner_check", [False, True])
@@ -2278,66 +2270,103 @@ def names(live: frozenset[Any]) -> str:
     return "".join(sorted(each.name for each in live))
 
 
-# Where /controller_epoch is not there.
+# Beside a client that is no broker.
 
 
-def test_since_2_1_an_election_creates_the_epoch(zookeeper: ZooKeeper) -> None:
-    """As 0, which the same election increments. [maybeCreateControllerEpochZNode]"""
+def test_since_2_1_an_epoch_that_is_gone_is_created_when_it_is_read(zookeeper: ZooKeeper) -> None:
+    """As 0, which is then incremented."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
-    controller = whole(zookeeper)
-    me = run(controller, at(Do.Elect))
-    assert (me.active, me.epoch, me.context.epoch_zk_version) == (True, 1, 1)
-    assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 1
+    answer = whole(zookeeper).read_epoch(at(*ELECTION[Election.multi], *FAILOVER["2.1"]))
+    assert answer.controller.doing[0] is Do.RegisterController
+    assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (0, 0)
+    assert zookeeper.get(None, CONTROLLER_EPOCH)[0] == 0
 
 
-@pytest.mark.parametrize("release", ["0.10.2", "1.0", "2.0"])
-def test_until_2_0_the_increment_creates_the_epoch(zookeeper: ZooKeeper, release: str) -> None:
-    """As 1, at a version that Kafka takes for 1, too. [InitialControllerEpochZkVersion]"""
+@until_2_0
+def test_until_2_0_an_epoch_that_is_gone_is_created_as_1(zookeeper: ZooKeeper, release: str) -> None:
+    """By the increment, which takes itself for that of a first controller, with a version that the node has not."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
     controller = whole(zookeeper, release=release)
-    me = until(Do.IncrementEpoch, controller, at(Do.Elect))
-    answer = controller.increment_epoch(me)
+    answer = controller.read_epoch(at(*INCREMENT, *FAILOVER[release], active=True))
+    assert answer.controller.about_to(Do.IncrementEpoch)
+    answer = controller.increment_epoch(answer.controller)
     assert answer.failover == Failover(0, 1)
-    assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (1, 1)
     epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
     assert (epoch, stat.version) == (1, 0)
+    assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (1, 1)
 
 
-@pytest.mark.parametrize("before", [Do.RegisterController, Do.CheckEpoch, Do.DeletePreferredElection])
-def test_since_2_1_a_failover_fails_whose_epoch_goes_meanwhile(zookeeper: ZooKeeper, before: Do) -> None:
-    """NONODE is no ControllerMoved: elect catches it, and looks whether it has to move the controller."""
-    controller = whole(zookeeper)
-    if before is Do.DeletePreferredElection:
-        me = until(before, controller, in_failover(zookeeper))
-    else:
-        me = until(Do.RegisterController, controller, at(Do.Elect))
-    if before is Do.CheckEpoch:
-        assert controller.lose_reply(me)
-        me = controller.check_controller(controller.register_controller(me).controller).controller
+@pytest.mark.parametrize("do", [Do.RegisterController, Do.CheckEpoch, Do.DeletePreferredElection])
+def test_an_epoch_that_is_gone_fails_what_elect_catches(zookeeper: ZooKeeper, do: Do) -> None:
+    """It is no sign of another controller."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
-    answer = next_of(controller, me)
-    assert answer.controller.doing == Agenda((Do.MoveController,))
-    assert answer.said == "NONODE of the epoch: it moves the controller"
+    answer = next_of(whole(zookeeper), at(do, Do.Started, active=True, epoch=1, epoch_zk_version=1))
+    assert answer.controller == at(Do.MoveController, active=True, epoch=1, epoch_zk_version=1)
+    assert answer.failover is None
 
 
-def test_an_election_of_leaders_fails_whose_epoch_is_gone(zookeeper: ZooKeeper) -> None:
-    """Kafka logs the exception of the write, and the failover goes on to its next request, which fails as well."""
-    zookeeper.create(0, OWN, ephemeral=True)
-    controller = whole(zookeeper)
-    me = until(Do.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
+def test_an_epoch_that_is_gone_leaves_a_partition_without_leader(zookeeper: ZooKeeper) -> None:
+    """That is logged, and the failover goes on; nothing is written."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
-    answer = controller.update_leader_and_isr(me)
-    assert answer.controller.doing == me.doing[1:]
+    rest = (Do.DeletePreferredElection, Do.Started)
+    answer = whole(zookeeper).update_leader_and_isr(at(Do.UpdateLeaderAndIsr, *rest, active=True, epoch=1))
+    assert answer.controller == at(*rest, active=True, epoch=1)
     assert not answer.sends
     assert zookeeper.get(None, STATE)[1].version == 0
 
 
-def test_a_controller_whose_epoch_is_gone_is_not_deleted(zookeeper: ZooKeeper) -> None:
-    """The deletion is fenced, and its exception is logged; the broker has resigned."""
-    controller = whole(zookeeper)
-    me = in_failover(zookeeper)
+def test_an_epoch_that_is_gone_leaves_the_node_of_who_moves_the_controller(zookeeper: ZooKeeper) -> None:
+    """Its deletion is fenced: nobody is controller, and /controller stays."""
+    zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
     zookeeper.delete(None, CONTROLLER_EPOCH)
-    answer = controller.delete_controller(controller.move_controller(controller.fail(me).controller).controller)
-    assert answer.said == "NONODE of the epoch: the event fails, it stays"
-    assert not answer.controller.active
-    assert owner(zookeeper) == 0
+    answer = whole(zookeeper).delete_controller(at(Do.DeleteController))
+    assert (answer.controller, owner(zookeeper)) == (at(), 0)
+
+
+@pytest.mark.parametrize("do", [Do.ReadEpoch, Do.CheckEpoch])
+def test_an_epoch_that_is_no_number_fails_the_election(zookeeper: ZooKeeper, do: Do) -> None:
+    """Whichever reads it."""
+    zookeeper.set(None, CONTROLLER_EPOCH, None)
+    answer = next_of(whole(zookeeper), at(do, Do.RegisterController, Do.Started))
+    assert answer.controller == at(Do.MoveController)
+
+
+def test_the_version_of_an_epoch_that_is_its_own_is_the_one_that_it_reads(zookeeper: ZooKeeper) -> None:
+    """Another client may have created the node anew, with the same number."""
+    zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
+    zookeeper.delete(None, CONTROLLER_EPOCH)
+    zookeeper.create(None, CONTROLLER_EPOCH, 5)
+    me = at(Do.CheckEpoch, *FAILOVER["2.1"], epoch=4, epoch_zk_version=4)
+    answer = whole(zookeeper).check_epoch(me)
+    assert (answer.controller.epoch, answer.controller.context.epoch_zk_version) == (5, 0)
+
+
+@since_1_1
+def test_since_1_1_a_controller_that_names_no_broker_is_none(zookeeper: ZooKeeper, release: str) -> None:
+    """Who reads that stands for election, and is refused, for the node is there."""
+    zookeeper.create(None, CONTROLLER)
+    controller = whole(zookeeper, release=release)
+    me = controller.elect(at(Do.Elect)).controller
+    assert me.doing[: len(ELECTION[controller.design.epoch_update])] == ELECTION[controller.design.epoch_update]
+    while me.doing:
+        me = next_of(controller, me).controller
+    assert not me.active
+    assert owner(zookeeper) is None
+
+
+@until_1_0
+@pytest.mark.parametrize("do", [Do.Elect, Do.MaybeResign])
+def test_until_1_0_a_controller_that_names_no_broker_ends_what_reads_it(
+    zookeeper: ZooKeeper, release: str, do: Do
+) -> None:
+    """By an exception: nothing else has changed."""
+    zookeeper.create(None, CONTROLLER)
+    answer = next_of(whole(zookeeper, release=release), at(do, Do.Elect, active=True))
+    assert answer.controller == at(active=True)
+
+
+def test_until_1_0_a_listener_puts_nothing_if_no_broker_is_named(zookeeper: ZooKeeper) -> None:
+    """Its thread has an exception."""
+    zookeeper.create(None, CONTROLLER)
+    answer = whole(zookeeper, release="1.0").listen(at(**told("1.0", CREATED)))
+    assert answer.controller == at()

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from spec.checking.model import Model
 from spec.kafka.divergences import Divergence, divergence_at, divergences_of
+from spec.kafka.foreign_client import node_text
 from spec.kafka.harness import Harness, Task, driven_releases
 from spec.kafka.mapping import Difference, Observation, PathTask, SystemMapping, differences
 from spec.language import Step
@@ -31,8 +32,7 @@ from statemachines.controller import (
 )
 from statemachines.controller_process import ControllerProcess, LiveBroker
 from statemachines.kafka_controller import WRITES
-from statemachines.znode import Node
-from statemachines.zookeeper import Check, Create, Delete, Operation, SetData
+from statemachines.zookeeper import Check, Create, Delete, Node, Operation, SetData
 
 __all__ = ["BUG_FIXES", "DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]
 
@@ -44,6 +44,8 @@ AWAY: Final = "Away"
 
 DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "failed_elections": True, "receives": False}
 """The constants that are others than those of the system, unless it is said otherwise."""
+WRITES_BY_HAND: Final = frozenset({"client_creates", "client_sets", "client_deletes"})
+"""What a client does that is no broker: one edge is told for each way in which brokers may stand then."""
 BUG_FIXES: Final[Mapping[str, Mapping[str, Any]]] = {"3.0.2": {"reinit_only_if_dead": True}}
 """What a release has that the first of its line, whose switches the specification has, had not."""
 
@@ -130,15 +132,14 @@ class ControllerMapping(SystemMapping[ControllerTask]):
                 told["session"] = str(session)
                 orders = self.life.zk.orders(before.zk.sessions[session])
                 told["order"] = list(orders[step.parameters["order"]])
+            case "client_creates" | "client_sets":
+                told["data"] = node_text(step.parameters["node"], step.parameters["data"])
         if told.get("reply") == "lost":
             told["away"] = self.life.disconnections
         return told
 
     def observation(self, s: ClusterAtWork) -> Observation:
-        """What is to be seen of a state. Of a client that is away the servers know nothing, and send it nothing.
-
-        What was on its way to a process that has ended is not seen either: a failed start closes its session.
-        """
+        """What is to be seen of a state. A client that is away, or that is no more, is sent nothing."""
         nodes, away = s.zk.nodes, s.zk.away
         clients = {me.session for me in s.controllers.values()}
         state, epoch = nodes[PARTITION_STATE], nodes.get(CONTROLLER_EPOCH)
@@ -160,7 +161,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             "events": {
                 str(session): [f"{event.type.name} {event.path}" for event in events]
                 for session, events in s.zk.events.items()
-                if events and session in clients - away
+                if events and session in clients and session not in away
             },
             "brokers": [self._broker(s, broker, me) for broker, me in s.controllers.items()],
         }
@@ -195,7 +196,7 @@ class ControllerMapping(SystemMapping[ControllerTask]):
 
 
 def _owner(node: Node) -> str | None:
-    """The session that owns a node; None for one that an operator made."""
+    """The session that a node ends with; None of one that is persistent."""
     return None if node.owner is None else str(node.owner)
 
 
@@ -266,17 +267,22 @@ def edge_class(
         if name not in ("broker", "session")
     )
     if broker is None:
-        return EdgeClass(step.action, others)
-    me, nodes = before.controllers[broker], before.zk.nodes
-    node, epoch = nodes.get(CONTROLLER), nodes.get(CONTROLLER_EPOCH)
+        beside = tuple(map(_position, before.controllers.values())) if step.action in WRITES_BY_HAND else ()
+        return EdgeClass(step.action, others, decisive=beside)
+    me, node, epoch = before.controllers[broker], *map(before.zk.nodes.get, (CONTROLLER, CONTROLLER_EPOCH))
     decisive = (
         me.session in before.zk.sessions,
         tuple(queued.event for queued in (*me.queue[:1], *me.posted[:1])),
-        None if node is None else (node.data == broker, node.owner == me.session),
-        None if epoch is None else me.epoch == epoch.data,
+        None if node is None else (_if_any(node.data, broker), _if_any(node.owner, me.session)),
+        None if epoch is None else (epoch.data == me.epoch, epoch.data is None, epoch.data == epoch.version),
         me.epoch in before.receiver.requests,  # if so, whether another one is sent is not to be seen
     )
     return EdgeClass(step.action, others, _position(me), _position(after.controllers[broker]), decisive)
+
+
+def _if_any(found: Any, own: Any) -> bool | None:
+    """Whether what is found is its own; None: nothing is found that is anybody's."""
+    return None if found is None else bool(found == own)
 
 
 def _broker_of(before: ClusterAtWork, step: Step) -> int | None:

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
+import java.util.TreeSet;
 import kafka.server.KafkaConfig;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.ZooKeeper;
@@ -33,6 +34,7 @@ abstract class AnyBroker implements ZooKeeper.Owner {
     static final String HANGS = "Hangs";
 
     private static final String BROKER_CHANGE = "BrokerChange";
+    private static final String READ_BROKERS = "ReadBrokers";
 
     final Cluster cluster;
     final Turns turns;
@@ -68,6 +70,33 @@ abstract class AnyBroker implements ZooKeeper.Owner {
 
     /** The partition has no leader, when a controller has read which brokers there are. */
     abstract void putPartitionOffline();
+
+    // Where the partition is.
+
+    /** What the step leaves open of the partition is put there before Kafka reads it. */
+    final void layOut(String step) {
+        if (!process.hasController()) {
+            return;
+        }
+        Set<Integer> known = step.equals(READ_BROKERS) ? registered() : process.liveBrokers().keySet();
+        int replica = replica(known);
+        cluster.layOut(step, replica, known.contains(replica));
+    }
+
+    /** The partition is at this broker, unless it has not registered, and the controller knows only others. */
+    final int replica(Set<Integer> known) {
+        return known.contains(id()) || known.isEmpty() ? id() : known.iterator().next();
+    }
+
+    final Set<Integer> registered() {
+        Set<Integer> there = new TreeSet<>();
+        cluster.brokers().stream().map(Broker::id).filter(this::isRegistered).forEach(there::add);
+        return there;
+    }
+
+    private boolean isRegistered(int broker) {
+        return server().stat(Znodes.registration(broker)) != null;
+    }
 
     // What is to be seen of it.
 

@@ -138,7 +138,7 @@ final class Broker extends AnyBroker {
         lastStep = step;
         Verdict verdict = turns.waitAt(step, request.writes());
         if (verdict == Verdict.SERVE || verdict == Verdict.LOSE_REPLY) {
-            cluster.layOut(step, id());
+            layOut(step);
         }
         return verdict;
     }

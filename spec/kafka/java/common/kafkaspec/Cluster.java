@@ -13,6 +13,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import kafka.server.KafkaConfig;
+import org.apache.jute.Record;
+import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooDefs.OpCode;
 import org.apache.zookeeper.ZooKeeper;
@@ -96,17 +98,10 @@ final class Cluster {
         String action = Json.field(step, "action").asText();
         switch (action) {
             case "operator_deletes_controller" -> delete(Znodes.CONTROLLER);
-            case "operator_creates_controller" -> create(Znodes.CONTROLLER, Znodes.controller(step.path("names")));
-            case "operator_sets_controller" -> set(Znodes.CONTROLLER, Znodes.controller(step.path("names")));
-            case "operator_deletes_epoch" -> delete(Znodes.CONTROLLER_EPOCH);
-            case "operator_creates_epoch" -> create(Znodes.CONTROLLER_EPOCH, Znodes.utf8(step.path("epoch").asText()));
-            case "operator_sets_epoch" -> set(Znodes.CONTROLLER_EPOCH, Znodes.utf8(step.path("epoch").asText()));
-            case "operator_deletes_registration" -> delete(Znodes.registration(brokerOf(step).id()));
-            case "operator_creates_registration" -> create(Znodes.registration(brokerOf(step).id()), Znodes.BROKER);
-            case "operator_sets_registration" -> set(Znodes.registration(brokerOf(step).id()), Znodes.BROKER);
             case "expire" -> expire(step);
             case "delete_at_last" -> deleteAtLast(Json.field(step, "path").asText());
             case "deliver_request" -> deliverRequest(Json.field(step, "epoch").asInt());
+            case "client_creates", "client_sets", "client_deletes" -> clientAsks(action, step);
             default -> perform(action, brokerOf(step), step);
         }
         brokers.forEach(Broker::noteRegistration);
@@ -213,31 +208,48 @@ final class Cluster {
         delete(path);
     }
 
-    private void create(String path, byte[] data) {
-        CreateRequest request = new CreateRequest(path, data, Ids.OPEN_ACL_UNSAFE, 0);
-        if (!server.serve(operator, OpCode.create, request).isOk()) {
-            throw new Refusal("there is " + path);
+    private void delete(String path) {
+        operatorAsks(OpCode.delete, new DeleteRequest(path, -1), "there is no " + path);
+    }
+
+    /** A client that is no broker writes to any node. */
+    private void clientAsks(String action, JsonNode step) {
+        String path = Json.field(step, "node").asText();
+        byte[] data = Znodes.utf8(step.path("data").asText());
+        switch (action) {
+            case "client_creates" -> create(path, data);
+            case "client_sets" -> set(path, data);
+            default -> delete(path);
         }
+    }
+
+    private void create(String path, byte[] data) {
+        int flags = CreateMode.PERSISTENT.toFlag();
+        Record create = new CreateRequest(path, data, Ids.OPEN_ACL_UNSAFE, flags);
+        operatorAsks(OpCode.create, create, path + " cannot be created");
     }
 
     private void set(String path, byte[] data) {
-        if (!server.serve(operator, OpCode.setData, new SetDataRequest(path, data, -1)).isOk()) {
-            throw new Refusal("there is no " + path);
+        operatorAsks(OpCode.setData, new SetDataRequest(path, data, -1), "there is no " + path);
+    }
+
+    private void operatorAsks(int type, Record request, String refusal) {
+        if (!server.serve(operator, type, request).isOk()) {
+            throw new Refusal(refusal);
         }
     }
 
-    private void delete(String path) {
-        if (!server.serve(operator, OpCode.delete, new DeleteRequest(path, -1)).isOk()) {
-            throw new Refusal("there is no " + path);
-        }
-    }
-
-    /** What the step leaves open of the partition is put there before Kafka reads it. */
-    void layOut(String step, int broker) {
+    /**
+     * What the step leaves open of the partition is put there before Kafka reads it.
+     *
+     * @param replica the broker where the partition is
+     * @param alive whether the controller takes that broker for alive
+     */
+    void layOut(String step, int replica, boolean alive) {
         switch (step) {
-            case "ReadBrokers" -> partition.assignTo(broker);
-            case "ReadStates" -> partition.isLedBy(broker, leaderIsAlive);
-            case "ReadPartitionState" -> partition.isLedBy(broker, false);
+            case "ReadBrokers" -> partition.assignTo(replica);
+            case "ReadStates" -> partition.isLedBy(replica, leaderIsAlive, alive);
+            case "ReadPartitionState" -> partition.isLedBy(replica, false, alive);
             default -> { }
         }
     }

@@ -58,7 +58,7 @@ final class Observation {
             seen.putNull("controller_epoch");
         } else {
             seen.putObject("controller_epoch")
-                .put("epoch", epoch(server.data(Znodes.CONTROLLER_EPOCH)))
+                .put("epoch", epochIn(server.data(Znodes.CONTROLLER_EPOCH)))
                 .put("version", epoch.getVersion());
         }
         seen.putObject("partition_state")
@@ -169,10 +169,22 @@ final class Observation {
         return cluster.brokers().get(broker).registration(zxid);
     }
 
-    /** The broker that /controller names, or null if it holds something else. */
+    /** The broker that /controller names, or null: it holds no JSON. */
     private static Integer brokerNamed(byte[] data) {
-        String text = Znodes.text(data);
-        return text.startsWith("{") ? Json.read(data).get("brokerid").asInt() : null;
+        try {
+            return Json.field(Json.read(data), "brokerid").asInt();
+        } catch (Json.Malformed foreign) {
+            return null;
+        }
+    }
+
+    /** The epoch that /controller_epoch holds, or null: it holds no number. */
+    private static Integer epochIn(byte[] data) {
+        try {
+            return epoch(data);
+        } catch (NumberFormatException foreign) {
+            return null;
+        }
     }
 
     private static int epoch(byte[] data) {

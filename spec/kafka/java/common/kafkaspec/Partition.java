@@ -35,11 +35,14 @@ public final class Partition {
         server.overwrite(TOPIC, assignedTo(broker));
     }
 
-    /** A controller is about to read the state: it finds this broker the leader, or one that is dead. */
-    void isLedBy(int broker, boolean alive) {
+    /**
+     * A controller is about to read the state: it finds a broker the leader, or one that is dead. A replica that is
+     * not alive is not in sync, so that a replica state machine, which the specification has not, writes nothing.
+     */
+    void isLedBy(int replica, boolean leads, boolean alive) {
         ObjectNode state = (ObjectNode) Json.read(server.data(STATE));
-        state.put("leader", alive ? broker : DEAD_BROKER);
-        state.putArray("isr").add(broker);
+        state.put("leader", leads ? replica : DEAD_BROKER);
+        state.putArray("isr").add(alive ? replica : DEAD_BROKER);
         server.overwrite(STATE, Json.bytes(state));
     }
 

@@ -1,6 +1,5 @@
 package kafkaspec;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.apache.zookeeper.WatchedEvent;
@@ -20,17 +19,7 @@ public final class Znodes {
         "/brokers", BROKER_IDS, "/brokers/topics", "/admin", "/admin/delete_topics", "/config", "/config/topics",
         "/log_dir_event_notification", Notifications.PATH);
 
-    /** What a broker says of itself in its registration. */
-    static final byte[] BROKER = utf8(
-        ("{'version':4,'host':'broker','port':9092,'endpoints':['PLAINTEXT://broker:9092'],'jmx_port':-1,"
-            + "'timestamp':'0','listener_security_protocol_map':{'PLAINTEXT':'PLAINTEXT'}}").replace('\'', '"'));
-
     private Znodes() { }
-
-    /** What /controller holds that names this broker; of null, bytes that no release can read. */
-    static byte[] controller(JsonNode named) {
-        return utf8(named.isInt() ? "{\"version\":1,\"brokerid\":" + named + ",\"timestamp\":\"0\"}" : "?");
-    }
 
     /** The path of a broker's own node. */
     static String registration(int broker) {

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -18,7 +17,6 @@ import org.apache.zookeeper.ZooKeeper.Verdict;
  * one tells listeners, in place of ZkEventThread; and ZooKeeper's own calls the client, which asks for nothing there.
  */
 final class Broker extends AnyBroker {
-    private static final String READ_BROKERS = "ReadBrokers";
     /** The requests of listeners that are steps of their own. */
     private static final Set<String> REGISTERS = Set.of("RegisterBroker", "CheckRegistration");
     /** What is not made once more in another session. */
@@ -26,6 +24,8 @@ final class Broker extends AnyBroker {
 
     private final Turns listener;
     private final ExecutorService client;
+    /** What was done before the request that is under way, which is made once more in another session. */
+    private String stepBefore;
 
     Broker(int id, Cluster cluster, Release release) {
         super(id, cluster, release);
@@ -62,21 +62,6 @@ final class Broker extends AnyBroker {
         process.putPartitionOffline(replica(registered()));
     }
 
-    /** The partition is at this broker, unless it has not registered, and the controller knows only others. */
-    private int replica(Set<Integer> known) {
-        return known.contains(id()) || known.isEmpty() ? id() : known.iterator().next();
-    }
-
-    private Set<Integer> registered() {
-        Set<Integer> there = new TreeSet<>();
-        cluster.brokers().stream().map(Broker::id).filter(this::isRegistered).forEach(there::add);
-        return there;
-    }
-
-    private boolean isRegistered(int broker) {
-        return server().stat(Znodes.registration(broker)) != null;
-    }
-
     // Its session and its connection.
 
     void connect() {
@@ -93,6 +78,7 @@ final class Broker extends AnyBroker {
         handle.expire();
         awaitClient();
         if (pause() != null && !CREATES.contains(pause().step())) {
+            lastStep = stepBefore;
             turns.resume(Verdict.SERVE);
         }
         settle();
@@ -148,6 +134,7 @@ final class Broker extends AnyBroker {
             return Verdict.SERVE;
         }
         if (!listens) {
+            stepBefore = lastStep;
             lastStep = step;
         }
         Verdict verdict = (listens ? listener : turns).waitAt(step, request.writes());
@@ -158,7 +145,7 @@ final class Broker extends AnyBroker {
             handle.deliver();  // what was on its way arrives before the answer that the session has ended
         }
         if (verdict != Verdict.FAIL) {
-            cluster.layOut(step, replica(step.equals(READ_BROKERS) ? registered() : process.liveBrokers().keySet()));
+            layOut(step);
         }
         return verdict;
     }

@@ -28,7 +28,7 @@ public final class Adapter implements Release {
         new Row("getData", Znodes.CONTROLLER, Steps.ANY, Steps.UNKNOWN),
         new Row("create", Znodes.CONTROLLER, Steps.ANY, "CreateController"),
         new Row("delete", Znodes.CONTROLLER, Steps.ANY, "DeleteController"),
-        new Row("getData", Znodes.CONTROLLER_EPOCH, Steps.ANY, "ReadEpoch"),
+        new Row("exists", Znodes.CONTROLLER_EPOCH, Steps.ANY, "ReadEpoch"),
         new Row("setData", Znodes.CONTROLLER_EPOCH, Steps.ANY, "IncrementEpoch"),
         new Row("getChildren", Znodes.BROKER_IDS, "registerBrokerChangeListener", "WatchBrokers"),
         new Row("getChildren", Znodes.BROKER_IDS, Steps.ANY, "ReadBrokers"),

@@ -1,0 +1,150 @@
+"""The controller's life beside a client that is no broker, which writes to the nodes of brokers and controllers.
+
+It creates, sets and deletes /controller, /controller_epoch and the registrations of brokers, between any two of their
+steps, as often as the bounds of the system let it. What it creates is persistent, so that it has no owner. It writes
+what Kafka would have written, for any broker and any epoch, or bytes that mean nothing (`None`).
+
+It is made for the comparison with Kafka's classes. The properties of the system `controller` do not hold beside such
+a client, which may set the epoch back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final
+
+from election.ids import BrokerId, ControllerEpoch
+from spec.language import Domain, Size, action, bound, constant, integers, left_out, optional, part, require
+from spec.parts.zookeeper import Znodes, ZooKeeperPart
+from spec.systems.controller import ClusterAtWork, ControllerLife
+from statemachines.agenda import Do
+from statemachines.controller import CONTROLLER, CONTROLLER_EPOCH, Design, registration
+from statemachines.controller_process import OnePartitionContext
+from statemachines.kafka_controller import requests_of
+from statemachines.znode import ZkPath, ZkVersion
+
+__all__ = ["LifeBesideForeignClient", "node_text"]
+
+MEANINGLESS: Final = "?"
+"""What is written where it means nothing to Kafka."""
+REGISTRATION: Final[Mapping[str, Any]] = {
+    "version": 4,
+    "host": "broker",
+    "port": 9092,
+    "jmx_port": -1,
+    "timestamp": "0",
+    "endpoints": ["PLAINTEXT://broker:9092"],
+    "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+}
+"""What a registration holds."""
+
+
+class LifeBesideForeignClient(ControllerLife):
+    """The system `controller`, and beside its brokers a client that is none.
+
+    Left out: that the client's nodes are ephemeral, since to a broker they are then another session's, as those of
+    other brokers are; and bytes that mean nothing in a registration.
+    """
+
+    writes_controller: bool = constant(True, "The client writes to /controller.")
+    writes_epoch: bool = constant(True, "The client writes to /controller_epoch.")
+    writes_registrations: bool = constant(True, "The client writes to the registrations of brokers.")
+
+    leaves_out = f"{ControllerLife.leaves_out}; that nodes of the client end with its session"
+
+    @cached_property
+    def design(self) -> Design:
+        """As ever, but that a broker finds registrations without owner, and looks whose they are."""
+        return super().design._replace(ephemeral_owner_check=self.chosen.ephemeral_owner_check)
+
+    @property
+    def steps(self) -> list[Do]:
+        """All requests on the agendas of brokers: a client makes them ask."""
+        return requests_of(self.design, self.told)
+
+    # How large it is.
+
+    def sizes(self) -> Mapping[Any, Size]:
+        """The version of /controller_epoch is not the epoch any more."""
+        versions = integers(0, max(*self.versions, self.updates))
+        return {**super().sizes(), ZkVersion: versions, OnePartitionContext.epoch_zk_version: self.versions}
+
+    @property
+    def versions(self) -> Domain[int]:
+        """Of /controller_epoch: as many as brokers need, and one more."""
+        return integers(0, self.elections + 1)
+
+    @part
+    def zk(self) -> ZooKeeperPart:
+        """The nodes that the client writes to have no owner, hold anything, and are set."""
+        its = super().zk
+        return replace(its, znodes=[self._by_hand(each) for each in its.znodes])
+
+    def _by_hand(self, znodes: Znodes) -> Znodes:
+        match znodes.paths:
+            case str() as path if path == CONTROLLER:
+                broker = self.domain_of(BrokerId)
+                return replace(znodes, data=optional(broker), version=left_out(), by_hand=True)
+            case str() as path if path == CONTROLLER_EPOCH:
+                return replace(znodes, data=optional(self.domain_of(ControllerEpoch)), version=self.versions)
+            case str():
+                return znodes
+        return replace(znodes, version=left_out(), by_hand=True)
+
+    def within_bounds(self, s: ClusterAtWork, broker: BrokerId, do: Do) -> bool:
+        """Neither is /controller_epoch set more often than is counted."""
+        increments = do in (Do.RegisterController, Do.IncrementEpoch)
+        return super().within_bounds(s, broker, do) and not (increments and not self._may_be_set(s, CONTROLLER_EPOCH))
+
+    def _may_be_set(self, s: ClusterAtWork, path: ZkPath) -> bool:
+        return path != CONTROLLER_EPOCH or path not in s.zk.nodes or s.zk.nodes[path].version < max(self.versions)
+
+    # What the client does.
+
+    @property
+    def written(self) -> Mapping[ZkPath, Collection[Any]]:
+        """The nodes that the client writes to, with what it writes there."""
+        brokers = range(self.brokers)
+        return {
+            **({CONTROLLER: (*brokers, None)} if self.writes_controller else {}),
+            **({CONTROLLER_EPOCH: (*range(self.elections + 1), None)} if self.writes_epoch else {}),
+            **(dict.fromkeys(map(registration, brokers), (None,)) if self.writes_registrations else {}),
+        }
+
+    @action(node=lambda self: list(self.written), data=lambda self: self.data, actor="a client", receiver="ZooKeeper")
+    def client_creates(self, s: ClusterAtWork, node: ZkPath, data: int | None) -> None:
+        """A client creates a node, which is not there."""
+        require(node not in s.zk.nodes and data in self.written[node])
+        if node in s.zk.created:
+            bound(s.zk.created[node] < self.registrations)
+        self.zk.servers(s.zk).create(None, node, data)
+
+    @action(node=lambda self: list(self.written), data=lambda self: self.data, actor="a client", receiver="ZooKeeper")
+    def client_sets(self, s: ClusterAtWork, node: ZkPath, data: int | None) -> None:
+        """A client sets what a node holds, whoever owns it."""
+        require(node in s.zk.nodes and data in self.written[node])
+        bound(self._may_be_set(s, node))
+        self.zk.servers(s.zk).set(None, node, data)
+
+    @action(node=lambda self: list(self.written), actor="a client", receiver="ZooKeeper")
+    def client_deletes(self, s: ClusterAtWork, node: ZkPath) -> None:
+        """A client deletes a node, whoever owns it."""
+        require(node in s.zk.nodes)
+        self.zk.servers(s.zk).delete(None, node)
+
+    @property
+    def data(self) -> Collection[int | None]:
+        """All that the client writes, anywhere."""
+        return (*range(max(self.brokers, self.elections + 1)), None)
+
+
+def node_text(path: ZkPath, data: Any) -> str:
+    """What a node of the client's holds, as Kafka would have written it. [ZkData.scala: encode]"""
+    if path not in (CONTROLLER, CONTROLLER_EPOCH):
+        return json.dumps(REGISTRATION)
+    if data is None:
+        return MEANINGLESS
+    return str(data) if path == CONTROLLER_EPOCH else json.dumps({"version": 1, "brokerid": data, "timestamp": "0"})

@@ -1,0 +1,201 @@
+"""Real KafkaControllers beside a client that is no broker, and the specification beside the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from spec.checking.check import silent
+from spec.checking.exploration import Options
+from spec.checking.local import LocalEngine
+from spec.checking.model import Model
+from spec.checking.reference import ReferenceEngine
+from spec.kafka.conformance import Conformance, conform
+from spec.kafka.foreign_client import LifeBesideForeignClient
+from spec.kafka.harness import Harness, driven_releases
+from spec.kafka.mappings.controller import BUG_FIXES, DRIVEN
+from statemachines.agenda import Do
+from statemachines.controller import CONTROLLER_EPOCH, Threads
+from statemachines.controller_process import ControllerProcess
+from statemachines.kafka_controller import Answer, KafkaController, Refused
+from statemachines.releases import line_of
+from statemachines.znode import Code
+from tests.kafka.conftest import RELEASE, running
+
+FAILURES = ("crashes", "expiries", "lost_replies", "disconnections", "failures", "failed_elections")
+NOTHING_FAILS: Mapping[str, Any] = {**dict.fromkeys((*FAILURES, "operator"), False), "brokers": 1}
+EVERYTHING_FAILS: Mapping[str, Any] = {**dict.fromkeys(FAILURES, True), "brokers": 1}
+ONCE: Mapping[str, Any] = {"elections": 1, "updates": 1, "registrations": 1}
+TWICE_REGISTERED: Mapping[str, Any] = {**ONCE, "registrations": 2}
+
+
+NODES = ("controller", "epoch", "registrations")
+OLDER = [release for release in driven_releases() if release != RELEASE]
+
+
+def alone(node: str) -> Mapping[str, Any]:
+    """The client writes to one of the nodes alone."""
+    return {f"writes_{each}": each == node for each in NODES}
+
+
+def compared(
+    kafka: Harness,
+    states: int,
+    controller: type[KafkaController] = KafkaController,
+    **constants: Any,
+) -> Conformance:
+    """A specification beside Kafka, under these constants, by the switches of its release."""
+
+    class Beside(LifeBesideForeignClient):
+        kafka_controller = controller
+
+    switches = {**LifeBesideForeignClient.releases[line_of(kafka.release)], **BUG_FIXES.get(kafka.release, {})}
+    return conform(Beside(**{**DRIVEN, **switches, **constants}), kafka, max_states=states)
+
+
+class TakesItForItsOwn(KafkaController):
+    """A process that never registered takes a registration without owner for one of an older session."""
+
+    def check_registration(self, me: ControllerProcess) -> Answer:
+        node = self.zookeeper.state.nodes.get(self.registration)
+        if me.registration is None and node is not None and node.owner is None:
+            return Answer(me.to(Do.DeleteRegistration, Do.RegisterBroker, *me.doing[1:]), "taken for its own")
+        return KafkaController.check_registration(self, me)
+
+
+def test_it_conforms(kafka: Harness) -> None:
+    """As far as the first states go: every kind of write, wherever a broker stands."""
+    result = compared(kafka, 300, **NOTHING_FAILS)
+    assert result.conforms, result
+    assert result.classes >= 150
+    assert not result.known
+
+
+def test_a_registration_made_by_hand_is_not_taken_for_its_own(kafka: Harness) -> None:
+    """The broker does not start: who says that it deletes the node is contradicted, after five steps."""
+    result = compared(kafka, 300, TakesItForItsOwn, **NOTHING_FAILS)
+    assert result.exit_code == 12
+    assert result.deviations[0][0].length == 5
+    assert "brokers.0.doing is Start, and by the specification DeleteRegistration" in str(result)
+
+
+def test_engines_agree() -> None:
+    """It is a specification as any other: the compiled engine finds the states that the plain one does."""
+    model = Model(LifeBesideForeignClient(**{**DRIVEN, **NOTHING_FAILS, **ONCE, **alone("epoch")}))
+    options = Options(model.numbers(["type_ok"]))
+    plain, compiled = (engine.explore(model, options, silent) for engine in (ReferenceEngine(), LocalEngine(1)))
+    assert plain.statistics.distinct == compiled.statistics.distinct > 1_000
+
+
+# Mistakes.
+
+
+class TakesItForAMove(KafkaController):
+    """A fence, or an increment, that finds no /controller_epoch is taken for the sign of another controller."""
+
+    mistaken: Do
+
+    def _refused(self, me: ControllerProcess) -> Refused | None:
+        refused = super()._refused(me)
+        gone = refused is not None and refused.epoch_is_gone and me.about_to(self.mistaken)
+        return refused._replace(code=Code.BADVERSION) if refused is not None and gone else refused
+
+
+class OfTheElection(TakesItForAMove):
+    """The one of the election."""
+
+    mistaken = Do.RegisterController
+
+
+class OfTheWrite(TakesItForAMove):
+    """That of a partition's state."""
+
+    mistaken = Do.UpdateLeaderAndIsr
+
+
+class OfTheEnd(TakesItForAMove):
+    """That of the end of a failover."""
+
+    mistaken = Do.DeletePreferredElection
+
+
+class FailsWithoutEpoch(KafkaController):
+    """An election that reads no /controller_epoch fails, and does not create it."""
+
+    def read_epoch(self, me: ControllerProcess) -> Answer:
+        if CONTROLLER_EPOCH not in self.zookeeper.state.nodes:
+            return self._fails_by(me, "it is gone")
+        return KafkaController.read_epoch(self, me)
+
+
+class CountsOn(KafkaController):
+    """The version of an epoch that is its own is one more than before."""
+
+    def check_epoch(self, me: ControllerProcess) -> Answer:
+        answer = KafkaController.check_epoch(self, me)
+        counted = answer.controller.knows(epoch_zk_version=me.context.epoch_zk_version + 1)
+        return answer._replace(controller=counted) if answer.failover else answer
+
+
+class ReadsNone(KafkaController):
+    """What names no broker is as good as no node, in every release."""
+
+    def _controller_id(self, me: ControllerProcess) -> Any:
+        barrier = self.design._replace(threads=Threads.barrier)
+        return KafkaController(barrier, self.zookeeper, self.broker)._controller_id(me)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mutant", "release", "constants"),
+    [
+        (OfTheElection, "3.9.1", {**NOTHING_FAILS, **ONCE, **alone("epoch")}),
+        (OfTheWrite, "3.9.1", {**NOTHING_FAILS, **ONCE, **alone("epoch")}),
+        (OfTheEnd, "3.9.1", {**NOTHING_FAILS, **ONCE, **alone("epoch")}),
+        (FailsWithoutEpoch, "3.9.1", {**NOTHING_FAILS, **ONCE, **alone("epoch")}),
+        (CountsOn, "3.9.1", {**EVERYTHING_FAILS, **ONCE, **alone("epoch")}),
+        (FailsWithoutEpoch, "2.0.1", {**NOTHING_FAILS, **ONCE, **alone("epoch")}),
+        (ReadsNone, "1.0.2", {**NOTHING_FAILS, **ONCE, **alone("controller")}),
+    ],
+)
+def test_a_mistake_is_contradicted(mutant: type[KafkaController], release: str, constants: Mapping[str, Any]) -> None:
+    """By Kafka, of the release that has the rule."""
+    with running(release) as kafka:
+        result = compared(kafka, 4_000, mutant, **constants)
+        assert result.exit_code == 12, result
+
+
+# More of it.
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("node", NODES)
+def test_every_node_alone(kafka: Harness, node: str) -> None:
+    """With everything that can fail; and two brokers."""
+    result = compared(kafka, 6_000, **EVERYTHING_FAILS, **TWICE_REGISTERED, **alone(node))
+    assert result.conforms, result
+    assert set(result.known) <= {"D2", "D24"}
+    assert ("D24" in result.known) == (node == "controller")
+    two = compared(kafka, 4_000, **{**NOTHING_FAILS, "brokers": 2}, **alone(node))
+    assert two.conforms, two
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", OLDER)
+def test_every_release(release: str) -> None:
+    """With everything that can fail, by the switches of the release."""
+    with running(release) as kafka:
+        for node in NODES:
+            result = compared(kafka, 2_500, **EVERYTHING_FAILS, **TWICE_REGISTERED, **alone(node))
+            assert result.conforms, result
+
+
+@pytest.mark.long
+def test_every_edge(kafka: Harness) -> None:
+    """All nodes together: the edges of the first states, each of them."""
+    system = LifeBesideForeignClient(**{**DRIVEN, **NOTHING_FAILS})
+    result = conform(system, kafka, max_states=1_500, every_edge=True)
+    assert result.conforms, result
+    assert result.edges >= 10_000
