@@ -74,9 +74,10 @@ def against(
         ...     see=lambda shelf, answer: {"boxes": shelf.boxes, "full": shelf.boxes == 3},
         ...     expected=lambda s: {"boxes": s.boxes, "full": s.boxes == 3},
         ... )
+        >>> (put,) = StockBesideShelf.actions
         >>> state = StockBesideShelf()
-        >>> state.put(boxes=1)
-        >>> state.put(boxes=2)
+        >>> state.take(put(boxes=1))
+        >>> state.take(put(boxes=2))
         Traceback (most recent call last):
         ...
         spec.testing.comparison.Mismatch: after put(boxes=2) the system is not where its specification is
@@ -109,6 +110,7 @@ class ComparingMachine(SpecificationMachine):
     """A walk that takes a system with it."""
 
     _mapped: ClassVar[Mapped[Any]]
+    _draws_ahead = False  # what the system does is seen only when it does it
 
     def __init__(self) -> None:
         self._systems: list[Any] = []
@@ -142,6 +144,7 @@ class ComparingMachine(SpecificationMachine):
 
     def teardown(self) -> None:
         """Close the system."""
+        super().teardown()
         while self._systems:
             self._mapped.close(self._systems.pop())
 

@@ -1,98 +1,218 @@
-"""Specifications as Hypothesis state machines: a rule for each action, which draws only what is enabled.
+"""Specifications as Hypothesis state machines: one rule, which takes a step that is drawn from what is enabled.
 
 How a step is drawn: first an action among those that have an enabled instance, then one of these, each as likely
 as the next. So an action with one instance is taken as often as one with twenty, and no run is lost to a draw
 that cannot be used. A run mutes some of the actions (swarm testing), which leads where a mixture of all hardly
 ever goes; where only muted ones are enabled, they are heard after all, and no run gets stuck. And every other run
 first goes straight to one of the specification's `sometimes`, which is where its author expects things to happen.
-A step that breaks a property is taken wherever there is one: no walk passes by what it is looking for.
+A step that breaks a property is taken wherever there is one: no walk passes by what it is looking for. Hypothesis
+is asked for runs that take many distinct actions (`target`).
 
-Hypothesis's own choice of a rule would not do: it draws parameters one by one, in the order of the alphabet, and
-gives a run up where the rules that could go on are switched off. That choice is replaced, and nothing else.
+Programs are to be short. Hypothesis deletes draws that stand side by side, but steps of a larger system often can
+go only together with others far away. So a walk is drawn ahead of its first step. If it breaks a property, the
+program takes the shortest path that does, see `WalkedGraph.shortened`. That path follows from the draws alone, so
+Hypothesis finds the same program again when it repeats a run. And one of a million numbers goes there without a
+walk. Chance hardly ever draws it, but Hypothesis tries it early when it shrinks, and so has little left to try.
 
-Programs are to shrink well. So a step is drawn by its place among all steps, of which those that are not enabled
-are passed over, and not by its place among the enabled: it stays the same step when another is deleted before
-it. And a walk that has come to its end stays there and does not begin again: the walks before the last one could
-not be deleted step by step.
+Hypothesis alone shrinks what only the execution shows. With a system beside it, a walk is drawn step by step. For an
+`@invariant` of a subclass, the walk that is drawn ahead may be cut, and goes on step by step. And a step is drawn by
+its place among all steps, with those passed over that are not enabled: it stays the same step when another is
+deleted before it. A walk that has come to its end stays there and does not begin again: the walks before the last
+one could not be deleted step by step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from hypothesis import currently_in_test_context, event, note
+from hypothesis import currently_in_test_context, event, note, reject, settings, target
 from hypothesis import strategies as st
-from hypothesis.stateful import Rule, RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from spec.checking.arguments import Given
+from spec.checking.paths import Path
 from spec.language.errors import UsageError
 from spec.language.state import Values
 from spec.language.words import Step
-from spec.testing.recipe import Recipe
+from spec.testing.recipe import Recipe, unpacked
+from spec.testing.steps import ActionFunction, CalledStep, action_function
 from spec.testing.walk import Walk, WalkedGraph
 
 T = TypeVar("T")
 
+UNCUT = 2**20
+"""A number of steps up to this is drawn, after which a walk is cut: hardly ever fewer than it takes."""
+
+WAYS = 2**20
+"""The ways of a walk, see `_route`; chance hardly ever draws one that is chosen for shrinking."""
+
+STRAIGHT = 1
+"""The way that goes straight to what is broken: small, for Hypothesis tries small numbers when it shrinks."""
+
+# To make a strategy takes longer than to draw from it, so these are made once.
+_RUNNER = st.runner()
+_CUT = st.integers(0, UNCUT)
+_WAY = st.shared(st.integers(0, WAYS - 1), key="way")
+
+
+@lru_cache
+def _muted(names: tuple[str, ...]) -> st.SearchStrategy[set[str]]:
+    return st.shared(st.sets(st.sampled_from(names)), key="muted")
+
+
+@lru_cache(4096)
+def _one_of(values: Sequence[T], enabled: tuple[T, ...]) -> st.SearchStrategy[T]:
+    return st.sampled_from(values).filter(frozenset(enabled).__contains__)
+
+
+@st.composite
+def enabled_steps(draw: st.DrawFn) -> CalledStep | None:
+    """A step that is enabled where the running machine stands, or a way to begin; None if nothing is enabled."""
+    machine: SpecificationMachine = draw(_RUNNER)
+    if machine._draws_ahead:
+        if machine._ahead is None:
+            machine._ahead = deque(_steps_ahead(draw, machine._walk.fork()))
+        if not machine._ahead and machine._walk.breaking():
+            reject()  # the same walk without the cut breaks it on the shortest path
+    step = machine._ahead.popleft() if machine._ahead else _enabled_step(draw, machine._walk)
+    return None if step is None else CalledStep(machine._names[step.action], step)
+
+
+def _steps_ahead(draw: st.DrawFn, scout: Walk) -> list[Step]:
+    """The first steps of a walk: as many as are drawn, or the shortest path to the property that they break."""
+    steps: list[Step] = []
+    unbegun = scout.here is None
+    running = settings.default
+    assert running is not None, "there is a default"
+    for _ in range(min(draw(_CUT), running.stateful_step_count)):
+        step = _enabled_step(draw, scout)
+        if step is None:
+            break
+        steps.append(step)
+        try:
+            broken = scout.scout(step)
+        except Exception:
+            break  # the machine comes to it, too, and then it is reported
+        if broken is not None:
+            return scout.graph.steps_along(scout.graph.shortened(broken, scout.path), unbegun)
+    return steps
+
+
+def _enabled_step(draw: st.DrawFn, walk: Walk) -> Step | None:
+    """A step that is enabled where a walk stands; None if there is none."""
+    offers = walk.breaking() or walk.offers()
+    if not offers:
+        return None
+    route = _route(walk.graph, draw(_WAY))
+    name, number = (walk.next_on(route) if route else None) or ("", 0)
+    if number not in offers.get(name, {}):
+        every = tuple(walk.graph.choices)
+        muted = draw(_muted(every))
+        name = draw(_one_of(every, tuple(name for name in offers if name not in muted) or tuple(offers)))
+        instances = walk.graph.choices[name]
+        number = draw(_one_of(range(instances), tuple(offers[name]))) if instances > 1 else 0
+    return offers[name][number]
+
+
+def _route(graph: WalkedGraph, way: int) -> Path | None:
+    """What a walk follows as long as it can: one of the routes where the way is an odd number, else none."""
+    if way == STRAIGHT:
+        return graph.straight
+    return graph.routes[way // 2 % len(graph.routes)] if way % 2 and graph.routes else None
+
+
+_ENABLED_STEPS = enabled_steps()
+
 
 class SpecificationMachine(RuleBasedStateMachine):
-    """What every generated machine is. `as_state_machine` gives it a specification, and its rules."""
+    """What every generated machine is. `as_state_machine` gives it a specification."""
 
     recipe: ClassVar[str] = ""
-    """The lines that make this class, with which each program begins that Hypothesis prints."""
+    """The lines that make this class and name its `actions`, with which each printed program begins."""
+    actions: ClassVar[tuple[ActionFunction, ...]] = ()
+    """The functions that make steps: one for each `initial`, if the first step chooses one, and for each action."""
+    _draws_ahead: ClassVar[bool] = True
+    """Whether a walk is drawn ahead of its first step, so that it takes the shortest path to what it breaks."""
     _graph: ClassVar[WalkedGraph]
-    _rule_for: ClassVar[Mapping[str, str]]
-    """The name of the rule for an action or an `initial`."""
+    _names: ClassVar[Mapping[str, str]]
+    """The name of the function for an action or an `initial`."""
 
     def __init__(self) -> None:
         super().__init__()
         self._walk = Walk(self._graph)
-        rules = {each.function.__name__: each for each in self.rules}
-        self._rules = {name: rules[method] for name, method in self._rule_for.items()}
-        self._end = rules["nothing_is_enabled"]
-        # Not public, but nothing public can choose a rule and its parameters at once. A test would notice.
-        self._rules_strategy = _ENABLED_RULES  # type: ignore[assignment]
+        self._ahead: deque[Step] | None = None
+        """The steps that are drawn and not yet taken; None before the first is drawn."""
+        self._distinct: set[str] = set()
         self._print(self._makes_it())
+        if currently_in_test_context():
+            _ = self._graph.routes  # worked out before anything is drawn: Hypothesis looks how long that takes
         only = self._graph.sole_initial_step
         if only is not None:
             try:
-                self._go(only.name, only.parameters)
+                self._go(only.step)
             except Exception:
                 self._print(f"state = {type(self).__name__}()")  # Hypothesis prints this of a machine that it has got
                 raise
 
-    def _go(self, name: str, parameters: Mapping[str, Any]) -> None:
+    def begin(self, step: CalledStep) -> None:
+        """Begin in one of several initial states, or in the only one if that is broken. Any other is begun in before.
+
+        Raises:
+            UsageError, Violation: as `take` does.
+        """
+        __tracebackhide__ = True
+        self._go(step.step)
+
+    @rule(step=_ENABLED_STEPS)
+    def take(self, step: CalledStep | None) -> None:
+        """Take a step. None: nothing is enabled any more, and the walk stays where it is.
+
+        Raises:
+            UsageError: it is not enabled.
+            Violation: it breaks a property, or a property is broken where it leads.
+        """
+        __tracebackhide__ = True
+        if step is not None:
+            self._go(step.step)
+        elif self._walk.offers():
+            raise UsageError(f"step = None: a step is enabled; enabled: {', '.join(self._walk.offers())}")
+        elif currently_in_test_context():
+            event("nothing is enabled any more")
+
+    def _go(self, step: Step) -> None:
         __tracebackhide__ = True  # what failed is the specification; pytest need not show this code
-        step = self._walk.go(name, parameters)
+        begun = self._walk.here is not None
+        taken = self._walk.go(step)
         if currently_in_test_context():
+            if begun:
+                self._distinct.add(taken.action)
+                event(f"action {taken.action}")
             for witness in self._walk.witnessed:
                 event(f"sometimes {witness}")
         assert self._walk.here is not None
-        self._arrived(step, self._walk.here.state)
-
-    @rule()
-    def nothing_is_enabled(self) -> None:
-        """The walk has come to its end, and stays there."""
-        if self._walk.offers():
-            raise UsageError(f"nothing_is_enabled() is not enabled; enabled: {', '.join(self._walk.offers())}")
-        if currently_in_test_context():
-            event("nothing is enabled any more")
-
-    if TYPE_CHECKING:  # the rules, which each generated class has of its own
-
-        def __getattr__(self, name: str) -> Callable[..., None]: ...
+        self._arrived(taken, self._walk.here.state)
 
     def _arrived(self, step: Step, state: Values) -> None:
         """What else is to be done when the specification has taken a step, or has begun."""
+
+    def teardown(self) -> None:
+        """The walk is over: Hypothesis is told how many distinct actions it took."""
+        if currently_in_test_context():
+            target(len(self._distinct), label="distinct actions taken")
 
     @classmethod
     def _makes_it(cls) -> str:
         """The lines that a program has before it makes a machine of this class, which may be a person's subclass."""
         if "recipe" in vars(cls):
             return cls.recipe
-        return f"from {cls.__module__} import {cls.__name__}"
+        names = tuple(function.__name__ for function in cls.actions)
+        return "\n".join(
+            [f"from {cls.__module__} import {cls.__name__}", "", *unpacked(names, f"{cls.__name__}.actions")]
+        )
 
     @staticmethod
     def _print(lines: str) -> None:
@@ -101,61 +221,15 @@ class SpecificationMachine(RuleBasedStateMachine):
             note(lines)
 
 
-@st.composite
-def enabled_rules(draw: st.DrawFn) -> tuple[Rule, dict[str, Any]]:
-    """A rule of the machine that is running, with parameters that are enabled where it stands."""
-    machine: SpecificationMachine = draw(_RUNNER)
-    offers = machine._walk.breaking() or machine._walk.offers()
-    if not offers:
-        return machine._end, {}
-    routes = machine._graph.routes
-    route = draw(_one_of_routes(len(routes)))
-    name, number = (machine._walk.next_on(routes[route - 1]) if route else None) or ("", 0)
-    if number not in offers.get(name, {}):
-        every = machine._graph.choices
-        muted = draw(_muted(tuple(every)))
-        names = [name for name in offers if name not in muted] or list(offers)
-        name = draw(_one_of(tuple(every)).filter(names.__contains__))
-        number = draw(_one_of(range(every[name])).filter(offers[name].__contains__))
-    return machine._rules[name], {key: plain(value) for key, value in offers[name][number].items()}
-
-
-def plain(value: Any) -> Any:
-    """A parameter as it can be printed and read again: a set that knows its order is one that does not."""
-    return frozenset(value) if isinstance(value, frozenset) else value
-
-
-# To make a strategy takes longer than to draw from it, so these are made once.
-_RUNNER = st.runner()
-
-
-@lru_cache
-def _muted(names: tuple[str, ...]) -> st.SearchStrategy[set[str]]:
-    return st.shared(st.sets(st.sampled_from(names)), key="muted")
-
-
-@lru_cache
-def _one_of(values: Sequence[T]) -> st.SearchStrategy[T]:
-    return st.sampled_from(values)
-
-
-@lru_cache
-def _one_of_routes(routes: int) -> st.SearchStrategy[int]:
-    """Which route a run takes, counted from 1; 0 for none."""
-    some = st.integers(1, routes) if routes else st.nothing()
-    return st.shared(st.one_of(st.just(0), some), key="route")
-
-
-_ENABLED_RULES = enabled_rules()
-
-
 def as_state_machine(specification: Given, *, bounds: bool = True) -> type[SpecificationMachine]:
     """A Hypothesis state machine that takes random walks through a specification.
 
-    Every action is a rule under its name. The initial state and each later one must hold values of their
-    domains and keep all invariants, every step must keep the transition invariants; what `sometimes` says is
-    not demanded, but shown by `--hypothesis-show-statistics`. Where nothing is enabled, the walk stays.
-    If there are several initial states, or the only one is broken, the first step is the `initial` by its name.
+    Its rule `take` takes a step; `actions` are the functions that make steps. The initial state and each later one
+    must hold values of their domains and keep all invariants, every step must keep the transition invariants; what
+    `sometimes` says is not demanded, but shown by `--hypothesis-show-statistics`, as is each action that was taken.
+    Where nothing is enabled, the walk stays.
+    If there are several initial states, or the only one is broken, a program begins with `begin`, which takes an
+    `initial`.
 
     Under pytest, `TestCounter = as_state_machine(Counter(top=3)).TestCase`. A failure prints a program that runs as
     it stands: it imports the specification, makes the machine, and takes the steps. The same by hand:
@@ -171,9 +245,11 @@ def as_state_machine(specification: Given, *, bounds: bool = True) -> type[Speci
         ...     def never_three(self, s):
         ...         "It goes from two to four."
         ...         return s.count != 3
-        >>> state = as_state_machine(Counter())()
-        >>> state.press(by=2)
-        >>> state.press(by=1)
+        >>> CounterMachine = as_state_machine(Counter())
+        >>> (press,) = CounterMachine.actions
+        >>> state = CounterMachine()
+        >>> state.take(press(by=2))
+        >>> state.take(press(by=1))
         Traceback (most recent call last):
         ...
         spec.testing.walk.Violation: never_three is broken by press(by=1)
@@ -189,8 +265,8 @@ def as_state_machine(specification: Given, *, bounds: bool = True) -> type[Speci
 
     Returns:
         A class with a name of its own for each system, variant and constants, so that Hypothesis keeps their
-        examples apart. Its rules take plain values as keywords. A subclass may add `@invariant()`s and a
-        `teardown`, but no rules.
+        examples apart. The functions of `actions` take plain values as keywords. A subclass may add `@invariant()`s
+        and a `teardown`, which calls that of the machine, but no rules.
 
     Raises:
         SpecificationError: the specification is not well made.
@@ -203,38 +279,17 @@ def machine_class(
     base: type[SpecificationMachine], graph: WalkedGraph, recipe: Recipe, namespace: Mapping[str, Any]
 ) -> type[SpecificationMachine]:
     """The class of the machines on a graph, over a base, with the recipe that makes it again."""
-    taken = {*dir(base), *RuleBasedStateMachine.__annotations__}
-    rule_for: dict[str, str] = {}
-    rules: dict[str, Any] = {}
     docs = {action.name: action.doc for action in graph.model.actions}
-    docs |= {initial_step.name: "Begin." for initial_step in graph.initial_steps}
-    for said, doc in docs.items():
-        method = free_name(said.replace(".", "_"), taken)
-        taken.add(method)
-        rule_for[said] = method
-        rules[method] = rule()(_step_taker(said, method, f"{recipe.name}.{method}", doc))
     mine = {
         "__doc__": f"Walks through {graph.specification!r}.\n\n{indent(recipe.text, '    ')}\n",
         "__module__": type(graph.specification).__module__,
         "recipe": recipe.text,
+        "actions": tuple(
+            action_function(name, said, docs.get(said, "Begin.")) for said, name in recipe.names.items()
+        ),
         "_graph": graph,
-        "_rule_for": rule_for,
+        "_names": recipe.names,
     }
-    return type(recipe.name, (base,), {**namespace, **rules, **mine})
-
-
-def _step_taker(said: str, method: str, qualname: str, doc: str) -> Callable[..., None]:
-    def take(self: SpecificationMachine, **parameters: Any) -> None:
-        __tracebackhide__ = True
-        self._go(said, parameters)
-
-    # Hypothesis prints rules, and counts them in its statistics, by the names of their functions.
-    take.__name__, take.__qualname__, take.__doc__ = method, qualname, doc
-    return take
-
-
-def free_name(name: str, taken: set[str]) -> str:
-    """A name for a method that has none of the taken ones: itself, if need be with underscores behind."""
-    while name in taken:
-        name += "_"
-    return name
+    if graph.sole_initial_step is None:
+        mine["begin"] = initialize(step=_ENABLED_STEPS)(base.begin)
+    return type(recipe.name, (base,), {**namespace, **mine})

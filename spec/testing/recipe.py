@@ -7,16 +7,21 @@ systems, their variants and their constants, in all processes alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
 from spec.checking.literals import classes_in, constructor, literal
 from spec.language.specification import Specification
+from spec.testing.steps import free_names
 from spec.testing.walk import WalkedGraph
 
 DIGEST = 6
 """Hexadecimal digits behind a name."""
+
+WIDTH = 118
+"""Characters on a line of the program."""
 
 UNNAMED = "..."
 """What stands in a recipe for a function without a name, which only its author can give."""
@@ -36,9 +41,26 @@ class Recipe:
         for each in needed:
             if name_of(each) != UNNAMED:
                 imports.setdefault(each.__module__, {})[name_of(each)] = None
+        taken = {self.name, "state", *(name for names in imports.values() for name in names)}
+        initial = () if graph.sole_initial_step else graph.beginnings
+        self.names = free_names([*initial, *(action.name for action in graph.model.actions)], taken)
+        """For each action, and each `initial` if the first step chooses, the name of its function in the program."""
         lines = [f"from {module} import {', '.join(names)}" for module, names in imports.items()]
         lines += ["", f"{self.name} = {maker.__name__}({', '.join(arguments)})"]
+        lines += unpacked(tuple(self.names.values()), f"{self.name}.actions")
         self.text = "\n".join(lines)
+
+
+def unpacked(names: Sequence[str], value: str) -> list[str]:
+    """The lines that give these names to the values of a tuple.
+
+    >>> unpacked(["press"], "Counter.actions")
+    ['(press,) = Counter.actions']
+    """
+    target = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
+    if len(target) + len(value) + 3 <= WIDTH:
+        return [f"{target} = {value}"] if names else []
+    return ["(", *textwrap.wrap(f"{target},", WIDTH, initial_indent="    ", subsequent_indent="    "), f") = {value}"]
 
 
 def classes_of(graph: WalkedGraph) -> list[type]:

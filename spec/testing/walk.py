@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, lru_cache
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from spec.checking.arguments import Given
 from spec.checking.exploration import Options, is_violation, split
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Transition
 from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
+from spec.checking.shrinking import Shrinking
 from spec.checking.trace import Trace
 from spec.language.errors import Disabled, SpecificationError, UsageError
 from spec.language.state import Misplaced, Values
@@ -26,7 +26,7 @@ STATES = 4096
 """States that a graph remembers. One with twenty steps of fifty cells takes 10 kB, so this is 40 MB."""
 
 LOOK_AHEAD = 10_000
-"""States explored before the first walk, for paths to what `sometimes` asks for: a few seconds at most."""
+"""States explored for shortest paths, to what `sometimes` asks for and to what is broken: a few seconds at most."""
 
 FAR = 8
 """States on a path that random steps hardly ever take by themselves."""
@@ -41,11 +41,14 @@ class Violation(AssertionError):
         """How it came about; None where there is not even an initial state."""
 
 
+Offers = Mapping[str, Mapping[int, Step]]
+"""Steps that can be taken: of each action the enabled ones, by the numbers of their instances."""
+
+
 class InitialStep(NamedTuple):
     """One way to begin: an `initial` with its parameters, and the state that it makes."""
 
-    name: str
-    parameters: Mapping[str, Any]
+    step: Step
     state: Values | None
     """None where a value lies outside its domain."""
     wrong: str
@@ -60,25 +63,34 @@ class ExpandedState:
         """Numbers of the properties of states that it decides: invariants broken, witnesses seen."""
 
     @cached_property
-    def steps(self) -> Mapping[str, tuple[Transition, ...]]:
-        """The enabled steps of each action that has one."""
+    def steps(self) -> Mapping[str, Mapping[int, Transition]]:
+        """The enabled steps of each action that has one, by the numbers of their instances."""
         graph = self._graph
         with graph.bounded():
             expansion = graph.model.expand(self.state, graph.of_steps)
-        found: dict[str, tuple[Transition, ...]] = {}
+        found: dict[str, dict[int, Transition]] = {}
         for taken in expansion.steps:
-            name = graph.model.actions[taken.action].name
-            found[name] = (*found.get(name, ()), taken)
+            found.setdefault(graph.model.actions[taken.action].name, {})[taken.instance] = taken
         return found
 
     @cached_property
-    def breaking(self) -> tuple[Transition, ...]:
-        """The enabled steps that break a property, or lead where one is broken."""
-        return tuple(
-            taken
-            for taken in chain.from_iterable(self.steps.values())
-            if taken.after is None or self._graph.breaks((*taken.found, *self._graph.at(taken.after).found))
-        )
+    def offers(self) -> Offers:
+        """The enabled steps."""
+        actions = self._graph.model.actions
+        return {
+            name: {number: actions[taken.action].step(number) for number, taken in steps.items()}
+            for name, steps in self.steps.items()
+        }
+
+    @cached_property
+    def breaking(self) -> Offers:
+        """The enabled steps that break a property, or lead where one is broken; mostly none."""
+        found: dict[str, dict[int, Step]] = {}
+        for name, steps in self.steps.items():
+            for number, taken in steps.items():
+                if taken.after is None or self._graph.breaks((*taken.found, *self._graph.at(taken.after).found)):
+                    found.setdefault(name, {})[number] = self.offers[name][number]
+        return found
 
 
 class WalkedGraph:
@@ -97,8 +109,34 @@ class WalkedGraph:
             raise SpecificationError(f"{specification.name}: it has no initial state")
         self.choices = {action.name: len(action.instances) for action in self.model.actions}
         """How many instances each action has, and how many ways there are to begin, under their names."""
-        self.choices |= {initial_step.name: len(self.initial_steps) for initial_step in self.initial_steps}
+        self.choices |= dict.fromkeys(self.beginnings, len(self.initial_steps))
         self.at = lru_cache(STATES)(lambda state: ExpandedState(self, state))
+
+    @cached_property
+    def beginnings(self) -> Offers:
+        """The ways to begin."""
+        found: dict[str, dict[int, Step]] = {}
+        for number, initial_step in enumerate(self.initial_steps):
+            found.setdefault(initial_step.step.action, {})[number] = initial_step.step
+        return found
+
+    def beginning_in(self, state: Values) -> tuple[str, int] | None:
+        """The name and number of a way to begin in a state."""
+        for number, initial_step in enumerate(self.initial_steps):
+            if initial_step.state == state:
+                return initial_step.step.action, number
+        return None
+
+    @cached_property
+    def _known(self) -> Mapping[int, Path]:
+        """Of each property that a look ahead decides, a shortest path to where it is broken, or is seen."""
+        options = Options((*self.of_states, *self.of_steps), keep_going=True, max_states=LOOK_AHEAD)
+        try:
+            with self.bounded():
+                found = ReferenceEngine().explore(self.model, options, lambda statistics: None).discoveries
+        except (EvaluationFailed, SpecificationError):
+            return {}  # a walk will meet it too, and tell its steps
+        return {number: each.path for number, each in found.items()}
 
     @cached_property
     def routes(self) -> tuple[Path, ...]:
@@ -106,16 +144,34 @@ class WalkedGraph:
 
         Walks come to what is near in any case, and programs that do not follow a route shrink better.
         """
-        wanted = tuple(n for n in (*self.of_states, *self.of_steps) if not is_violation(self.model, n))
+        wanted = [n for n in (*self.of_states, *self.of_steps) if not is_violation(self.model, n)]
         if not wanted:
             return ()
-        options = Options(wanted, keep_going=True, max_states=LOOK_AHEAD)
-        try:
-            with self.bounded():
-                found = ReferenceEngine().explore(self.model, options, lambda statistics: None).discoveries
-        except (EvaluationFailed, SpecificationError):
-            return ()  # a walk will meet it too, and tell its steps
-        return tuple(found[number].path for number in wanted if number in found and found[number].length > FAR)
+        return tuple(self._known[n] for n in wanted if n in self._known and len(self._known[n][1]) >= FAR)
+
+    @cached_property
+    def straight(self) -> Path | None:
+        """A shortest path to where a property is broken, if a look ahead finds one."""
+        broken = [path for number, path in self._known.items() if is_violation(self.model, number)]
+        return min(broken, key=lambda path: len(path[1]), default=None)
+
+    def shortened(self, number: int, path: Path) -> Path:
+        """A path that is not longer, and breaks the same property.
+
+        It is the shortest there is, if a look ahead finds one. Else steps are left out that are not needed. It
+        depends on nothing but the path, so a walk is shortened to the same one in every process.
+        """
+        if number in self._known:
+            return min(self._known[number], path, key=lambda each: len(each[1]))
+        with self.bounded():
+            return Shrinking(self.model, number, ReferenceEngine(), LOOK_AHEAD).pruned(path)
+
+    def steps_along(self, path: Path, unbegun: bool) -> list[Step]:
+        """The steps along a path; of a walk that has not begun, the way to begin comes first."""
+        first, choices = path
+        steps = [self.model.actions[action].step(instance) for action, instance in choices]
+        begun = self.beginning_in(first) if unbegun else None
+        return steps if begun is None else [self.beginnings[begun[0]][begun[1]], *steps]
 
     def bounded(self) -> AbstractContextManager[None]:
         """While it is open, actions run as this graph has them: within their bounds or without."""
@@ -144,9 +200,9 @@ def _initial_steps(model: Model) -> tuple[InitialStep, ...]:
         window.writable(name)
         try:
             instance(window.s)
-            found.append(InitialStep(name, instance.parameters, window.changed(), ""))
+            found.append(InitialStep(Step(name, instance.parameters), window.changed(), ""))
         except Misplaced as misplaced:
-            found.append(InitialStep(name, instance.parameters, None, str(misplaced)))
+            found.append(InitialStep(Step(name, instance.parameters), None, str(misplaced)))
         except Disabled:
             continue
     return tuple(found)
@@ -164,43 +220,33 @@ class Walk:
         self._from: Values = ()
         self._path: list[tuple[int, int]] = []
 
-    def offers(self) -> dict[str, dict[int, Mapping[str, Any]]]:
-        """What can be done here: actions by name, with the parameters of each enabled instance by its number.
-        Before the walk has begun it is the ways to begin.
-        """
-        found: dict[str, dict[int, Mapping[str, Any]]] = {}
-        if self.here is None:
-            for number, initial_step in enumerate(self.graph.initial_steps):
-                found.setdefault(initial_step.name, {})[number] = initial_step.parameters
-        else:
-            for name, steps in self.here.steps.items():
-                found[name] = {taken.instance: self._step(taken).parameters for taken in steps}
-        return found
+    def offers(self) -> Offers:
+        """The steps that are enabled here; before the walk has begun, the ways to begin."""
+        return self.graph.beginnings if self.here is None else self.here.offers
 
-    def breaking(self) -> dict[str, dict[int, Mapping[str, Any]]]:
-        """Of what is offered the steps that break a property, or lead where one is broken; mostly none."""
-        found: dict[str, dict[int, Mapping[str, Any]]] = {}
-        if self.here is not None:
-            for taken in self.here.breaking:
-                step = self._step(taken)
-                found.setdefault(step.action, {})[taken.instance] = step.parameters
-        return found
+    def breaking(self) -> Offers:
+        """The steps among them that break a property, or lead where one is broken; mostly none."""
+        return {} if self.here is None else self.here.breaking
+
+    def fork(self) -> Walk:
+        """Another walk, which has come as far as this one."""
+        other = Walk(self.graph)
+        other.here, other._from, other._path = self.here, self._from, [*self._path]
+        return other
 
     def next_on(self, route: Path) -> tuple[str, int] | None:
         """The name and number of the step that comes next on a route; None if it has been left, or is at its end."""
         first, choices = route
         if self.here is None:
-            for number, initial_step in enumerate(self.graph.initial_steps):
-                if initial_step.state == first:
-                    return initial_step.name, number
+            return self.graph.beginning_in(first)
         taken = len(self._path)
         if self._from != first or taken >= len(choices) or self._path != list(choices[:taken]):
             return None
         action, instance = choices[taken]
         return self.graph.model.actions[action].name, instance
 
-    def go(self, name: str, parameters: Mapping[str, Any]) -> Step:
-        """Take an enabled step, or begin.
+    def go(self, step: Step) -> Step:
+        """Take an enabled step, or begin; as the graph has it.
 
         Raises:
             UsageError: it is not offered here.
@@ -208,56 +254,72 @@ class Walk:
             EvaluationFailed: a property raised, or an action that was tried where it leads.
         """
         __tracebackhide__ = True  # what failed is the specification; pytest need not show this code
-        if self.here is not None:
-            for taken in self.here.steps.get(name, ()):
-                if self._step(taken).parameters == parameters:
-                    self._take(taken)
-                    return self._step(taken)
-        else:
+        taken, found = self._taken(step)
+        broken = self._broken(found)
+        if broken is not None:
+            with self.graph.bounded():
+                told = trace(self.graph.model, broken, self.path)
+            raise Violation(in_words(told), told)
+        self.witnessed = tuple(self.graph.model.properties[number].name for number in found)
+        self._look_ahead()
+        return taken
+
+    def scout(self, step: Step) -> int | None:
+        """Take an enabled step, or begin: the number of the property that it breaks, if it breaks one.
+
+        Raises:
+            Violation, EvaluationFailed: as `go` does, but for a property that is broken by a step or after it.
+        """
+        _, found = self._taken(step)
+        broken = self._broken(found)
+        if broken is None:
+            self._look_ahead()
+        return broken
+
+    @property
+    def path(self) -> Path:
+        """The path that the walk has come."""
+        return self._from, tuple(self._path)
+
+    def _taken(self, step: Step) -> tuple[Step, tuple[int, ...]]:
+        """Take a step, or begin: the step, and the numbers of the properties that this decides."""
+        __tracebackhide__ = True
+        if self.here is None:
             for initial_step in self.graph.initial_steps:
-                if (initial_step.name, initial_step.parameters) == (name, parameters):
-                    self._begin(initial_step)
-                    return Step(name, initial_step.parameters)
-        raise UsageError(self._refusal(Step(name, parameters)))
+                if initial_step.step == step:
+                    return step, self._begin(initial_step)
+        else:
+            for number, offered in self.here.offers.get(step.action, {}).items():
+                if offered.parameters == step.parameters:
+                    return offered, self._take(self.here.steps[step.action][number])
+        raise UsageError(self._refusal(step))
 
-    def _step(self, taken: Transition) -> Step:
-        return self.graph.model.actions[taken.action].step(taken.instance)
-
-    def _begin(self, initial_step: InitialStep) -> None:
+    def _begin(self, initial_step: InitialStep) -> tuple[int, ...]:
         __tracebackhide__ = True
         if initial_step.state is None:
             raise Violation(f"{TYPE_OK} is broken in the initial state\n    {initial_step.wrong}")
         self._from, self._path = initial_step.state, []
-        self._arrive(initial_step.state, ())
+        self.here = self.graph.at(initial_step.state)
+        return self.here.found
 
-    def _take(self, taken: Transition) -> None:
-        __tracebackhide__ = True
+    def _take(self, taken: Transition) -> tuple[int, ...]:
         self._path.append((taken.action, taken.instance))
         if taken.after is None:
-            self._judge(self.graph.model.numbers([TYPE_OK]))
-        else:
-            self._arrive(taken.after, taken.found)
+            return self.graph.model.numbers([TYPE_OK])
+        self.here = self.graph.at(taken.after)
+        return (*taken.found, *self.here.found)
 
-    def _arrive(self, state: Values, found: tuple[int, ...]) -> None:
-        __tracebackhide__ = True
-        self.here = self.graph.at(state)
-        self._judge((*found, *self.here.found))
-        # Worked out now, so that an action that raises here is reported at the step that led here.
+    def _broken(self, found: tuple[int, ...]) -> int | None:
+        """The first of the properties that were decided which is violated."""
+        return min((number for number in found if is_violation(self.graph.model, number)), default=None)
+
+    def _look_ahead(self) -> None:
+        """Expand the state, so that an action that raises here is reported at the step that led here."""
+        assert self.here is not None
         _ = self.here.steps
 
-    def _judge(self, found: tuple[int, ...]) -> None:
-        __tracebackhide__ = True
-        model = self.graph.model
-        broken = [number for number in found if is_violation(model, number)]
-        if broken:
-            path: Path = (self._from, tuple(self._path))
-            with self.graph.bounded():
-                told = trace(model, min(broken), path)
-            raise Violation(in_words(told), told)
-        self.witnessed = tuple(model.properties[number].name for number in found)
-
     def _refusal(self, step: Step) -> str:
-        offered = [str(Step(name, each)) for name, enabled in self.offers().items() for each in enabled.values()]
+        offered = [str(each) for enabled in self.offers().values() for each in enabled.values()]
         where = "before the beginning"
         if self.here is not None:
             where = f"where {self.graph.model.show(self.here.state) or 'everything is as at first'}"

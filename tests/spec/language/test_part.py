@@ -209,7 +209,7 @@ def test_a_trace_names_the_part() -> None:
 def test_it_is_walked_through() -> None:
     """By the machines that Hypothesis drives; a rule has no dot in its name."""
     machine = as_state_machine(Yards())
-    assert {"pour", "left_turn", "right_drip"} <= {each.function.__name__ for each in machine.setup_state().rules}
+    assert {"pour", "left_turn", "right_drip"} <= {each.__name__ for each in machine.actions}
 
 
 def test_it_is_sent_to_others() -> None:

@@ -1,5 +1,6 @@
 """Running a generated machine to its failure, and reading what was printed."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,8 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from spec.testing import SpecificationMachine
+
+STEP = re.compile(r"state\.(?:begin|take)\(step=(.*)\)")
 
 THOROUGH = settings(
     max_examples=400,
@@ -29,10 +32,12 @@ class Failure:
 
     @property
     def steps(self) -> list[str]:
-        """The lines of the printed program between the machine's making and its teardown."""
+        """The steps of the printed program, which it takes between the machine's making and its teardown."""
         lines = self.text.splitlines()
         start = next(n for n, line in enumerate(lines) if line.startswith("state = "))
-        return lines[start + 1 : lines.index("state.teardown()")]
+        taken = [STEP.fullmatch(line) for line in lines[start + 1 : lines.index("state.teardown()")]]
+        assert all(taken), self.text
+        return [each[1] for each in taken if each]
 
     @property
     def program(self) -> str:

@@ -120,28 +120,28 @@ def test_a_difference_is_found_and_told_field_by_field() -> None:
     assert isinstance(failure.error, Mismatch)
     assert str(failure.error).startswith("after take(amount=1) the system is not where its specification is")
     assert "    money: the system has 3, expected is 4\n    the same are refused = False" in str(failure.error)
-    assert failure.steps[-1] == "state.take(amount=1)"
+    assert failure.steps[-1] == "take(amount=1)"
 
 
 def test_a_wrong_answer_is_a_difference() -> None:
     """What a step answers is seen with what it did."""
     failure = failure_of(against(Till(), Silent, see=look, expected=expectation))
     assert "refused: the system has False, expected is True" in str(failure.error)
-    assert failure.steps == ["state.opened(money=0)", "state.take(amount=1)"]
+    assert failure.steps == ["opened(money=0)", "take(amount=1)"]
 
 
 def test_a_system_that_breaks_fails() -> None:
     """What the system raises comes through as it is, with the program."""
     failure = failure_of(against(Till(), Shy, see=look, expected=expectation))
     assert isinstance(failure.error, RuntimeError)
-    assert failure.steps == ["state.opened(money=0)", "state.take(amount=1)"]
+    assert failure.steps == ["opened(money=0)", "take(amount=1)"]
 
 
 def test_a_system_that_begins_wrong_fails() -> None:
     """The two are compared before the first step."""
     failure = failure_of(against(Till(), Wrong, see=look, expected=expectation))
     assert str(failure.error).startswith("at the beginning the system is not where its specification is")
-    assert failure.steps == ["state.opened(money=1)"]
+    assert failure.steps == ["opened(money=1)"]
 
 
 @pytest.mark.parametrize("drawer", [Generous, Silent, Shy, Wrong])

@@ -330,7 +330,7 @@ def test_a_silent_zookeeper_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     beside = against(Clients(), ZooKeeper, do=do, see=see, expected=expected)
     failure = failure_of(beside, phases=[Phase.generate])
     assert "changed',)" in str(failure.error)
-    assert failure.steps[-1].startswith("state.set(")
+    assert failure.steps[-1].startswith("set(")
 
 
 @pytest.mark.long
@@ -338,4 +338,4 @@ def test_a_flaw_is_shown_in_few_steps() -> None:
     """Somebody connects, asks for what is not there, and is told when it is: more is not needed."""
     failure = failure_of(against(Clients(), WatchesFailures, do=do, see=see, expected=expected))
     assert len(failure.steps) <= 5
-    assert failure.steps[-1].startswith("state.create(")
+    assert failure.steps[-1].startswith("create(")

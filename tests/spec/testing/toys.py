@@ -274,3 +274,27 @@ class Wheels(Specification[WheelsState]):
     @invariant
     def not_that_position(self, s: WheelsState) -> bool:
         return tuple(s.wheel.values()) != (3, 0, 2)
+
+
+class RoomState(State):
+    """Of `Crowd`."""
+
+    inside: frozenset[int] = variable("Who is inside.", of=lambda self: subset_of(range(20)))
+
+
+class Crowd(Specification[RoomState]):
+    """Twenty people, who enter a room and leave it; six are too many. A look ahead does not come so far."""
+
+    @action(person=range(20))
+    def enter(self, s: RoomState, person: int) -> None:
+        require(person not in s.inside)
+        s.inside |= {person}
+
+    @action(person=range(20))
+    def leave(self, s: RoomState, person: int) -> None:
+        require(person in s.inside)
+        s.inside -= {person}
+
+    @invariant
+    def not_crowded(self, s: RoomState) -> bool:
+        return len(s.inside) < 6

@@ -1,0 +1,58 @@
+"""Steps as a printed program has them: `press(by=2)`, where `press` is a function of the machine's `actions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from keyword import iskeyword
+from typing import NamedTuple
+
+from spec.checking.literals import literal
+from spec.language.words import Step
+
+__all__ = ["ActionFunction", "CalledStep", "action_function", "free_names"]
+
+
+class CalledStep(NamedTuple):
+    """A step, and the name of the function that makes it."""
+
+    name: str
+    step: Step
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={literal(value)}' for key, value in self.step.parameters.items())})"
+
+
+ActionFunction = Callable[..., CalledStep]
+"""It makes the step of an action, or of an `initial`, from its parameters."""
+
+
+def action_function(name: str, action: str, doc: str) -> ActionFunction:
+    """The function of an action, with its sentence.
+
+    >>> action_function("press", "press", "Somebody presses it.")(by=2)
+    press(by=2)
+    """
+
+    def step_of(**parameters: object) -> CalledStep:
+        return CalledStep(name, Step(action, parameters))
+
+    step_of.__name__ = step_of.__qualname__ = name
+    step_of.__doc__ = doc
+    return step_of
+
+
+def free_names(actions: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """A name in a program for each action: its own where that is free, else with underscores at its end.
+
+    >>> free_names(["zk.expire", "zk_expire", "state"], ["state"])
+    {'zk.expire': 'zk_expire', 'zk_expire': 'zk_expire_', 'state': 'state_'}
+    """
+    names: dict[str, str] = {}
+    used = set(taken)
+    for action in actions:
+        name = action.replace(".", "_")
+        while name in used or iskeyword(name):
+            name += "_"
+        used.add(name)
+        names[action] = name
+    return names
