@@ -1,0 +1,160 @@
+"""Each system walked by the Hypothesis machine that is made of it: nothing breaks, and a planted fault is found.
+
+Here instances are as small as they can be, and walks are the same every time. `test_beyond.py` and
+`test_controller_election_walks.py` take fresh walks through larger ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import Phase
+
+from spec.language import Specification, require
+from spec.systems import SYSTEMS
+from spec.systems.control_requests import ControlRequests
+from spec.systems.controller import ControllerLife
+from spec.systems.controller_election import Cluster, ControllerElection
+from spec.systems.partitions import Partitions
+from spec.systems.reassignment import Reassignment
+from spec.systems.replication import Kip320, Replicas
+from spec.systems.topic_deletion import TopicDeletion
+from spec.testing import Violation, as_state_machine
+from statemachines.agenda import Do
+from statemachines.controller_process import ControllerProcess
+from statemachines.kafka_controller import KafkaController
+from statemachines.znode import Operation, SetData
+from tests.spec.testing.running import failure_of, run
+
+SINGLE_CONTROLLER = "one_effective"
+NO_HW_REGRESSION = "high_watermark_monotone"
+
+
+class SetsEpochUnconditionally(KafkaController):
+    """Its write of /controller_epoch does not look at the version."""
+
+    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
+        asked = super().asks(me)
+        return tuple(each._replace(version=-1) if isinstance(each, SetData) else each for each in asked)
+
+
+class TwoControllers(ControllerElection[Cluster]):
+    """Such brokers, which run already and watch /controller: so it takes ten steps at most."""
+
+    kafka_controller = SetsEpochUnconditionally
+    epoch_unique = None  # type: ignore[assignment]  # it breaks in the same state, and would be told instead
+
+    def a_cluster_set_up(self, s: Cluster) -> None:
+        super().a_cluster_set_up(s)
+        for broker in range(self.brokers):
+            self.start(s, broker)
+            self.connect(s, broker)
+            self.request(s, broker, Do.RegisterBroker)
+            self.request(s, broker, Do.WatchController)
+
+
+class LeadsAnew(Kip320):
+    """A leader that is told again to lead under its epoch forgets what it has committed."""
+
+    def become_leader(self, s: Replicas, broker: int, epoch: int) -> None:
+        request = s.leader_and_isr.get(epoch)
+        require(request is not None and request.leader == broker and epoch >= s.replica[broker].leader_epoch)
+        assert request is not None
+        s.replica[broker], s.log[broker] = request, s.log[broker].with_high_watermark(0)
+
+
+class Machine(NamedTuple):
+    """A system as it holds, and with a fault."""
+
+    sound: Specification[Any]
+    faulty: Specification[Any]
+    breaks: str
+    """The property that the fault breaks."""
+    steps: int
+    """Of the shortest way there."""
+
+
+MACHINES: Mapping[str, Machine] = {
+    "controller-election": Machine(
+        ControllerElection(brokers=2, elections=1, crashes=False, operator=False),
+        TwoControllers(brokers=2, crashes=False, operator=False),
+        SINGLE_CONTROLLER,
+        7,
+    ),
+    "controller": Machine(
+        ControllerLife(
+            brokers=1,
+            elections=1,
+            updates=1,
+            waiting=5,
+            crashes=False,
+            disconnections=False,
+            receives=False,
+            ghost_check=True,
+            resign_on_move=True,
+            elect_if_none=True,
+        ),
+        ControllerLife(
+            brokers=1, elections=1, updates=1, waiting=5, crashes=False, disconnections=False, receives=False
+        ),
+        "resigned_clean",
+        10,
+    ),
+    "partitions": Machine(
+        Partitions(clear_batch=True, max_deaths=1, moves=0, max_leader_epoch=3),
+        Partitions(clear_batch=True, fence_zk=False),
+        "fenced_writes",
+        7,
+    ),
+    "reassignment": Machine(
+        Reassignment(requests=1, keep_in_sync=True, keep_leader=True),
+        Reassignment(requests=1, remember_epoch=False),
+        "cache_fresh",
+        7,
+    ),
+    "topic-deletion": Machine(
+        TopicDeletion(forget_ineligible=True, moves=0, refusals=0),
+        TopicDeletion(clear_batch=True, forget_ineligible=True, fence_zk=False, creations=0),
+        "fenced_writes",
+        5,
+    ),
+    "control-requests": Machine(
+        ControlRequests(max_deaths=0, moves=0),
+        ControlRequests(moves=0, lost_replies=False, broker_epoch=False),
+        "meant_for_this_life",
+        4,
+    ),
+    "replication": Machine(
+        Kip320(brokers=2, log_size=1, max_records=1, max_leader_epoch=1),
+        LeadsAnew(brokers=1, log_size=1, max_records=1, max_leader_epoch=0),
+        NO_HW_REGRESSION,
+        5,
+    ),
+}
+
+
+def test_every_system_has_its_machine() -> None:
+    """And no fault is deeper than ten steps."""
+    assert set(MACHINES) == set(SYSTEMS)
+    assert max(machine.steps for machine in MACHINES.values()) <= 10
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_nothing_breaks_in_the_system_itself(name: str) -> None:
+    """And what its fault breaks is a property of it."""
+    sound, _, breaks, _ = MACHINES[name]
+    assert breaks in [each.name for each in sound.properties]
+    run(as_state_machine(sound), max_examples=15, stateful_step_count=40, phases=[Phase.generate])
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_planted_fault_is_found(name: str) -> None:
+    """By the property that is there for it, and told in the fewest steps."""
+    _, faulty, breaks, steps = MACHINES[name]
+    failure = failure_of(as_state_machine(faulty), max_examples=150, stateful_step_count=40)
+    assert isinstance(failure.error, Violation)
+    assert failure.error.trace is not None
+    assert failure.error.trace.broken == breaks
+    assert len(failure.steps) == steps
