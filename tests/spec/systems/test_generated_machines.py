@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import Phase
+from hypothesis.stateful import run_state_machine_as_test
 
 from spec.language import Specification, require
 from spec.systems import SYSTEMS
@@ -41,7 +42,7 @@ class SetsEpochUnconditionally(KafkaController):
 
 
 class TwoControllers(ControllerElection[Cluster]):
-    """Such brokers, which run already and watch /controller: so it takes ten steps at most."""
+    """Such brokers, which run already and stand for election: from the beginning it would take fifteen steps."""
 
     kafka_controller = SetsEpochUnconditionally
     epoch_unique = None  # type: ignore[assignment]  # it breaks in the same state, and would be told instead
@@ -51,8 +52,8 @@ class TwoControllers(ControllerElection[Cluster]):
         for broker in range(self.brokers):
             self.start(s, broker)
             self.connect(s, broker)
-            self.request(s, broker, Do.RegisterBroker)
-            self.request(s, broker, Do.WatchController)
+            for do in (Do.RegisterBroker, Do.WatchController, Do.Elect):
+                self.request(s, broker, do)
 
 
 class LeadsAnew(Kip320):
@@ -76,12 +77,15 @@ class Machine(NamedTuple):
     """Of the shortest way there."""
 
 
+MENDED: Mapping[str, bool] = {"ghost_check": True, "resign_on_move": True, "elect_if_none": True}
+"""What is proposed for the controller's life, with which it holds."""
+
 MACHINES: Mapping[str, Machine] = {
     "controller-election": Machine(
         ControllerElection(brokers=2, elections=1, crashes=False, operator=False),
         TwoControllers(brokers=2, crashes=False, operator=False),
         SINGLE_CONTROLLER,
-        7,
+        5,
     ),
     "controller": Machine(
         ControllerLife(
@@ -92,9 +96,7 @@ MACHINES: Mapping[str, Machine] = {
             crashes=False,
             disconnections=False,
             receives=False,
-            ghost_check=True,
-            resign_on_move=True,
-            elect_if_none=True,
+            **MENDED,
         ),
         ControllerLife(
             brokers=1, elections=1, updates=1, waiting=5, crashes=False, disconnections=False, receives=False
@@ -104,7 +106,14 @@ MACHINES: Mapping[str, Machine] = {
     ),
     "partitions": Machine(
         Partitions(clear_batch=True, max_deaths=1, moves=0, max_leader_epoch=3),
-        Partitions(clear_batch=True, fence_zk=False),
+        Partitions(
+            clear_batch=True,
+            max_deaths=0,
+            max_leader_epoch=2,
+            shutdowns=False,
+            preferred_elections=False,
+            fence_zk=False,
+        ),
         "fenced_writes",
         7,
     ),
@@ -116,9 +125,11 @@ MACHINES: Mapping[str, Machine] = {
     ),
     "topic-deletion": Machine(
         TopicDeletion(forget_ineligible=True, moves=0, refusals=0),
-        TopicDeletion(clear_batch=True, forget_ineligible=True, fence_zk=False, creations=0),
+        TopicDeletion(
+            clear_batch=True, forget_ineligible=True, max_deaths=0, creations=0, refusals=0, fence_zk=False
+        ),
         "fenced_writes",
-        5,
+        9,
     ),
     "control-requests": Machine(
         ControlRequests(max_deaths=0, moves=0),
@@ -158,3 +169,19 @@ def test_a_planted_fault_is_found(name: str) -> None:
     assert failure.error.trace is not None
     assert failure.error.trace.broken == breaks
     assert len(failure.steps) == steps
+
+
+LARGER: Mapping[str, Specification[Any]] = {
+    "controller": ControllerLife(
+        brokers=3, receives=False, ghost_check=True, resign_on_move=True, elect_if_none=True
+    ),
+    "replication": Kip320(brokers=3, log_size=3, max_records=3, max_leader_epoch=3, history=True),
+}
+"""Those that neither `test_beyond.py` nor `test_controller_election_walks.py` has."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LARGER)
+def test_fresh_walks_find_nothing_in_larger_systems(name: str) -> None:
+    """As many as the profile takes, and others each time."""
+    run_state_machine_as_test(as_state_machine(LARGER[name]))

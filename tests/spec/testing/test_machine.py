@@ -20,6 +20,7 @@ from spec.checking import check
 from spec.language import Specification, State, Step, UsageError, action, invariant
 from spec.systems.partitions import Partitions
 from spec.testing import SpecificationMachine, Violation, as_state_machine
+from spec.testing import machine as machines
 from spec.testing.recipe import unpacked
 from tests.spec.testing.running import THOROUGH, failure_of, run
 from tests.spec.testing.toys import (
@@ -401,9 +402,22 @@ def test_it_runs_under_pytest(tmp_path: Path) -> None:
     assert "1 failed, 1 passed" in output
     assert "state.take(step=force(victim=2, client=1))" in output
     assert "action give" in output
-    assert "distinct actions taken" in output
     assert "sometimes taken_twice" in output
     assert "nothing is enabled any more" in output
+
+
+def test_distinct_actions_are_a_target_where_there_are_many_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a few examples they would make a thousand."""
+    best = list[Any]()
+
+    def keep(statistics: Any) -> None:
+        best.append(statistics.get("targets"))
+
+    monkeypatch.setattr(machines, "TARGETED", 10)
+    for examples in (9, 10):
+        with collector.with_value(cast("None", keep)):
+            run(as_state_machine(PingPong()), max_examples=examples)
+    assert best == [None, {"distinct actions taken": 2}]
 
 
 def test_it_is_used_as_any_machine_of_hypothesis() -> None:
