@@ -55,10 +55,6 @@ class Shrinking:
             pass
         return best
 
-    def pruned(self, path: Path) -> Path:
-        """The path without steps that it does not need; no other path is looked for."""
-        return self._without_needless(self._without_loops(path))
-
     # Steps that a path does not need.
 
     def _without_loops(self, path: Path) -> Path:

@@ -110,7 +110,6 @@ class ComparingMachine(SpecificationMachine):
     """A walk that takes a system with it."""
 
     _mapped: ClassVar[Mapped[Any]]
-    _draws_ahead = False  # what the system does is seen only when it does it
 
     def __init__(self) -> None:
         self._systems: list[Any] = []

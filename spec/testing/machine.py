@@ -9,27 +9,25 @@ A step that breaks a property is taken wherever there is one: no walk passes by 
 are many examples, Hypothesis is asked for runs that take many distinct actions (`target`).
 
 Programs are to be short. Hypothesis deletes draws that stand side by side, but steps of a larger system often can
-go only together with others far away. So a walk is drawn ahead of its first step. If it breaks a property, the
-program takes the shortest path that does, see `WalkedGraph.shortened`. That path follows from the draws alone, so
-Hypothesis finds the same program again when it repeats a run. And one of a million numbers goes there without a
-walk. Chance hardly ever draws it, but Hypothesis tries it early when it shrinks, and so has little left to try.
+go only together with others far away. So one number of a million sends a run straight along the shortest path to
+what is broken, if a look ahead finds one (`WalkedGraph.straight`). Chance hardly ever draws this number, so a fault
+is found by a walk. When Hypothesis shrinks, it tries 0 and then 1: a run with 0 keeps away from what is broken, and
+1 is the straight one.
 
-Hypothesis alone shrinks what only the execution shows. With a system beside it, a walk is drawn step by step. For an
-`@invariant` of a subclass, the walk that is drawn ahead may be cut, and goes on step by step. And a step is drawn by
-its place among all steps, with those passed over that are not enabled: it stays the same step when another is
-deleted before it. A walk that has come to its end stays there and does not begin again: the walks before the last
-one could not be deleted step by step.
+Where no look ahead comes, Hypothesis alone shrinks. So a step is drawn by its place among all steps, with those
+passed over that are not enabled, and not by its place among the enabled: it stays the same step when another is
+deleted before it. And a walk that has come to its end stays there and does not begin again: the walks before the
+last one could not be deleted step by step.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from textwrap import indent
 from typing import Any, ClassVar, TypeVar
 
-from hypothesis import currently_in_test_context, event, note, reject, settings, target
+from hypothesis import currently_in_test_context, event, note, settings, target
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
@@ -44,14 +42,14 @@ from spec.testing.walk import Walk, WalkedGraph
 
 T = TypeVar("T")
 
-UNCUT = 2**20
-"""A number of steps up to this is drawn, after which a walk is cut: hardly ever fewer than it takes."""
-
 WAYS = 2**20
-"""The ways of a walk, see `_route`; chance hardly ever draws one that is chosen for shrinking."""
+"""Of so many numbers one says which way a run goes: those that are odd follow a route, all but these two."""
+
+AWAY = 0
+"""The way that keeps away from what is broken."""
 
 STRAIGHT = 1
-"""The way that goes straight to what is broken: small, for Hypothesis tries small numbers when it shrinks."""
+"""The way that goes straight to what is broken."""
 
 TARGETED = 1_000
 """Examples from which on targets are set. By Hypothesis' documentation they show no effect below; the climb towards
@@ -59,7 +57,6 @@ them takes a thousand runs, however few examples were asked for."""
 
 # To make a strategy takes longer than to draw from it, so these are made once.
 _RUNNER = st.runner()
-_CUT = st.integers(0, UNCUT)
 _WAY = st.shared(st.integers(0, WAYS - 1), key="way")
 
 
@@ -77,39 +74,17 @@ def _one_of(values: Sequence[T], enabled: tuple[T, ...]) -> st.SearchStrategy[T]
 def enabled_steps(draw: st.DrawFn) -> CalledStep | None:
     """A step that is enabled where the running machine stands, or a way to begin; None if nothing is enabled."""
     machine: SpecificationMachine = draw(_RUNNER)
-    if machine._draws_ahead:
-        if machine._ahead is None:
-            machine._ahead = deque(_steps_ahead(draw, machine._walk.fork()))
-        if not machine._ahead and machine._walk.breaking():
-            reject()  # the same walk without the cut breaks it on the shortest path
-    step = machine._ahead.popleft() if machine._ahead else _enabled_step(draw, machine._walk)
+    step = _enabled_step(draw, machine._walk)
     return None if step is None else CalledStep(machine._names[step.action], step)
-
-
-def _steps_ahead(draw: st.DrawFn, scout: Walk) -> list[Step]:
-    """The first steps of a walk: as many as are drawn, or the shortest path to the property that they break."""
-    steps: list[Step] = []
-    unbegun = scout.here is None
-    for _ in range(min(draw(_CUT), _running().stateful_step_count)):
-        step = _enabled_step(draw, scout)
-        if step is None:
-            break
-        steps.append(step)
-        try:
-            broken = scout.scout(step)
-        except Exception:
-            break  # the machine comes to it, too, and then it is reported
-        if broken is not None:
-            return scout.graph.steps_along(scout.graph.shortened(broken, scout.path), unbegun)
-    return steps
 
 
 def _enabled_step(draw: st.DrawFn, walk: Walk) -> Step | None:
     """A step that is enabled where a walk stands; None if there is none."""
-    offers = walk.breaking() or walk.offers()
+    way = draw(_WAY)
+    offers = (walk.harmless() if way == AWAY else walk.breaking()) or walk.offers()
     if not offers:
         return None
-    route = _route(walk.graph, draw(_WAY))
+    route = _route(walk.graph, way)
     name, number = (walk.next_on(route) if route else None) or ("", 0)
     if number not in offers.get(name, {}):
         every = tuple(walk.graph.choices)
@@ -144,8 +119,6 @@ class SpecificationMachine(RuleBasedStateMachine):
     """The lines that make this class and name its `actions`, with which each printed program begins."""
     actions: ClassVar[tuple[ActionFunction, ...]] = ()
     """The functions that make steps: one for each `initial`, if the first step chooses one, and for each action."""
-    _draws_ahead: ClassVar[bool] = True
-    """Whether a walk is drawn ahead of its first step, so that it takes the shortest path to what it breaks."""
     _graph: ClassVar[WalkedGraph]
     _names: ClassVar[Mapping[str, str]]
     """The name of the function for an action or an `initial`."""
@@ -153,8 +126,6 @@ class SpecificationMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._walk = Walk(self._graph)
-        self._ahead: deque[Step] | None = None
-        """The steps that are drawn and not yet taken; None before the first is drawn."""
         self._distinct: set[str] = set()
         self._print(self._makes_it())
         if currently_in_test_context():

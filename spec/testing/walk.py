@@ -16,7 +16,6 @@ from spec.checking.exploration import Options, is_violation, split
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Transition
 from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
-from spec.checking.shrinking import Shrinking
 from spec.checking.trace import Trace
 from spec.language.errors import Disabled, SpecificationError, UsageError
 from spec.language.state import Misplaced, Values
@@ -155,24 +154,6 @@ class WalkedGraph:
         broken = [path for number, path in self._known.items() if is_violation(self.model, number)]
         return min(broken, key=lambda path: len(path[1]), default=None)
 
-    def shortened(self, number: int, path: Path) -> Path:
-        """A path that is not longer, and breaks the same property.
-
-        It is the shortest there is, if a look ahead finds one. Else steps are left out that are not needed. It
-        depends on nothing but the path, so a walk is shortened to the same one in every process.
-        """
-        if number in self._known:
-            return min(self._known[number], path, key=lambda each: len(each[1]))
-        with self.bounded():
-            return Shrinking(self.model, number, ReferenceEngine(), LOOK_AHEAD).pruned(path)
-
-    def steps_along(self, path: Path, unbegun: bool) -> list[Step]:
-        """The steps along a path; of a walk that has not begun, the way to begin comes first."""
-        first, choices = path
-        steps = [self.model.actions[action].step(instance) for action, instance in choices]
-        begun = self.beginning_in(first) if unbegun else None
-        return steps if begun is None else [self.beginnings[begun[0]][begun[1]], *steps]
-
     def bounded(self) -> AbstractContextManager[None]:
         """While it is open, actions run as this graph has them: within their bounds or without."""
         return nullcontext() if self.bounds else without_bounds()
@@ -228,11 +209,13 @@ class Walk:
         """The steps among them that break a property, or lead where one is broken; mostly none."""
         return {} if self.here is None else self.here.breaking
 
-    def fork(self) -> Walk:
-        """Another walk, which has come as far as this one."""
-        other = Walk(self.graph)
-        other.here, other._from, other._path = self.here, self._from, [*self._path]
-        return other
+    def harmless(self) -> Offers:
+        """The steps among them that break nothing."""
+        left = {
+            name: {number: step for number, step in steps.items() if number not in self.breaking().get(name, {})}
+            for name, steps in self.offers().items()
+        }
+        return {name: steps for name, steps in left.items() if steps}
 
     def next_on(self, route: Path) -> tuple[str, int] | None:
         """The name and number of the step that comes next on a route; None if it has been left, or is at its end."""
@@ -255,31 +238,18 @@ class Walk:
         """
         __tracebackhide__ = True  # what failed is the specification; pytest need not show this code
         taken, found = self._taken(step)
-        broken = self._broken(found)
-        if broken is not None:
+        broken = [number for number in found if is_violation(self.graph.model, number)]
+        if broken:
+            path: Path = (self._from, tuple(self._path))
             with self.graph.bounded():
-                told = trace(self.graph.model, broken, self.path)
+                told = trace(self.graph.model, min(broken), path)
             raise Violation(in_words(told), told)
         self.witnessed = tuple(self.graph.model.properties[number].name for number in found)
-        self._look_ahead()
+        assert self.here is not None
+        _ = (
+            self.here.steps
+        )  # worked out now, so that an action that raises here is reported at the step that led here
         return taken
-
-    def scout(self, step: Step) -> int | None:
-        """Take an enabled step, or begin: the number of the property that it breaks, if it breaks one.
-
-        Raises:
-            Violation, EvaluationFailed: as `go` does, but for a property that is broken by a step or after it.
-        """
-        _, found = self._taken(step)
-        broken = self._broken(found)
-        if broken is None:
-            self._look_ahead()
-        return broken
-
-    @property
-    def path(self) -> Path:
-        """The path that the walk has come."""
-        return self._from, tuple(self._path)
 
     def _taken(self, step: Step) -> tuple[Step, tuple[int, ...]]:
         """Take a step, or begin: the step, and the numbers of the properties that this decides."""
@@ -308,15 +278,6 @@ class Walk:
             return self.graph.model.numbers([TYPE_OK])
         self.here = self.graph.at(taken.after)
         return (*taken.found, *self.here.found)
-
-    def _broken(self, found: tuple[int, ...]) -> int | None:
-        """The first of the properties that were decided which is violated."""
-        return min((number for number in found if is_violation(self.graph.model, number)), default=None)
-
-    def _look_ahead(self) -> None:
-        """Expand the state, so that an action that raises here is reported at the step that led here."""
-        assert self.here is not None
-        _ = self.here.steps
 
     def _refusal(self, step: Step) -> str:
         offered = [str(each) for enabled in self.offers().values() for each in enabled.values()]

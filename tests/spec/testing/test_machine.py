@@ -437,7 +437,7 @@ def test_it_is_used_as_any_machine_of_hypothesis() -> None:
 
 
 def test_an_invariant_of_a_subclass_is_kept_or_told() -> None:
-    """Hypothesis shrinks what it breaks, though the walk was drawn ahead."""
+    """Hypothesis shrinks what it breaks."""
 
     class Bounded(as_state_machine(Lock(forcing=False))):  # type: ignore[misc]
         @hypothesis_invariant()
