@@ -51,7 +51,7 @@ def explored(
 def outcome(result: Result) -> dict[str, Any]:
     """All that must be equal, however often a run was broken off and whoever went on with it."""
     said = result.to_json()
-    for name in ("engine", "versions", "seconds", "compile_seconds", "states_per_second", "bytes_per_state"):
+    for name in ("engine", "jobs", "versions", "seconds", "compile_seconds", "states_per_second", "bytes_per_state"):
         del said[name]
     return said
 

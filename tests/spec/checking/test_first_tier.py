@@ -48,7 +48,15 @@ def never_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def figures_of(specification: Any, engine: Any, **asked: Any) -> dict[str, Any]:
     """All that does not depend on the engine."""
     found = check(specification, engine=engine, **asked).to_json()
-    for figure in ("engine", "versions", "seconds", "compile_seconds", "states_per_second", "bytes_per_state"):
+    for figure in (
+        "engine",
+        "jobs",
+        "versions",
+        "seconds",
+        "compile_seconds",
+        "states_per_second",
+        "bytes_per_state",
+    ):
         del found[figure]
     for action in found["actions"]:
         del action["new_states"]

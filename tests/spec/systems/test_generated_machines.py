@@ -13,38 +13,23 @@ import pytest
 from hypothesis import Phase
 from hypothesis.stateful import run_state_machine_as_test
 
-from spec.language import Specification, require
+from spec.language import Specification
 from spec.systems import SYSTEMS
 from spec.systems.control_requests import ControlRequests
 from spec.systems.controller import ControllerLife
 from spec.systems.controller_election import Cluster, ControllerElection
 from spec.systems.partitions import Partitions
 from spec.systems.reassignment import Reassignment
-from spec.systems.replication import Kip320, Replicas
+from spec.systems.replication import Kip320
 from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
 from statemachines.agenda import Do
-from statemachines.controller_process import ControllerProcess
-from statemachines.kafka_controller import KafkaController
-from statemachines.znode import Operation, SetData
 from tests.spec.testing.running import failure_of, run
-
-SINGLE_CONTROLLER = "one_effective"
-NO_HW_REGRESSION = "high_watermark_monotone"
-
-
-class SetsEpochUnconditionally(KafkaController):
-    """Its write of /controller_epoch does not look at the version."""
-
-    def asks(self, me: ControllerProcess) -> tuple[Operation, ...]:
-        asked = super().asks(me)
-        return tuple(each._replace(version=-1) if isinstance(each, SetData) else each for each in asked)
 
 
 class TwoControllers(ControllerElection[Cluster]):
-    """Such brokers, which have read the epoch already: before that each has taken six steps."""
+    """Two brokers that have read the epoch already: before that each has taken six steps."""
 
-    kafka_controller = SetsEpochUnconditionally
     epoch_unique = None  # type: ignore[assignment]  # it breaks in the same state, and would be told instead
 
     def a_cluster_set_up(self, s: Cluster) -> None:
@@ -54,16 +39,6 @@ class TwoControllers(ControllerElection[Cluster]):
             self.connect(s, broker)
             for do in (Do.RegisterBroker, Do.WatchController, Do.Elect, Do.ReadEpoch):
                 self.request(s, broker, do)
-
-
-class LeadsAnew(Kip320):
-    """A leader that is told again to lead under its epoch forgets what it has committed."""
-
-    def become_leader(self, s: Replicas, broker: int, epoch: int) -> None:
-        request = s.leader_and_isr.get(epoch)
-        require(request is not None and request.leader == broker and epoch >= s.replica[broker].leader_epoch)
-        assert request is not None
-        s.replica[broker], s.log[broker] = request, s.log[broker].with_high_watermark(0)
 
 
 class Machine(NamedTuple):
@@ -83,8 +58,8 @@ MENDED: Mapping[str, bool] = {"ghost_check": True, "resign_on_move": True, "elec
 MACHINES: Mapping[str, Machine] = {
     "controller-election": Machine(
         ControllerElection(brokers=2, elections=1, crashes=False, operator=False),
-        TwoControllers(brokers=2, crashes=False, operator=False),
-        SINGLE_CONTROLLER,
+        TwoControllers(brokers=2, crashes=False, operator=False, conditional_increment=False),
+        "single_controller",
         3,
     ),
     "controller": Machine(
@@ -139,8 +114,8 @@ MACHINES: Mapping[str, Machine] = {
     ),
     "replication": Machine(
         Kip320(brokers=2, log_size=1, max_records=1, max_leader_epoch=1),
-        LeadsAnew(brokers=1, log_size=1, max_records=1, max_leader_epoch=0),
-        NO_HW_REGRESSION,
+        Kip320(brokers=1, log_size=1, max_records=1, max_leader_epoch=0, refuse_same_epoch=False),
+        "no_hw_regression",
         5,
     ),
 }

@@ -60,7 +60,8 @@ final class World {
             case "vacate" -> remove(CONTROLLER);
             case "depose" -> depose();
             case "write_controller" -> write(CONTROLLER, controller(Json.field(command, "broker")));
-            case "write_epoch" -> write(Ensemble.CONTROLLER_EPOCH, Ensemble.utf8(Json.field(command, "epoch").asText()));
+            case "write_epoch" ->
+                write(Ensemble.CONTROLLER_EPOCH, Ensemble.utf8(Json.field(command, "epoch").asText()));
             case "delete_epoch" -> remove(Ensemble.CONTROLLER_EPOCH);
             case "wait" -> { }
             default -> {
