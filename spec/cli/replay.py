@@ -36,6 +36,7 @@ from spec.streams import tell
     metavar="FILE",
     help="Write the scenario here as a trace, FILE.itf.json, to draw it or to step through it.",
 )
+@one("--spec", "own", type=TEXT, metavar="FILE:Class", help="The system of your own that a transcript may run.")
 @COLOUR
 @AS_JSON
 def replay(
@@ -44,13 +45,15 @@ def replay(
     afterwards: float | None,
     form: str | None,
     trace: Path | None,
+    own: str | None,
     as_json: bool,
 ) -> None:
     """Replay a scenario, a kept trace, or an anomaly. Without an argument, list the scenarios.
 
     SCENARIO is the name of a well-known story, or the beginning of its name, or FILE.txt with a transcript of your
-    own. The specification does each step, and the command prints what the step changes. Exits 0 if all happens as the
-    transcript says, 12 if not, and 2 if it cannot be read.
+    own. The specification does each step, and the command prints what the step changes. A transcript that names a
+    system of your own is replayed only if --spec names the same. Exits 0 if all happens as the transcript says, 12 if
+    not, and 2 if it cannot be read.
 
     FILE.itf.json is a trace that `check --trace FILE.itf.json` wrote. The specification that it names follows it.
     Exits 0 if the specification has that trace and it ends as it says, 12 if the trace leaves the specification, and
@@ -62,12 +65,14 @@ def replay(
     jars, 74 if a process dies. All processes listen on loopback only, and end with the command.
     """
     if what is None:
-        if any(each is not None for each in (release, afterwards, form, trace)):
-            raise click.UsageError("--on, --afterwards, --format and --trace: say what is to be replayed")
+        if any(each is not None for each in (release, afterwards, form, trace, own)):
+            raise click.UsageError("--on, --afterwards, --format, --trace and --spec: say what is to be replayed")
         _list(as_json)
         return
     if trace is not None and (what.endswith(".json") or release is not None):
         raise click.UsageError(f"--trace: it is for a scenario, not for {what}")
+    if own is not None and not what.endswith(".txt"):
+        raise click.UsageError(f"--spec: it is for a transcript, FILE.txt, not for {what}")
     if what.endswith(".json"):
         if release is not None or afterwards is not None:
             raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
@@ -81,7 +86,7 @@ def replay(
     if release is None:
         if afterwards is not None:
             raise click.UsageError("--afterwards is for an anomaly on real brokers: say --on which release")
-        _tell_scenario(what, trace, as_json)
+        _tell_scenario(what, trace, own, as_json)
     from spec.kafka.replaying import replay as replay_on_brokers
     from spec.kafka.script import script_of
 
@@ -105,7 +110,7 @@ def _list(as_json: bool) -> None:
     tell("\n".join(f"{each.name:{width}}  {each.title}" for each in known))
 
 
-def _tell_scenario(name: str, trace: Path | None, as_json: bool) -> NoReturn:
+def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool) -> NoReturn:
     """Replay a scenario, tell what happens, keep it as a trace if that is asked for, and end."""
     from spec.anomalies import anomalies
     from spec.checking.result import EXIT_CODES
@@ -125,7 +130,7 @@ def _tell_scenario(name: str, trace: Path | None, as_json: bool) -> NoReturn:
     can_be_given(trace)
     lines: list[TranscriptLine] = []
     try:
-        lines.extend(scenario.replay())
+        lines.extend(scenario.replay(own))
     except TranscriptError as wrong:
         contradicted = isinstance(wrong, TranscriptContradicted)
         if contradicted and not as_json:

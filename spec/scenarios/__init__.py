@@ -35,13 +35,16 @@ class Scenario:
         """The first line of the transcript."""
         return self.text.partition("\n")[0]
 
-    def replay(self) -> Iterator[TranscriptLine]:
+    def replay(self, own: str | None = None) -> Iterator[TranscriptLine]:
         """Replay it on the specification that it names, line by line.
+
+        Args:
+            own: the system of one's own that it may name, see `transcript.lines_of`.
 
         Raises:
             TranscriptError: it is not a transcript, or the specification contradicts it.
         """
-        return lines_of(self.text, self.name)
+        return lines_of(self.text, self.name, own)
 
 
 def scenarios() -> tuple[Scenario, ...]:

@@ -31,6 +31,7 @@ from spec.checking.trace import TraceStep, step_lines
 from spec.checking.values import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
 from spec.loading import specification, system_named
+from spec.systems import SYSTEMS
 
 __all__ = [
     "TranscriptContradicted",
@@ -84,18 +85,20 @@ class TranscriptLine(NamedTuple):
         return f"      {'!' if words.startswith('breaks ') else '='} {words}"
 
 
-def lines_of(text: str, name: str) -> Iterator[TranscriptLine]:
+def lines_of(text: str, name: str, own: str | None = None) -> Iterator[TranscriptLine]:
     """Do what a transcript says, line by line.
 
     Args:
         text: the transcript.
         name: what errors call it.
+        own: a system outside this package that the transcript may name, written as there. Its code runs, so the
+            reader has to name it, too. Systems of this package are followed without that.
 
     Raises:
         TranscriptError: it is not a transcript.
         TranscriptContradicted: something else happens.
     """
-    story, number = _Story(), 0
+    story, number = _Story(own), 0
     try:
         for number, line in enumerate(text.splitlines(), start=1):
             step = story.read(number, line.rstrip())
@@ -131,15 +134,15 @@ def system_of(text: str) -> str:
     return _system_in(first)["name"]
 
 
-def run(path: Path) -> Replay:
-    """Do all that the transcript in a file says.
+def run(path: Path, own: str | None = None) -> Replay:
+    """Do all that the transcript in a file says. `own` is that of `lines_of`.
 
     Raises:
         TranscriptError: it is not a transcript.
         TranscriptContradicted: something else happens.
     """
     replay = None
-    for line in lines_of(path.read_text(encoding="utf-8"), path.name):
+    for line in lines_of(path.read_text(encoding="utf-8"), path.name, own):
         replay = line.replay
     assert replay is not None
     return replay
@@ -148,7 +151,8 @@ def run(path: Path) -> Replay:
 class _Story:
     """What has been read, and done."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: str | None) -> None:
+        self.own = own
         self.replay: Replay | None = None
         self.last = 0
         """The line of the last step."""
@@ -163,7 +167,7 @@ class _Story:
             if _STEP.fullmatch(text) or _REFUSED.fullmatch(text):
                 raise TranscriptError(f"it is not indented: {text}")
         elif self.replay is None:
-            self.replay, self.last = _begun(text), number
+            self.replay, self.last = _begun(text, self.own), number
             self.unsaid = set(self.replay.broken)
         elif found := _STEP.fullmatch(text):
             return self.do(self.replay, number, found["step"], found["said"])
@@ -228,9 +232,14 @@ def _system_in(text: str) -> re.Match[str]:
     return system
 
 
-def _begun(text: str) -> Replay:
+def _begun(text: str, own: str | None) -> Replay:
     system = _system_in(text)
-    return Replay(specification(system_named(system["name"]), settings=system["settings"].split()))
+    name = system["name"]
+    if name not in SYSTEMS and name != own:
+        raise TranscriptError(
+            f"it names {name}, which is no system of kafkaspec; to run that code, say so: --spec {name}"
+        )
+    return Replay(specification(system_named(name), settings=system["settings"].split()))
 
 
 def _refuse(replay: Replay, text: str) -> None:

@@ -684,7 +684,7 @@ TEXT_ERRORS = {
     "replay t1-loss --format text": "--format: it is for a trace in a file, whose name ends with .json, not for ",
     "replay T1 --on 3.9 --trace kept.itf.json": "--trace: it is for a scenario, not for T1",
     "replay t1-loss --trace nowhere/t1.itf.json": "nowhere/t1.itf.json cannot be written: No such file or directory",
-    "replay --on 3.9": "--on, --afterwards, --format and --trace: say what is to be replayed",
+    "replay --on 3.9": "--on, --afterwards, --format, --trace and --spec: say what is to be replayed",
     "replay T1 --on 3.9": "T1 has no mapping to frames; ",
     # Simulations.
     "simulate": "Missing argument 'SYSTEM'.",
@@ -986,15 +986,22 @@ OWN_STORY = """It is pressed twice.
 
 def test_a_story_of_ones_own(ask: Ask) -> None:
     """It exits 12 where something else happens, with what happens up to there, and 2 where a line means nothing."""
+    own = ("--spec", "own.py:Counter")
     Path("story.txt").write_text(OWN_STORY.format(count=2))
-    assert (ask("replay", "story.txt").code, ask("replay", "story.txt", "--json").json()["broken"]) == (0, {})
+    refused = ask("replay", "story.txt")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("Error: story.txt:3: it names own.py:Counter, which is no system of kafkaspec")
+    assert (ask("replay", "story.txt", *own).code, ask("replay", "story.txt", *own, "--json").json()["broken"]) == (
+        0,
+        {},
+    )
     Path("story.txt").write_text(OWN_STORY.format(count=3))
-    answer = ask("replay", "story.txt")
+    answer = ask("replay", "story.txt", *own)
     assert (answer.code, answer.err) == (12, "Error: story.txt:6: count[here] is 2, and not 3\n")
     assert "   3  press(by=1)\n" in answer.out
-    assert ask("replay", "story.txt", "--json").json()["exit"] == 12
+    assert ask("replay", "story.txt", *own, "--json").json()["exit"] == 12
     Path("story.txt").write_text(OWN_STORY.format(count=3).replace("press", "push"))
-    answer = ask("replay", "story.txt")
+    answer = ask("replay", "story.txt", *own)
     assert (answer.code, answer.out) == (2, "")
     assert "story.txt:4: step 2, push(by=1): there is no action push; there are press, reset" in answer.err
 

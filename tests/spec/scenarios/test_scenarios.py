@@ -193,10 +193,16 @@ def test_every_line_counts(what: str, tmp_path: Path) -> None:
     assert [each for each in outcomes if not re.match(r"[\w-]+:\d+: .", each)] == []
 
 
+def run_own(path: Path) -> Replay:
+    """Do what a transcript says, whose system is trusted."""
+    named = re.search(r"^ +system (\S+)", path.read_text(), re.MULTILINE)
+    return run(path, named[1] if named else None)
+
+
 def outcome(path: Path) -> str:
     """What is wrong with a transcript."""
     try:
-        run(path)
+        run_own(path)
     except TranscriptError as wrong:
         return str(wrong)
     return "it passes"
@@ -317,8 +323,21 @@ def test_the_reader_says_where_it_is_wrong(text: str, expected: str, tmp_path: P
     path = tmp_path / "t"
     path.write_text(text)
     with pytest.raises(TranscriptError) as wrong:
-        run(path)
+        run_own(path)
     assert str(wrong.value) == expected
+
+
+def test_a_transcript_by_somebody_else_runs_no_code(tmp_path: Path) -> None:
+    """The system that it names is not even imported, unless the reader names it, too."""
+    witness, module, path = tmp_path / "imported", tmp_path / "theirs.py", tmp_path / "theirs.txt"
+    module.write_text(f"open({str(witness)!r}, 'w').close()\nfrom tests.spec.checking.toys import Jugs\n")
+    path.write_text(f"    system {module}:Jugs\n    fill_small()\n    holds not_four\n")
+    for own in (None, f"{module}:Bank"):
+        with pytest.raises(TranscriptError, match=r"^theirs\.txt:1: it names .*theirs\.py:Jugs, which is no system"):
+            run(path, own)
+        assert not witness.exists()
+    assert run(path, f"{module}:Jugs").broken == {}
+    assert witness.exists()
 
 
 def test_a_transcript_of_something_else(tmp_path: Path) -> None:
@@ -338,7 +357,7 @@ def test_a_transcript_of_something_else(tmp_path: Path) -> None:
         "    breaks nobody_closes_with_money\n"
         "    holds type_ok\n"
     )
-    assert run(path).broken == {"not_rich": 3, "nobody_closes_with_money": 4}
+    assert run_own(path).broken == {"not_rich": 3, "nobody_closes_with_money": 4}
 
 
 @pytest.mark.parametrize(
@@ -359,7 +378,7 @@ def test_a_contradiction_is_no_mistake_in_writing(line: str, contradicted: bool,
     path = tmp_path / "t"
     path.write_text(f"{COUNTERS}\n    up(counter=1)\n{line}    holds type_ok\n")
     with pytest.raises(TranscriptError) as wrong:
-        run(path)
+        run_own(path)
     assert isinstance(wrong.value, TranscriptContradicted) == contradicted
 
 
