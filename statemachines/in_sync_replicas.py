@@ -14,7 +14,8 @@ Consumers read up to there.
 2.0.1 has the epoch's start as well. Since 2.7 the ISR is the maximal one: replicas that the leader has asked the
 controller to take in are members, and replicas that it has asked to take out still are (KIP-497).
 
-Left out: clocks (a caller says which replicas have lagged), and that a broker must be alive to join, since 3.3.
+Left out: clocks (a caller says which replicas have lagged), and so which replicas outside the ISR are caught up;
+min.insync.replicas; and that a broker must be alive to join, since 3.3.
 Offsets count from 0; `UNKNOWN_OFFSET` is the LEO of a replica that has not fetched from this leader yet.
 [maybeIncrementLeaderHW, maybeExpandIsr, getOutOfSyncReplicas in Partition.scala, 0.10.1 to 3.9]
 """
@@ -26,7 +27,7 @@ from typing import Final
 
 from statemachines.leader_epochs import Offset
 
-__all__ = ["UNKNOWN_OFFSET", "high_watermark", "is_under_min_isr", "may_join", "must_leave", "waits_for"]
+__all__ = ["UNKNOWN_OFFSET", "high_watermark", "may_join", "must_leave"]
 
 UNKNOWN_OFFSET: Final = -1
 """The LEO of a replica of which the leader knows none; it holds the high watermark back. [LogOffsetMetadata, 3.9]"""
@@ -37,7 +38,7 @@ def high_watermark(current: Offset, end_offsets: Iterable[Offset]) -> Offset:
 
     Args:
         current: the high watermark so far.
-        end_offsets: the LEOs of the leader and of each replica that it `waits_for`.
+        end_offsets: the LEOs of the leader and of each replica that it waits for, see the table.
 
     [Partition.maybeIncrementLeaderHW, 0.10.1 to 3.9; UnifiedLog.maybeIncrementHighWatermark, 3.9]
 
@@ -50,37 +51,6 @@ def high_watermark(current: Offset, end_offsets: Iterable[Offset]) -> Offset:
             return current
         least = end_offset if least is None else min(least, end_offset)
     return current if least is None else least
-
-
-def waits_for(in_isr: bool, caught_up: bool) -> bool:
-    """Whether the high watermark waits for a replica: for the ISR, and for replicas that may be about to join it.
-
-    Args:
-        in_isr: it is in the ISR; since 2.7, in the maximal one.
-        caught_up: it has had all of the leader's log within replica.lag.time.max.ms. False until 0.10.1.
-
-    [Partition.maybeIncrementLeaderHW; KAFKA-4485, 0.10.2]
-
-    >>> waits_for(in_isr=False, caught_up=True), waits_for(in_isr=False, caught_up=False)
-    (True, False)
-    """
-    return in_isr or caught_up
-
-
-def is_under_min_isr(isr: int, replicas: int, min_insync_replicas: int) -> bool:
-    """Whether an ISR is too small for its leader to raise the high watermark. Since 3.7; before, no ISR is.
-
-    Args:
-        isr: the number of its members.
-        replicas: how many replicas are assigned; more than these are never asked for.
-        min_insync_replicas: the topic's setting.
-
-    [Partition.isUnderMinIsr, effectiveMinIsr, 3.7; KAFKA-15583]
-
-    >>> is_under_min_isr(isr=1, replicas=3, min_insync_replicas=2), is_under_min_isr(1, 1, 2)
-    (True, False)
-    """
-    return isr < min(min_insync_replicas, replicas)
 
 
 def may_join(end_offset: Offset, high_watermark: Offset, epoch_start: Offset | None = None) -> bool:

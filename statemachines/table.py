@@ -162,13 +162,12 @@ class Table(Generic[S]):
         Raises:
             IllegalTransition: no row leads there from its state; the model has not changed.
         """
-        event = self._machine.events.get(trigger(dest))
+        source, event = model.state, self._machine.events.get(trigger(dest))
         try:
             if event is None:  # no row at all leads to this state
                 raise MachineError(f"There is no event {trigger(dest)}.")
             event.trigger(model)
         except MachineError:
-            source = model.state
             if self.allows(source, dest):  # the error is one of the model's own, which watches with a machine
                 raise
             raise IllegalTransition(str(self), source, dest, self.targets(source)) from None

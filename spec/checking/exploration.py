@@ -107,7 +107,8 @@ class Exploration:
     levels: tuple[Statistics, ...] = ()
     """What was known when each level was complete, from the first on; its `queue` is the states of the level."""
     jobs: Jobs | None = None
-    """Of the whole run, the part before it was resumed included. None if Spark had no part in it."""
+    """Of the whole run, the part before it was resumed included. None for another engine, unless it went on with
+    a run in which Spark had expanded a level by a job."""
 
 
 class Engine(Protocol):

@@ -244,7 +244,7 @@ class Result(BaseResult):
     levels: tuple[LevelResult, ...] = ()
     """Level by level, how it grew."""
     jobs: Jobs | None = None
-    """How much Spark did by jobs; None if Spark had no part in it."""
+    """How much Spark did by jobs; see `Exploration.jobs`."""
 
     @property
     def states_per_second(self) -> int:

@@ -268,8 +268,9 @@ class StateSpace:
     def shortest_runs(self, goal: Wanted, count: int = 1) -> tuple[Trace, ...]:
         """The shortest runs to a goal, the shortest first; each ends where the goal is reached first.
 
-        No state occurs twice in a run, and no two runs have the same states. The same steps in another order are
-        another run, where they pass through other states.
+        No state occurs twice before a run reaches the goal. No two runs have the same states, unless the goal is a
+        step and they end with another one. The same steps in another order are another run, where they pass through
+        other states.
 
         Args:
             goal: see the module.
@@ -287,7 +288,11 @@ class StateSpace:
         count, ends, states = arguments.whole("count", count), self._ends(goal), tuple(self.depths)
         graph = networkx.DiGraph()
         graph.add_edges_from((ROOT, number) for number in range(self.initial))
-        graph.add_edges_from((number, GOAL) for number in {*ends.states, *ends.steps})
+        graph.add_edges_from((number, GOAL) for number in ends.states)
+        for number, choices in ends.steps.items():  # between a state and the goal stands the step that reaches it
+            for choice in choices:
+                graph.add_edge(number, (number, choice), choice=choice)
+                graph.add_edge((number, choice), GOAL)
         for source, taken, target in self._edges():
             choice = taken.action, taken.instance
             if source in ends.states or choice in ends.steps.get(source, ()) or graph.has_edge(source, target):
@@ -297,9 +302,8 @@ class StateSpace:
             return ()
         runs = []
         for _, *passed, _ in islice(networkx.shortest_simple_paths(graph, ROOT, GOAL), count):
-            choices = [graph.edges[ends_of]["choice"] for ends_of in pairwise(passed)]
-            last = [] if passed[-1] in ends.states else [min(ends.steps[passed[-1]])]
-            runs.append(trace(ends.model, ends.number, (states[passed[0]], [*choices, *last])))
+            steps = [graph.edges[ends_of]["choice"] for ends_of in pairwise(passed)]
+            runs.append(trace(ends.model, ends.number, (states[passed[0]], steps)))
         return tuple(runs)
 
     @cached_property

@@ -143,9 +143,9 @@ class ComparingMachine(SpecificationMachine):
 
     def teardown(self) -> None:
         """Close the system."""
-        super().teardown()
         while self._systems:
             self._mapped.close(self._systems.pop())
+        super().teardown()
 
 
 def flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:

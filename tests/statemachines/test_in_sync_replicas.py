@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from statemachines.in_sync_replicas import (
     UNKNOWN_OFFSET,
     high_watermark,
-    is_under_min_isr,
     may_join,
     must_leave,
-    waits_for,
 )
 from tests.rows import rows
 
@@ -51,19 +49,9 @@ LEAVES = {
     "it idles, until 2.0": (must_leave(2, 2, lagged=True, may_idle=False), True),
     "it is ahead": (must_leave(3, 2, lagged=True), True),
 }
-GATES = {
-    "enough": (is_under_min_isr(2, 3, 2), False),
-    "too few": (is_under_min_isr(1, 3, 2), True),
-    "all that there are": (is_under_min_isr(1, 1, 2), False),
-}
-WAITS = {
-    "a member": (waits_for(in_isr=True, caught_up=False), True),
-    "a replica about to join": (waits_for(in_isr=False, caught_up=True), True),
-    "a replica far behind": (waits_for(in_isr=False, caught_up=False), False),
-}
 
 
-@rows("answer", {**JOINS, **LEAVES, **GATES, **WAITS})
+@rows("answer", {**JOINS, **LEAVES})
 def test_who_joins_who_leaves_and_who_counts(answer: tuple[bool, bool]) -> None:
     """Case by case, as Kafka has it."""
     said, expected = answer

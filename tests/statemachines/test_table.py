@@ -258,12 +258,15 @@ class TestBecome:
         """A model may watch its changes with a machine of its own."""
 
         class Watched:
+            at = Off
+
             @property
             def state(self) -> Light:
-                return Off
+                return self.at
 
             @state.setter
             def state(self, state: Light) -> None:
+                self.at = state
                 raise transitions.MachineError("mine refuses")
 
         with pytest.raises(transitions.MachineError, match="mine refuses"):

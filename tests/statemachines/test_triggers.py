@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import transitions
 
+from statemachines.controller_context import ControllerContext
 from statemachines.partition import PARTITION, NonExistentPartition, OnlinePartition
 from statemachines.partition_state_machine import PartitionStateMachine
 from statemachines.replica import REPLICA
@@ -55,13 +57,39 @@ def changes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return called
 
 
+@pytest.fixture
+def puts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often a state was put into a controller's context, by the function that did."""
+    counts = Counter[str]()
+
+    def count(name: str) -> None:
+        put = getattr(ControllerContext, name)
+
+        def counting(context: Any, subject: Any, state: Any) -> None:
+            counts[sys._getframe(1).f_code.co_name] += 1
+            put(context, subject, state)
+
+        monkeypatch.setattr(ControllerContext, name, counting)
+
+    count("put_partition_state")
+    count("put_replica_state")
+    return counts
+
+
+AROUND = {"startup", "put_partition_state_if_not_exists", "put_replica_state_if_not_exists", "_has_become"}
+"""What puts a state without a trigger: a takeover, the first news of a thing, and the one change that asks before."""
+
+
 @pytest.mark.parametrize("run", RUNS)
-def test_each_change_is_a_trigger(run: str, taken: Counter[tuple[str, str]], changes: list[Any]) -> None:
-    """As many as calls of `_become`, each along a row of a table."""
+def test_each_change_is_a_trigger(
+    run: str, taken: Counter[tuple[str, str]], changes: list[Any], puts: Counter[str]
+) -> None:
+    """As many as calls of `_become`, each along a row of a table; nothing else changes a state unseen."""
     runpy.run_path(str(Path(__file__).parents[2] / "examples" / f"{run}.py"), run_name="__main__")
-    assert taken.total() == len(changes) > 0
+    assert taken.total() == len(changes) == puts["state"] > 0
     rows = {(str(row.source), str(row.dest)) for table in (PARTITION, REPLICA) for row in table.rows}
     assert {states for states, times in taken.items() if times} <= rows
+    assert set(puts) - {"state"} <= AROUND
 
 
 def test_what_the_machine_refuses_is_logged(taken: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:

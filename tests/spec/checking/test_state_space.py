@@ -120,6 +120,34 @@ def test_a_node_is_a_state_and_an_edge_is_a_step(system: Specification[Any]) -> 
     assert [node for node, begins in graph.nodes(data="initial") if begins] == list(range(drawn.initial))
 
 
+class Forks(State):
+    at: int = variable("Where it stands.", of=lambda self: range(4))
+
+
+class Forking(Specification[Forks]):
+    """From the fork a step leads to each of two ends, or back."""
+
+    @action(to=(0, 2, 3))
+    def leave(self, s: Forks, to: int) -> None:
+        """Leave the fork."""
+        require(s.at == 1)
+        s.at = to
+
+    @action
+    def come(self, s: Forks) -> None:
+        """Come to the fork."""
+        require(s.at == 0)
+        s.at = 1
+
+
+def test_each_step_that_reaches_a_goal_is_a_run_of_its_own() -> None:
+    """From one state, too, and where it leads back."""
+    runs = state_space(Forking()).shortest_runs("leave", 9)
+    assert sorted([str(step.step) for step in run.steps] for run in runs) == [
+        ["come()", f"leave(to={to})"] for to in (0, 2, 3)
+    ]
+
+
 @pytest.mark.parametrize("system", SMALL, ids=lambda each: type(each).__name__)
 def test_properties_are_attributes_where_they_are_decided(system: Specification[Any]) -> None:
     """The nearest node or edge that has one is as far as the check's trace of it is long."""
