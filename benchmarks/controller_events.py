@@ -72,7 +72,7 @@ class Cluster:
             path = topic_path(f"t{first // PARTITIONS_OF_A_TOPIC}")
             self.zookeeper.create(None, path, TopicAssignment(tuple(enumerate(assignments))))
         self.sent: list[ControlRequest] = []
-        self.controller = event_processor(0, lambda broker, request: self.sent.append(request))
+        self.controller = event_processor(0, lambda broker, request: self.sent.append(request), log=None)
 
     def day(self) -> Iterator[Event]:
         """What happens, one event after the other."""
