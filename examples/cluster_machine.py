@@ -129,7 +129,9 @@ class Cluster10(Cluster):
 
 def main() -> None:
     """Run both; Hypothesis shrinks what fails to a program."""
-    few = settings(max_examples=30, stateful_step_count=20, deadline=None, derandomize=True, phases=PHASES)
+    few = settings(
+        max_examples=30, stateful_step_count=20, deadline=None, derandomize=True, print_blob=False, phases=PHASES
+    )
     for machine in (Cluster, Cluster10):
         machine.TestCase.settings = few
         try:
