@@ -41,7 +41,7 @@ def modules_of(specification: Specification) -> list[ModuleType]:
     Only what stands at the head of a module counts as imported; what a function imports is not seen.
     """
     waiting = [sys.modules[cls.__module__] for cls in _classes_of(specification)]
-    own = {module.__name__.partition(".")[0] for module in waiting}
+    own = {module.__name__.partition(".")[0] for module in waiting} | set(PACKAGES)
     found: dict[str, ModuleType] = {}
     while waiting:
         module = waiting.pop()
