@@ -77,7 +77,7 @@ class Crowd(Specification[CrowdState]):
 
     side: int = constant(20, "seats in a row, and rows", at_least=1)
     restless: int = constant(20, "seats in a row of which people get up", at_least=0)
-    ways: tuple[bool, ...] = constant((True,), "in which they do; False is only to think of it")
+    ways: tuple[bool, ...] = constant((True,), "in which they do; False is only to move to the next seat")
 
     @initial(row=lambda self: range(self.side), seat=lambda self: range(self.side))
     def begin(self, s: CrowdState, row: int, seat: int) -> None:
@@ -87,6 +87,8 @@ class Crowd(Specification[CrowdState]):
     def get_up(self, s: CrowdState, really: bool) -> None:
         require(not s.up and s.seat < self.restless)
         s.up = really
+        if not really:
+            s.seat = (s.seat + 1) % self.restless
 
 
 class Rider(NamedTuple):
