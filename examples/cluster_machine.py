@@ -72,7 +72,8 @@ class Cluster(RuleBasedStateMachine):
     @rule()
     def another_controller(self) -> None:
         """A new controller reads ZooKeeper."""
-        self.controller = event_processor(0, lambda broker, request: None, design=control_design_of(self.release))
+        design = control_design_of(self.release)
+        self.controller = event_processor(0, lambda broker, request: None, design=design, log=None)
         self.process(self.controller.on_controller_failover)
 
     @rule(target=sessions, broker=consumes(brokers))

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 from py4j.protocol import Py4JError
-from pyspark.errors import PythonException
+from pyspark.errors import PySparkValueError, PythonException
 
 from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.source import digests, modules_of
@@ -153,6 +153,13 @@ def of_a_worker(said: str) -> Exception:
     )
 
 
+def put_into_words() -> Exception:
+    """What PySpark raises when it is about to ask for the type of a column, and Java is gone."""
+    failure = PySparkValueError("[CANNOT_PARSE_DATATYPE] Unable to parse datatype.")
+    failure.__context__ = ConnectionRefusedError(111, "Connection refused")
+    return failure
+
+
 @pytest.mark.parametrize(
     ("failure", "means", "told"),
     [
@@ -161,6 +168,7 @@ def of_a_worker(said: str) -> Exception:
         (Py4JError(CALLED), SparkFailed, DIED),
         (Py4JError("PythonUtils does not exist in the JVM"), SparkFailed, DIED),
         (ConnectionRefusedError(111, "Connection refused"), SparkFailed, DIED),
+        (put_into_words(), SparkFailed, DIED),
         (
             of_a_worker("OSError: [Errno 28] No space left on device: '/run/level=0004/bucket=0000/_3f.parquet'"),
             SparkFailed,

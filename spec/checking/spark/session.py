@@ -390,18 +390,32 @@ def _errors_to(log: Path) -> Iterator[None]:
 
 def _gave_way(failure: Exception) -> str:
     """What is no more, in words; empty if it is something else why a job failed."""
-    from py4j.protocol import Py4JError, Py4JJavaError
-
     said = str(failure)
-    # What Java refuses comes with its trace. Py4J takes no answer for a refusal: "... does not exist in the JVM".
-    unanswered = isinstance(failure, Py4JError) and not isinstance(failure, Py4JJavaError) and "Trace:" not in said
-    if unanswered or isinstance(failure, ConnectionError | EOFError):
+    if any(map(_is_unanswered, _with_what_led_to_it(failure))):
         return "Java, on which Spark runs, has died"
     if full := re.search("No space left on device|Read-only file system|Disk quota exceeded|File too large", said):
         return f"Spark's workers cannot write any more: {full[0]}"
     if "crashed" in said or "OutOfMemoryError" in said:
         return f"a worker of Spark died {TRIES} times in a row, as one does that takes more memory than there is"
     return ""
+
+
+def _with_what_led_to_it(failure: BaseException) -> Iterator[BaseException]:
+    """A failure, and those that it was raised from: PySpark puts some into words of its own."""
+    cause: BaseException | None = failure
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _is_unanswered(failure: BaseException) -> bool:
+    """Whether it says that Java does not answer."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    if isinstance(failure, ConnectionError | EOFError):
+        return True
+    # What Java refuses comes with its trace. Py4J takes no answer for a refusal: "... does not exist in the JVM".
+    return isinstance(failure, Py4JError) and not isinstance(failure, Py4JJavaError) and "Trace:" not in str(failure)
 
 
 def _first_line(failure: Exception) -> str:
