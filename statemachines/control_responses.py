@@ -135,8 +135,8 @@ def response_received(
         ValueError: it is no answer to such a request.
     """
     design = ControlDesign() if design is None else design
-    if not isinstance(response, ANSWERS[type(request)]):
-        raise ValueError(f"{type(request).__name__} to broker {broker} is not answered by {response}")
+    if not isinstance(response, ANSWERS[request.__class__]):
+        raise ValueError(f"{request.__class__.__name__} to broker {broker} is not answered by {response}")
     match response:
         case LeaderAndIsrResponse():
             return LeaderAndIsrResponseReceived(response, broker) if design.log_dir_failure else None

@@ -51,7 +51,7 @@ class TableState(enum.Enum):
         return self._value_
 
     def __lt__(self, other: object) -> bool:
-        if type(other) is not type(self):
+        if other.__class__ is not self.__class__:
             return NotImplemented
         return self._value_ < other._value_
 
@@ -121,7 +121,7 @@ class Table(Generic[S]):
         for row in self.rows:
             for state in (row.source, row.dest):
                 if state not in self.states:
-                    raise TypeError(f"{self.name}: {state!r} is no {type(self.initial).__name__}")
+                    raise TypeError(f"{self.name}: {state!r} is no {self.initial.__class__.__name__}")
             if (row.source, row.dest) in seen:
                 raise ValueError(f"{self.name}: two rows claim {row.source} -> {row.dest}")
             seen.add((row.source, row.dest))
@@ -136,7 +136,7 @@ class Table(Generic[S]):
     @cached_property
     def states(self) -> tuple[S, ...]:
         """All states, in the order of their declaration."""
-        return tuple(type(self.initial))
+        return tuple(self.initial.__class__)
 
     @cached_property
     def in_force(self) -> tuple[Row[S], ...]:

@@ -165,6 +165,7 @@ def _result(
         wants_every_action=_wants_every_action(model, named),
         levels=tuple(map(_level, found.levels)),
         jobs=found.jobs,
+        seen_through=tuple(sorted(model.seen_through)),
     )
 
 

@@ -54,6 +54,7 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: 
         as_committed(model, checkpoint.discoveries),
         checkpoint.jobs.levels,
         checkpoint.jobs.workers,
+        tuple(sorted(model.seen_through)),
     )
 
 
@@ -76,6 +77,7 @@ def open_run(
     resume: bool,
     buckets: int = BUCKETS,
     with_figures: bool = True,
+    again: bool = False,
 ) -> tuple[RunDirectory, list[Commit]]:
     """The run directory in which to explore, locked until the exploration is done, and the commits it has already.
 
@@ -87,6 +89,7 @@ def open_run(
         resume: whether there is a run to go on with.
         buckets: among how many a new run spreads its states.
         with_figures: whether the tables of figures are written at the end; not where another engine goes on.
+        again: whether this exploration has begun before, and found that it has to begin again.
 
     Raises:
         UsageError: it is not empty, or what it holds cannot be resumed.
@@ -95,8 +98,12 @@ def open_run(
     path = path.absolute()
     until_done.enter_context(held(path, make=not resume))
     commits: list[Commit] = []
-    if resume:
+    if again:
+        directory, _ = RunDirectory.resume(path, identity)
+        directory.begin_again()
+    elif resume:
         directory, commits = RunDirectory.resume(path, identity)
+        model.seen_through.update(*(commit.seen_through for commit in commits))
     else:
         directory = RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets)
     if with_figures:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Generator, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from spec.checking.goal import Goal
     from spec.checking.paths import Path
     from spec.checking.trace import Trace
+
+T = TypeVar("T")
 
 TYPE_OK = "type_ok"
 DEADLOCK = "deadlock"
@@ -43,6 +45,27 @@ class EvaluationFailed(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.what, self.cause, self.state))
+
+
+class SeenThrough(Exception):
+    """An action or property did otherwise on lazy values than on plain ones: what was explored with them is void.
+
+    It is among `Model.seen_through` when this is raised in the process of the model; then all begins again.
+    """
+
+    def __init__(self, rule: str):
+        super().__init__(rule)
+        self.rule = rule
+
+
+def until_nothing_is_seen_through(attempt: Callable[[bool], T]) -> T:
+    """What comes of an attempt. It is made again as often as need be, and is told whether it has been made before."""
+    again = False
+    while True:
+        try:
+            return attempt(again)
+        except SeenThrough:
+            again = True
 
 
 class ExitAttempted(EvaluationFailed):
@@ -115,6 +138,9 @@ class Model:
         """Sentences for traces; no engine evaluates them."""
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
         self.under_way = CurrentEvaluation()
+        self.seen_through = set[str]()
+        """Names of actions and properties in which lazy values were found not to do what plain ones do:
+        engines that learn give them plain ones."""
         self._evaluated = [[0] * len(action.instances) for action in self.actions]
         self._acts = self._bound_to(self._here)
         self._judges = tuple(self._judge(number) for number in range(len(self.properties)))

@@ -2,8 +2,8 @@
 
 A function names things: globals, attributes of modules, what stands in a closure or a default. What it names may name
 more. A method is called on a value of which nothing is known here, so a name behind a dot may be any member of that
-name of the author's classes. So more is found than is ever run. What code puts together from text (`getattr`, `eval`)
-is not found.
+name of the classes that are named somewhere, of parts and of values (rapid type analysis). So more is found than is
+ever run. What code puts together from text (`getattr`, `eval`) is not found.
 
 Of functions that are installed, of the language and of the checkers it is told that they are named, not what they do.
 """
@@ -11,9 +11,8 @@ Of functions that are installed, of the language and of the checkers it is told 
 from __future__ import annotations
 
 import builtins
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
 from functools import cached_property, partial
 from inspect import getattr_static
 from itertools import chain
@@ -27,6 +26,10 @@ from spec.language.specification import Specification
 
 _LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
 _EXTENDED_ARG: Final = opmap["EXTENDED_ARG"]
+VALUES: Final = (tuple, frozenset, str, int, Enum)
+"""What the classes of the values of a state derive from."""
+GENERATED: Final = "<string>"
+"""The file of the methods that `dataclass` writes."""
 
 
 class Named(NamedTuple):
@@ -38,14 +41,14 @@ class Named(NamedTuple):
     value: Any
 
 
-@dataclass(frozen=True)
 class Reached:
     """What is reached from some functions."""
 
-    functions: dict[FunctionType, None] = field(default_factory=dict)
-    """The author's, in the order in which they are found."""
-    named: list[Named] = field(default_factory=list)
-    """Everything else that these name: values, classes, and functions that are not the author's."""
+    def __init__(self) -> None:
+        self.functions: dict[FunctionType, None] = {}
+        """The author's, in the order in which they are found."""
+        self.named: list[Named] = []
+        """Everything else that these name: values, classes, and functions that are not the author's."""
 
 
 class Reachable:
@@ -55,67 +58,120 @@ class Reachable:
         modules = modules_of(specification)
         self.modules = frozenset(module.__name__ for module in modules)
         """The names of the author's."""
-        self._members: dict[str, list[tuple[type, Any]]] = defaultdict(list)
-        """By name, the members of the author's classes, and what the parts of the specification hold."""
+        self._parts = list(_parts(specification))
+        classes = chain.from_iterable(map(_classes_in, modules))
+        bases = chain.from_iterable(type(part).__mro__ for part in self._parts)
+        self._used = [*bases, *(cls for cls in classes if issubclass(cls, VALUES))]
+        """The classes of its parts and of values: their methods are called on what nobody names."""
         self._named: dict[FunctionType, list[Named]] = {}
-        for cls in dict.fromkeys(chain.from_iterable(map(_classes_in, modules))):
-            for name, member in vars(cls).items():
-                self._members[name].append((cls, member))
-        for part in _parts(specification):
-            for name, value in vars(part).items():
-                self._members[name].append((type(part), value))
-        self._unasked = [
-            function
-            for name, members in self._members.items()
-            if name.startswith("__") and name.endswith("__")
-            for _, member in members
-            for function in functions_in(member)
-        ]
-        """What is called without being named: `__add__`, `__hash__`."""
+        self._names: dict[CodeType, tuple[list[str], list[str]]] = {}
 
     def reached(self, *roots: Any) -> Reached:
         """What is reached from these functions, methods, or partial functions."""
         found = Reached()
-        waiting = [*self._unasked, *(function for root in roots for function in functions_in(root))]
-        while waiting:
-            function = waiting.pop()
-            if function in found.functions:
-                continue
-            found.functions[function] = None
-            for each in self.named(function):
-                inner = [one for one in functions_in(each.value) if self._is_the_authors(one)]
-                waiting += inner
-                if not inner:
-                    found.named.append(each)
+        search = _Search(self, found)
+        for cls in self._used:
+            search.use(cls)
+        for part in self._parts:
+            search.hold(part)
+        for root in roots:
+            search.waiting += functions_in(root)
+        search.run()
         return found
 
-    def _is_the_authors(self, function: FunctionType) -> bool:
-        """Not by `__module__`, which a wrapper takes from what it is wrapped around."""
-        return function.__globals__.get("__name__") in self.modules
-
     def named(self, function: FunctionType) -> list[Named]:
-        """All that a function names itself."""
+        """All that a function names itself, but what stands behind a dot of a value."""
         if function not in self._named:
-            self._named[function] = [Named(function, *each) for each in self._names(function)]
+            self._named[function] = [Named(function, *each) for each in self._named_in(function)]
         return self._named[function]
 
-    def _names(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
+    def attributes(self, function: FunctionType) -> list[str]:
+        """The names behind dots in a function of the author's."""
+        return self._names_in(function.__code__)[1] if self.is_the_authors(function) else []
+
+    def is_the_authors(self, function: FunctionType) -> bool:
+        """Not by `__module__`, which a wrapper takes from what it is wrapped around; nor what `dataclass` wrote."""
+        code = function.__code__
+        written = code.co_filename == GENERATED and code.co_name.startswith("__")
+        return function.__globals__.get("__name__") in self.modules and not written
+
+    def _named_in(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         yield from ((name, cell.cell_contents) for name, cell in cells if _is_filled(cell))
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         yield from (("a default", value) for value in defaults)
-        if not self._is_the_authors(function):  # a wrapper around a function of the author's
+        if not self.is_the_authors(function):  # a wrapper around a function of the author's
             return
-        names, attributes = _names_in(function.__code__)
+        names, attributes = self._names_in(function.__code__)
         for name in names:
             value = function.__globals__.get(name, getattr(builtins, name, None))
             if isinstance(value, ModuleType):
                 yield from _of_module(name, value, attributes)
             else:
                 yield name, value
-        for attribute in attributes:
-            for cls, member in self._members.get(attribute, ()):
-                yield f"{cls.__name__}.{attribute}", member
+
+    def _names_in(self, code: CodeType) -> tuple[list[str], list[str]]:
+        if code not in self._names:
+            self._names[code] = _names_in(code)
+        return self._names[code]
+
+
+class _Search:
+    """What is reached so far, and what is to be looked at."""
+
+    def __init__(self, reachable: Reachable, found: Reached):
+        self.reachable, self.found = reachable, found
+        self.waiting: list[FunctionType] = []
+        self.classes: dict[type, None] = {}
+        self.parts: list[Any] = []
+        self.attributes: dict[str, FunctionType] = {}
+        """Names behind dots, with the first function that has each."""
+
+    def run(self) -> None:
+        """Look at all that waits."""
+        while self.waiting:
+            function = self.waiting.pop()
+            if function in self.found.functions:
+                continue
+            self.found.functions[function] = None
+            for each in self.reachable.named(function):
+                self.reach(each)
+            for name in self.reachable.attributes(function):
+                if name not in self.attributes:
+                    self.attributes[name] = function
+                    for cls in list(self.classes):
+                        self.ask(cls.__name__, vars(cls), name)
+                    for part in self.parts:
+                        self.ask(type(part).__name__, vars(part), name)
+
+    def reach(self, each: Named) -> None:
+        """Something is named."""
+        inner = [one for one in functions_in(each.value) if self.reachable.is_the_authors(one)]
+        self.waiting += inner
+        if not inner:
+            self.found.named.append(each)
+        self.use(each.value if isinstance(each.value, type) else type(each.value))
+
+    def use(self, cls: type) -> None:
+        """There may be instances of a class: its methods may be called."""
+        for base in cls.__mro__:
+            if base in self.classes or base.__module__ not in self.reachable.modules:
+                continue
+            self.classes[base] = None
+            for name, member in list(vars(base).items()):
+                if name.startswith("__") and name.endswith("__"):  # called without being named
+                    self.waiting += filter(self.reachable.is_the_authors, functions_in(member))
+            for name in list(self.attributes):
+                self.ask(base.__name__, vars(base), name)
+
+    def hold(self, part: Part[Any]) -> None:
+        """What a part holds may be asked for by its name."""
+        self.parts.append(part)
+
+    def ask(self, holder: str, members: Mapping[str, Any], name: str) -> None:
+        """A name stands behind a dot."""
+        if name in members:
+            self.reach(Named(self.attributes[name], f"{holder}.{name}", members[name]))
 
 
 def functions_in(value: Any) -> Iterator[FunctionType]:
@@ -124,7 +180,7 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
     match value:
         case FunctionType():
             yield value
-            return
+            inner = (getattr(value, "__wrapped__", None),)
         case MethodType() | classmethod() | staticmethod():
             inner = (value.__func__,)
         case partial():

@@ -96,6 +96,9 @@ class BaseResult(Shown, ABC):
     leaves_out: str = ""
     why: str = ""
     """Why it is no more than that, if no discovery is the reason: which bound was reached, what never happened."""
+    seen_through: tuple[str, ...] = ()
+    """Actions and properties that did otherwise on lazy values, with which an engine learns, than on plain ones. Then
+    all began again, and they were given plain values."""
     documentation: Mapping[str, str] = field(default_factory=dict)
     """The sentence of each constant, switch, action and property."""
 
@@ -154,6 +157,7 @@ class BaseResult(Shown, ABC):
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
             "counterexamples": [each.to_json() for each in self.counterexamples],
             "shown": None if self.shown is None else self.shown.to_json(),
+            **({"seen_through": list(self.seen_through)} if self.seen_through else {}),
         }
 
     def __repr__(self) -> str:
@@ -181,7 +185,7 @@ class BaseResult(Shown, ABC):
 
     def basis(self) -> Iterator[str]:
         """Lines with what the verdict rests on: figures, constants, what is left out."""
-        yield from (*self._figures(), *self._compiled(), *self._held_for())
+        yield from (*self._figures(), *self._compiled(), *self._began_again(), *self._held_for())
 
     @abstractmethod
     def _figures(self) -> Iterator[str]:
@@ -190,6 +194,11 @@ class BaseResult(Shown, ABC):
     def _compiled(self) -> Iterator[str]:
         if self.compile_seconds:
             yield f"  compiled before that, once on this machine, in {self.compile_seconds:.1f} s"
+
+    def _began_again(self) -> Iterator[str]:
+        if self.seen_through:
+            names = ", ".join(self.seen_through)
+            yield f"  began again, and evaluated on plain values only what did otherwise on lazy ones: {names}"
 
     def _held_for(self) -> Iterator[str]:
         if self.release is not None:

@@ -90,6 +90,8 @@ class Commit:
     """Levels before this one that a Spark job expanded."""
     job_workers: int = 0
     """Worker processes that took part in one of these jobs, at most."""
+    seen_through: tuple[str, ...] = ()
+    """See `Model.seen_through`: what was known when the level was expanded."""
 
     @property
     def rows(self) -> int:
@@ -104,7 +106,8 @@ class Commit:
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Commit:
         """What `to_json` gave."""
-        return cls(**{**found, "files": tuple(LevelFile(**file) for file in found["files"])})
+        files = tuple(LevelFile(**file) for file in found["files"])
+        return cls(**{**found, "files": files, "seen_through": tuple(found["seen_through"])})
 
 
 def _arrow() -> Any:
@@ -176,6 +179,7 @@ class RunDirectory:
             if commit.distinct != distinct:
                 raise UsageError(f"{found._place(commit.level)} has {commit.distinct} states, its files {distinct}")
         try:
+            (path / "_commits").mkdir(exist_ok=True)  # it died while it began again
             found._sweep(commits)
         except OSError as failure:
             raise UsageError(f"{path} cannot be written: {failure.strerror}") from None
@@ -284,6 +288,15 @@ class RunDirectory:
         _remove_attempts(level)
         if final:
             self._sync(*final, *(place.parent for place in final), level, self.path)
+
+    def begin_again(self) -> None:
+        """Forget all levels: what they were explored with is void."""
+        commits, void = self.path / "_commits", self.path / "_void"
+        shutil.rmtree(void, ignore_errors=True)
+        commits.replace(void)  # all at once: of levels that are void none may stay
+        commits.mkdir()
+        shutil.rmtree(void, ignore_errors=True)
+        self._sweep([])
 
     def commits(self) -> list[Commit]:
         """The levels that are committed, in order."""

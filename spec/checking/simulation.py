@@ -20,8 +20,8 @@ from spec.checking.check import asked, documentation
 from spec.checking.exploration import Engine
 from spec.checking.limits import too_large
 from spec.checking.memory import require_address_space
-from spec.checking.model import DEADLOCK, Model
-from spec.checking.paths import trace, trace_along, traced_failures
+from spec.checking.model import DEADLOCK, Model, until_nothing_is_seen_through
+from spec.checking.paths import Path, trace, trace_along, traced_failures
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult
 from spec.checking.shrinking import Shrinking
@@ -226,22 +226,30 @@ def simulate(
 
         plain = plain or bool(too_large(model))
         compile_seconds = 0.0 if plain else _compiled(model, tell)
-        walker, engine, max_states = _chosen(walks, pool, threads, plain)
         watched = until_done.enter_context(Watchdog(model, on_progress, so_far))
-        done = _Batches(walker, watched)
         until_done.enter_context(traced_failures(model))
-        ended = done.walk(first, last)
+
+        def walked(_: bool) -> tuple[_Batches, str, Path | None]:
+            batches = _Batches(_walker(walks, pool, threads, plain), watched)
+            how = batches.walk(first, last)
+            end = batches.tally.discovery
+            if end is not None:
+                return batches, how, batches.walker.path(end.run, end.steps)
+            return batches, how, batches.walker.path(first) if run is not None and how == "bounded" else None
+
+        done, ended, path = until_nothing_is_seen_through(walked)
         so_far = done.so_far()
         tally, counterexample, example = done.tally, None, None
         if tally.discovery is not None:
-            path = walker.path(tally.discovery.run, tally.discovery.steps)
+            assert path is not None
             if shrinking:
+                engine, max_states = _engine(threads, plain)
                 shrinking_by = Shrinking(model, tally.discovery.property, engine, max_states, tell)
                 path = shrinking_by.shrunk(path)
             counterexample = trace(model, tally.discovery.property, path)
             ended = "deadlock" if counterexample.broken == DEADLOCK else "violated"
-        elif run is not None and ended == "bounded":
-            example = trace_along(model, walker.path(first))
+        elif path is not None:
+            example = trace_along(model, path)
     return Simulation(
         system=specification.name,
         constants=specification.values_of(switches=False),
@@ -265,6 +273,7 @@ def simulate(
         leaves_out=specification.leaves_out,
         why=_why(ended, tally.runs, last - first, steps),
         documentation=documentation(model),
+        seen_through=tuple(sorted(model.seen_through)),
     )
 
 
@@ -274,15 +283,23 @@ def _why(verdict: str, done: int, of: int, steps: int) -> str:
     return {"interrupted": f"{nothing}, of {of:,}", "bounded": f"{nothing}, which proves nothing"}.get(verdict, "")
 
 
-def _chosen(walks: Walks, pool: ThreadPoolExecutor, workers: int, plain: bool) -> tuple[Walker, Engine, int]:
-    """The walker, the engine that looks for shorter paths, and the bound on its states."""
+def _walker(walks: Walks, pool: ThreadPoolExecutor, workers: int, plain: bool) -> Walker:
+    """What walks."""
     if plain:
-        return PlainWalker(walks), ReferenceEngine(), PLAINLY
+        return PlainWalker(walks)
     require_address_space()
-    from spec.checking.local.engine import LocalEngine
     from spec.checking.local.walks import CompiledWalker
 
-    return CompiledWalker(walks, pool, workers), LocalEngine(workers), COMPILED
+    return CompiledWalker(walks, pool, workers)
+
+
+def _engine(workers: int, plain: bool) -> tuple[Engine, int]:
+    """The engine that looks for shorter paths, and the bound on its states."""
+    if plain:
+        return ReferenceEngine(), PLAINLY
+    from spec.checking.local.engine import LocalEngine
+
+    return LocalEngine(workers), COMPILED
 
 
 def _compiled(model: Model, tell: Callable[[str], None]) -> float:

@@ -677,7 +677,7 @@ class ControlRequests(Specification[C]):
         self, s: C, broker: BrokerId, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure]
     ) -> ControlResponse:
         """A broker handles a request."""
-        say(KINDS[type(request)])
+        say(KINDS[request.__class__])
         response = self.receivers.handle(s.receivers, broker, request, failures)
         if response.errorCode is not Errors.NONE:
             say(str(response.errorCode))

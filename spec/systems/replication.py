@@ -155,7 +155,7 @@ class Replication(Specification[Replicas]):
     @assumption
     def is_a_version(self) -> bool:
         """Replication itself is only what the versions share: `Replication.of(truncation=...)` is one of them."""
-        return type(self) is not Replication
+        return self.__class__ is not Replication
 
     def sizes(self) -> Mapping[Any, Size]:
         """Offsets and ids of records as far as there are records."""

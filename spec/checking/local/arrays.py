@@ -29,7 +29,7 @@ ACTION_BITS = 16
 INHERITED = 64 - ACTION_BITS
 """Tables whose outcome is handed on from state to state: the last ones of actions and properties of states."""
 MET, RAISED = 1, 2
-"""Flags: a table had an outcome other than the usual one; an evaluation raised."""
+"""Flags, a bit each, for a level may have both: an outcome other than the usual one; an evaluation that raised."""
 
 
 class Program(NamedTuple):
@@ -195,7 +195,7 @@ class WorkerOutput(NamedTuple):
     """What came of the states that a worker expanded, and how far it is."""
 
     flags: Array
-    """By table, what was met: 0, `MET` or `RAISED`. Behind them, of states without steps."""
+    """By table, what was met: `MET`, `RAISED`, both or neither. Behind them, of states without steps."""
     enabled: Array
     """By action: states in which some instance is enabled."""
     taken: Array

@@ -38,7 +38,7 @@ from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.memory import Budget, OutOfMemory
-from spec.checking.model import Model
+from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
 from spec.checking.packed import sample_of
 from spec.checking.packed_state import PackedState
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
@@ -94,6 +94,9 @@ class LocalEngine:
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Go through the states, level by level."""
         refuse_too_large(model)
+        return until_nothing_is_seen_through(lambda again: self._explore(model, options, on_progress, again))
+
+    def _explore(self, model: Model, options: Options, on_progress: OnProgress, again: bool) -> Exploration:
         budget = Budget(self.memory)
         symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         initial = _initial_states(model, symmetry)
@@ -103,7 +106,13 @@ class LocalEngine:
             directory, commits = None, list[Commit]()
             if self.run_dir is not None:
                 directory, commits = open_run(
-                    self.run_dir, model, options, until_done, resume=self.resume, buckets=self.buckets
+                    self.run_dir,
+                    model,
+                    options,
+                    until_done,
+                    resume=self.resume,
+                    buckets=self.buckets,
+                    again=again,
                 )
             until_done.enter_context(environment_failures(self.run_dir))
             threads = until_done.enter_context(ThreadPoolExecutor(self.workers))
@@ -411,7 +420,7 @@ class _Search:
             tables = DecisionTables(self.model, self.options.properties, self.symmetry)
             self.seeker = Seeker(tables, self.pool.workers[0].scratch)
             return self.report("interrupted") if self.checkpoints else found
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SeenThrough):
             self.pool.stop()
             return found
 

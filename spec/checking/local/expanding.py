@@ -128,22 +128,22 @@ def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, s
             elif table >= program.judging:
                 continue
             elif outcome == FAILED:
-                flags[table] = RAISED
+                flags[table] |= RAISED
                 closed = True
             elif table >= program.actions:
-                flags[table] = MET
+                flags[table] |= MET
             elif outcome == CLOSED:
                 closed = True
             else:
                 if outcome == LEFT:
-                    flags[table] = MET
+                    flags[table] |= MET
                 else:
                     apply(program, outcome, registers, i * reach, after, taken * reach, words)
                 scratch.effect[taken] = outcome
                 scratch.by[taken] = table
                 taken += 1
         if taken == first and not closed and not asks:
-            flags[program.tables] = MET
+            flags[program.tables] |= MET
         walk = ends[2 * i]
         ends[2 * i + 1] = taken
         scratch.lacking[i] = asks
@@ -188,7 +188,7 @@ def _judge_steps(
                     owner += 1
                 scratch.lacking[owner] = True
             elif outcome != USUAL:
-                output.flags[table] = MET if outcome == FOUND else RAISED
+                output.flags[table] |= MET if outcome == FOUND else RAISED
 
 
 @inlined

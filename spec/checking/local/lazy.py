@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 class ReadSlots(dict[int, int]):
     """The slots that were read, in order, and the codes that stood in them. Asking for a slot is reading it."""
 
-    __slots__ = ("places", "registers")
+    __slots__ = ("held", "places", "registers")
 
     def __init__(self, places: abc.Sequence[tuple[int, int, int]], registers: abc.Sequence[int]):
         self.places, self.registers = places, registers
         """Of each slot the register, the shift and the mask; and what stands in the registers."""
+        self.held: list[Lens] = []
+        """Where there are values that were handed out unread."""
 
     def __missing__(self, slot: int) -> int:
         register, shift, mask = self.places[slot]
@@ -46,15 +48,6 @@ class ReadSlots(dict[int, int]):
         """Read all of these."""
         for slot in slots:
             self[slot]
-
-
-class UnrecordedReads(ReadSlots):
-    """Of another state, where it does not matter what was read."""
-
-    __slots__ = ()
-
-    def whole(self, slots: Iterable[int]) -> None:
-        """It makes no difference."""
 
 
 class Copy(NamedTuple):

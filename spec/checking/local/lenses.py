@@ -147,7 +147,10 @@ class IntegerLens(LeafLens):
 
     def look(self, seen: ReadSlots) -> Any:  # noqa: D102
         code = seen.get(self.at)
-        return LazyInteger(seen, self) if code is None else self.value_of[code]
+        if code is not None:
+            return self.value_of[code]
+        seen.held.append(self)
+        return LazyInteger(seen, self)
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
         if type(value) is LazyInteger and value.seen is seen and value.lens.shape is self.shape:
@@ -203,6 +206,7 @@ class RecordLens(Lens):
         self.lazy: Any = lazy_record(cls)
 
     def look(self, seen: ReadSlots) -> Any:  # noqa: D102
+        seen.held.append(self)
         record: Any = object.__new__(self.lazy)
         known = record.__dict__
         known["_lens"], known["_seen"] = self, seen
@@ -232,6 +236,7 @@ class PartsLens(Lens):
     """No tuple there has fewer parts."""
 
     def look(self, seen: ReadSlots) -> Any:  # noqa: D102
+        seen.held.append(self)
         return LazySequence(seen, self)
 
     def parts_in(self, seen: ReadSlots) -> tuple[list[Any], tuple[Lens | None, ...]]:
@@ -338,6 +343,7 @@ class SubsetLens(Lens):
         self.numbers: dict[Any, list[bool | int] | None] = {}
 
     def look(self, seen: ReadSlots) -> Any:  # noqa: D102
+        seen.held.append(self)
         return LazySet(seen, self, self.slot_of)
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102

@@ -9,8 +9,8 @@ the slots of a recorded path share its outcome. That is all that the tables of `
 
 Evaluations see lazy values (`lazy`). Where these cannot stand for the plain ones, which shows in an exception, the
 evaluation is done again on plain values, with every cell that is looked at read whole; so an exception that is
-recorded is one that plain values raise. And now and then an evaluation is done again in another state, one that
-agrees in what was read and in nothing else, on plain values: it must come out the same.
+recorded is one that plain values raise. Code that could tell lazy values from plain ones (`transparency`) is given
+plain ones from the start. And each path is compared with what plain values give (`comparison`).
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from spec.checking.local.lazy import Copy, ReadSlots, UnrecordedReads, Writes
+from spec.checking.local.comparison import Claim, Comparison, Refuted, Situation
+from spec.checking.local.evaluating import Act, Evaluated, Judge, NoStep, View, outcome_on_plain_values
+from spec.checking.local.lazy import Copy, ReadSlots, Writes
 from spec.checking.local.lenses import Lens, Lenses, RecordLens, Unlike
-from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
-from spec.checking.model import EvaluationFailed, Model
+from spec.checking.local.outcomes import ENABLED, LEFT
+from spec.checking.local.transparency import opaque
+from spec.checking.model import EvaluationFailed, Model, SeenThrough
 from spec.checking.packed_state import PackedState, number_of
-from spec.language.errors import Bounded, Disabled, NothingToSay, OutOfDomain, SpecificationError
+from spec.language.errors import OutOfDomain
 from spec.language.part import Action, Instance
-from spec.language.state import Cell, CellRow, Misplaced, Values
+from spec.language.state import Cell, CellRow, Values
 from spec.language.words import Step
 
 OFTEN = 5
-"""Fewer evaluations than that are done again one by one; then the 8th, the 16th and so on."""
+"""Fewer evaluations of an instance than that are compared in a state that is put together; then the 8th, the 16th and
+so on. Those on plain values are done again as often, in search of chance."""
 
 
 class Recorded(NamedTuple):
@@ -85,24 +89,15 @@ class Recorder:
         """In place of a step: a property of steps that looks at it may find anything."""
         slots = self.slots
         self._places = tuple(zip(slots.registers, slots.shifts, slots.masks, strict=True))
-        self._lazily, self._plainly = _Lazily(self), _Plainly(self)
-        self._acts = [[_Act(action, index) for index in range(len(action.instances))] for action in model.actions]
-        self._cells = self._masks_of_cells()
-        self._done: dict[tuple[int, int], int] = {}
-        self._elsewhere: Sequence[int] = [0] * (2 * model.layout.words + 1)
-
-    def _masks_of_cells(self) -> list[list[tuple[int, int]]]:
-        """Of each slot the registers in which its cell lies, and the bits that it takes of them; the step is one."""
-        masks: list[list[tuple[int, int]]] = []
-        words = self.model.layout.words
-        for first in (0, words):
-            for cell in self.model.layout.cells:
-                taken: dict[int, int] = {}
-                for place in cell.places:
-                    its = ((1 << place.width) - 1) << place.shift
-                    taken[first + place.word] = taken.get(first + place.word, 0) | its
-                masks += [list(taken.items())] * len(cell.places)
-        return [*masks, [(2 * words, -1)], [(2 * words, -1)]]
+        self._lazily, self._plainly = _Lazily(model, self.n_slots), _Plainly(model, self.n_slots)
+        self._acts = [[Act(action, index) for index in range(len(action.instances))] for action in model.actions]
+        self._judges: dict[int, Judge] = {}
+        self._names = {id(one): each.name for each in model.properties for one in each.instances}
+        self._comparison = Comparison(model, 2 * self.n_slots)
+        self._cell_of = [place.cell for place in model.layout.slots]
+        self._done: dict[int, int] = {}
+        self.opaque = {*opaque(model), *model.seen_through}
+        """The actions and properties that are given plain values, by name."""
 
     def of_one_state(self, reads: Iterable[tuple[int, int]]) -> dict[int, int] | None:
         """What was read, if the state before is the same one; None if it cannot be, or the step was looked at."""
@@ -117,102 +112,95 @@ class Recorder:
 
         Raises:
             EvaluationFailed: done again it did not do the same.
+            SeenThrough: it did otherwise on lazy values than on plain ones.
         """
         return self._recorded(self._acts[number][index], registers)
 
     def of_state(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
         """An instance of a property of states, in the state in the registers."""
-        return self._recorded(_Judge(instance, sought, over_steps=False), registers)
+        return self._recorded(self._judge(instance, sought, over_steps=False), registers)
 
     def of_step(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
         """An instance of a property of steps: of the step, and the states before and after it, in the registers."""
-        return self._recorded(_Judge(instance, sought, over_steps=True), registers)
+        return self._recorded(self._judge(instance, sought, over_steps=True), registers)
 
-    def _recorded(self, evaluate: _Act | _Judge, registers: Sequence[int]) -> Recorded:
+    def _judge(self, instance: Instance, sought: bool, over_steps: bool) -> Judge:
+        judge = self._judges.get(id(instance))
+        if judge is None:
+            judge = self._judges[id(instance)] = Judge(self._names[id(instance)], instance, sought, over_steps)
+        return judge
+
+    def _recorded(self, evaluate: Evaluated, registers: Sequence[int]) -> Recorded:
         seen = ReadSlots(self._places, registers)
-        view = self._lazily
-        view.load(seen)
-        writes: Writes = {}
         self.model.under_way.now = self._told_in, evaluate, registers
-        try:
-            outcome = evaluate(view)
-            writes = view.writes
-        except Unlike:
-            outcome, _ = self._on_plain_values(evaluate, ReadSlots(self._places, registers))
-            if outcome != LEFT:
-                outcome, writes = self._on_plain_values(evaluate, seen)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # sys.exit, too, is a failure of what calls it
-            outcome, writes = self._on_plain_values(evaluate, seen)
-        reads = tuple(seen.items())
-        if outcome == ENABLED:
-            writes = {slot: code for slot, code in writes.items() if seen.get(slot) != code}
-        kind = id(evaluate.instance), outcome
-        done = self._done[kind] = self._done.get(kind, 0) + 1
-        if done < OFTEN or not done & (done - 1):
-            self._do_again(evaluate, seen, outcome, writes, often=done == 1 and outcome == ENABLED)
+        outcome, writes, lazily = self._outcome(evaluate, seen)
+        done = self._done[id(evaluate)] = self._done.get(id(evaluate), 0) + 1
+        now_and_then = done < OFTEN or not done & (done - 1)
+        if now_and_then or (lazily and seen.held):
+            claim = Claim(seen, outcome, writes, self._unused(seen, writes) if lazily else ())
+            self._compare(evaluate, registers, claim, now_and_then)
         self.model.under_way.now = None
-        return Recorded(reads, outcome, writes)
+        return Recorded(tuple(seen.items()), outcome, writes)
 
-    def _on_plain_values(self, evaluate: _Act | _Judge, seen: ReadSlots) -> tuple[int, Writes]:
+    def _outcome(self, evaluate: Evaluated, seen: ReadSlots) -> tuple[int, Writes, bool]:
+        """The outcome, and what is written; and whether it is what came of lazy values."""
+        if evaluate.rule not in self.opaque:
+            view = self._lazily
+            view.load(seen)
+            try:
+                outcome = evaluate(view)
+                return outcome, self._changing(view, outcome), True
+            except Unlike:
+                outcome, _ = self._on_plain_values(evaluate, ReadSlots(self._places, seen.registers))
+                if outcome == LEFT:
+                    return LEFT, {}, False
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # sys.exit, too, is a failure of what calls it
+                pass
+        return (*self._on_plain_values(evaluate, seen), False)
+
+    def _unused(self, seen: ReadSlots, writes: Writes) -> list[Lens]:
+        """Where there are values that an evaluation held unread, and that neither were read nor went anywhere."""
+        written = set(self._lazily.here.dirty)
+        copied = {what.slot for what in writes.values() if isinstance(what, Copy)}
+        unused = []
+        for lens in seen.held:
+            slots = range(lens.at, lens.at + lens.slots)
+            if lens.shape is None or not (seen.keys().isdisjoint(slots) and copied.isdisjoint(slots)):
+                continue
+            if lens.at >= self.n_slots or self._cell_of[lens.at] not in written:
+                unused.append(lens)
+        return unused
+
+    def _on_plain_values(self, evaluate: Evaluated, seen: ReadSlots) -> tuple[int, Writes]:
         """The outcome, and what is written. Every cell that is looked at or assigned to is read whole."""
         view = self._plainly
         view.load(seen)
+        outcome = outcome_on_plain_values(evaluate, view)
+        return outcome, self._changing(view, outcome)
+
+    def _changing(self, view: _SeenView, outcome: int) -> Writes:
+        """What is written, but for what is known to stand there already."""
+        writes = view.writes if outcome == ENABLED else {}
+        return {slot: code for slot, code in writes.items() if view.seen.get(slot) != code}
+
+    def _compare(self, evaluate: Evaluated, registers: Sequence[int], claim: Claim, mixed: bool) -> None:
+        words = self.model.layout.words
+        here, before = number_of(registers[:words]), number_of(registers[words : 2 * words])
         try:
-            return evaluate(view), view.writes
-        except Misplaced:
-            return evaluate.misplaced, {}
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            return FAILED, {}
+            self._comparison.compare(evaluate, Situation(here, before, registers[2 * words]), claim, mixed)
+        except Refuted as refuted:
+            seen = ReadSlots(self._places, registers)
+            outcome, writes, lazily = self._outcome(evaluate, seen)
+            claimed_again = (seen, outcome, writes) == (claim.reads, claim.outcome, claim.writes)
+            if lazily and claimed_again and refuted.twice:
+                self.model.seen_through.add(evaluate.rule)
+                raise SeenThrough(evaluate.rule) from None
+            raise EvaluationFailed(str(evaluate), DIFFERS, self._shown(registers)) from None
 
-    def _do_again(self, evaluate: _Act | _Judge, seen: ReadSlots, outcome: int, writes: Writes, often: bool) -> None:
-        """Compare with what comes of plain values in a state that agrees in what was read.
-
-        Raises:
-            EvaluationFailed: it was not the same.
-        """
-        if outcome == FAILED or self._lazily.no_step(seen):
-            return
-        others: list[Sequence[int]] = [self._elsewhere]
-        if often:
-            others += [[0] * len(seen.registers), seen.registers]
-        self._elsewhere = seen.registers
-        for other in others:
-            there = UnrecordedReads(self._places, self._mixed(seen, other))
-            its_outcome, its_writes = self._on_plain_values(evaluate, there)
-            same = its_outcome == outcome
-            if same and outcome == ENABLED:
-                same = all(
-                    _written(writes, slot, there) == _written(its_writes, slot, there)
-                    for slot in writes.keys() | its_writes.keys()
-                )
-            if not same:
-                raise EvaluationFailed(self._told(evaluate), DIFFERS, self._shown(seen.registers))
-
-    def _mixed(self, seen: ReadSlots, other: Sequence[int]) -> list[int]:
-        """Registers that agree with what was seen, and are otherwise those of another state, cell by cell."""
-        mixed, step = list(other), 2 * self.n_slots
-        if step not in seen:
-            mixed[-1] = 0 if other[-1] == self.no_step else other[-1]
-        for slot in seen:
-            for register, mask in self._cells[slot]:
-                mixed[register] &= ~mask
-        for slot, code in seen.items():
-            register, shift, _ = self._places[slot]
-            mixed[register] |= code << shift
-        return mixed
-
-    def _told(self, evaluate: _Act | _Judge) -> str:
-        if isinstance(evaluate, _Act):
-            return str(evaluate.action.step(evaluate.index))
-        its = evaluate.instance
-        return next(each.name for each in self.model.properties for one in each.instances if one is its)
-
-    def _told_in(self, evaluate: _Act | _Judge, registers: Sequence[int]) -> str:
-        return self.model.describe(self._told(evaluate), self._state_in(registers))
+    def _told_in(self, evaluate: Evaluated, registers: Sequence[int]) -> str:
+        return self.model.describe(evaluate, self._state_in(registers))
 
     def _shown(self, registers: Sequence[int]) -> str:
         return self.model.show(self._state_in(registers))
@@ -222,88 +210,15 @@ class Recorder:
         return PackedState.of_words(layout, registers[: layout.words]).values
 
 
-DIFFERS = (
-    "done again with the same values it does not do the same: it is not deterministic, or it asks what only the "
-    "reference engine can tell, like type(value)"
-)
+DIFFERS = "done again with the same values it does not do the same: it is not deterministic"
 
 
-def _written(writes: Writes, slot: int, there: ReadSlots) -> int:
-    """What a slot holds afterwards."""
-    code = writes.get(slot, there[slot])
-    return there[code.slot] if isinstance(code, Copy) else code
+class _SeenView(View):
+    """A view that reads slots, so that it is known which were read."""
 
-
-# What is evaluated.
-
-
-class _NoStep(BaseException):
-    """A property wants to know which step it was, and there was none."""
-
-
-class _Act:
-    """An instance of an action."""
-
-    misplaced = LEFT
-
-    def __init__(self, action: Action, index: int):
-        self.action, self.index, self.instance = action, index, action.instances[index]
-
-    def __call__(self, view: _Lazily | _Plainly) -> int:
-        view.here.writer = self.action.name
-        try:
-            returned = self.instance(view.s)
-        except Bounded:
-            return CLOSED
-        except Disabled:
-            return USUAL
-        view.put()
-        if returned is not None:
-            raise SpecificationError("an action returns nothing")
-        return ENABLED
-
-
-class _Judge:
-    """An instance of a property."""
-
-    misplaced = FAILED
-
-    def __init__(self, instance: Instance, sought: bool, over_steps: bool):
-        self.instance, self.sought, self.over_steps = instance, sought, over_steps
-
-    def __call__(self, view: _Lazily | _Plainly) -> int:
-        try:
-            given = (view.then, view.step(), view.s) if self.over_steps else (view.s,)
-            answer = self.instance(*given)
-        except _NoStep:
-            return FOUND
-        except NothingToSay:
-            answer = not self.sought
-        except Disabled:
-            raise SpecificationError("`require` and `bound` belong into actions") from None
-        if self.over_steps and view.no_step(view.seen):  # the property caught what was to end it
-            return FOUND
-        if answer is self.sought:
-            return FOUND
-        if answer is not (not self.sought):
-            raise SpecificationError("a property answers True or False")
-        return USUAL
-
-
-# What it is given.
-
-
-class _View:
-    """The state, the state before and the step of an evaluation, as far as it has looked at them."""
-
-    here: CellRow
-    before: CellRow
-
-    def __init__(self, recorder: Recorder, here: _Cells, before: _Cells):
-        self.model, self.first_step_slot = recorder.model, 2 * recorder.n_slots
-        self.here.values, self.before.values = here, before
-        layout = self.model.layout
-        self.s, self.then = layout.states(layout, self.here), layout.states(layout, self.before)
+    def __init__(self, model: Model, n_slots: int, here: CellRow, before: CellRow):
+        super().__init__(model, here, before)
+        self.first_step_slot = 2 * n_slots
         self.writes: Writes = {}
         self.seen: ReadSlots
 
@@ -315,19 +230,19 @@ class _View:
         self.here.dirty.clear()
         self.here.writer = None
 
-    def no_step(self, seen: ReadSlots) -> bool:
-        """Whether it was found out that there is no step."""
-        return seen.get(self.first_step_slot) == len(self.model.actions)
+    def has_no_step(self) -> bool:
+        """Whether it was found out that there is none."""
+        return self.seen.get(self.first_step_slot) == len(self.model.actions)
 
-    def action_of(self, seen: ReadSlots) -> Action:
+    def action(self) -> Action:
         """That of the step.
 
         Raises:
-            _NoStep: there is none.
+            NoStep: there is none.
         """
-        number = seen[self.first_step_slot]
+        number = self.seen[self.first_step_slot]
         if number == len(self.model.actions):
-            raise _NoStep
+            raise NoStep
         return self.model.actions[number]
 
 
@@ -342,20 +257,21 @@ class _Cells(dict[int, Any]):
         self.seen = seen
 
 
-class _Lazily(_View):
+class _Lazily(_SeenView):
     """Everything is read as it is looked at."""
 
-    def __init__(self, recorder: Recorder):
-        layout, lenses = recorder.model.layout, Lenses()
-        self.lenses, before = (
+    def __init__(self, model: Model, n_slots: int):
+        layout, lenses = model.layout, Lenses()
+        self.lenses, lenses_before = (
             [
                 lenses.at(cell.domain, first + start)
                 for start, cell in zip(layout.first_slot, layout.cells, strict=True)
             ]
-            for first in (0, recorder.n_slots)
+            for first in (0, n_slots)
         )
-        self.here, self.before = _BlindRow(), CellRow()
-        super().__init__(recorder, _LazyCells(self.lenses), _LazyCells(before))
+        here, before = _BlindRow(), CellRow()
+        here.values, before.values = _LazyCells(self.lenses), _LazyCells(lenses_before)
+        super().__init__(model, n_slots, here, before)
         at = self.first_step_slot
         self._step = RecordLens(
             at, None, Step, {"action": _ActionName(at, self), "parameters": _Parameters(at, self)}
@@ -409,7 +325,7 @@ class _ActionName(Lens):
         self.view = view
 
     def look(self, seen: ReadSlots) -> str:
-        return self.view.action_of(seen).name
+        return self.view.action().name
 
 
 class _Parameters(Lens):
@@ -418,22 +334,23 @@ class _Parameters(Lens):
         self.view = view
 
     def look(self, seen: ReadSlots) -> Any:
-        return self.view.action_of(seen).instances[seen[self.at + 1]].parameters
+        return self.view.action().instances[seen[self.at + 1]].parameters
 
 
-class _Plainly(_View):
+class _Plainly(_SeenView):
     """Every cell is read whole, and so is the step."""
 
-    def __init__(self, recorder: Recorder):
-        layout = recorder.model.layout
-        self.here, self.before = CellRow(), CellRow()
+    def __init__(self, model: Model, n_slots: int):
+        layout = model.layout
+        here, before = CellRow(), CellRow()
         starts, words = layout.first_slot, layout.words
-        here = _PlainCells(layout.cells, starts, slice(0, words))
-        before = _PlainCells(layout.cells, [recorder.n_slots + start for start in starts], slice(words, 2 * words))
-        super().__init__(recorder, here, before)
+        here.values = _PlainCells(layout.cells, starts, slice(0, words))
+        starts_before = [n_slots + start for start in starts]
+        before.values = _PlainCells(layout.cells, starts_before, slice(words, 2 * words))
+        super().__init__(model, n_slots, here, before)
 
     def step(self) -> Step:
-        return self.action_of(self.seen).step(self.seen[self.first_step_slot + 1])
+        return self.action().step(self.seen[self.first_step_slot + 1])
 
     def put(self) -> None:
         """Say what is written.

@@ -70,9 +70,8 @@ class Seeker:
     def in_states(self, where: StateRanges, flags: Array, discoveries: LevelDiscoveries) -> None:
         """Properties of states, in states that were judged."""
         for number, tables in self._flagged("state", flags):
-            found = self._lowest(where, IN_STATE, tables, FOUND)
-            raised = RAISED in flags[tables]
-            failed = self._lowest(where, IN_STATE, tables, FAILED) if raised else None
+            found = self._lowest(where, IN_STATE, tables, FOUND) if _any(flags[tables], MET) else None
+            failed = self._lowest(where, IN_STATE, tables, FAILED) if _any(flags[tables], RAISED) else None
             if found is not None:
                 discoveries.discover(number, PathEnd(found.end))
             if failed is not None and (found is None or failed.end < found.end):
@@ -86,17 +85,19 @@ class Seeker:
         """Properties of steps, and what comes of actions themselves, in states that were expanded."""
         actions = self.tables.actions
         steps = dict(self._flagged("step", flags))
-        every = [table for tables in steps.values() for table in tables]
-        if RAISED in flags[:actions] or RAISED in flags[every]:
-            failed = self._known(where, FAILS, every, FAILED)
+        raising = [tables for tables in steps.values() if _any(flags[tables], RAISED)]
+        if _any(flags[:actions], RAISED):
+            raising.append([])
+        failures = [failed for tables in raising if (failed := self._lowest(where, FAILS, tables, FAILED))]
+        if failures:
+            failed = min(failures, key=lambda each: (each.before, each.table))
             discoveries.failures.append(LocatedFailure(failed.before, STEP, self._failure_in_steps(failed, decided)))
             return
         sought = {number: (BY_STEP, tables) for number, tables in steps.items()}
-        if MET in flags[:actions]:
+        if _any(flags[:actions], MET):
             sought[self.type_ok] = OUTSIDE, []
         for number, (what, tables) in sought.items():
-            if number not in decided:
-                found = self._known(where, what, tables, FOUND)
+            if number not in decided and (found := self._lowest(where, what, tables, FOUND)):
                 step = self.tables.all[found.table]
                 after = b"" if what == OUTSIDE else found.end
                 discoveries.discover(number, PathEnd(after, found.before, step.number, step.index))
@@ -182,6 +183,11 @@ class Seeker:
         return PackedState.of_bytes(self.model.layout, packed).values
 
 
+def _any(flags: Array, flag: int) -> bool:
+    """Whether a table has this flag."""
+    return bool((flags & flag).any())
+
+
 # The compiled loop.
 
 
@@ -216,14 +222,18 @@ def _lowest(
 def _has(
     tables: Array, wanted: int, registers: Array, program: Program, missing: Array, number: int, reach: int
 ) -> Any:
-    """Whether one of these tables has the outcome that is wanted; and how many paths are missing by now."""
-    has = False
+    """Whether a property has the outcome that is wanted; and how many paths are missing by now.
+
+    These are the tables of its instances. Python asks them in this order, up to one that is not as usual.
+    """
+    first = USUAL
     for t in range(tables.shape[0]):
         outcome = outcome_at(program.code, program.root[tables[t]], registers)
         if outcome == UNKNOWN:
             number = ask(missing, number, tables[t], registers, 0, reach)
-        has |= outcome == wanted
-    return has, number
+        elif first == USUAL:
+            first = outcome
+    return first == wanted, number
 
 
 @inlined

@@ -313,6 +313,7 @@ def walk(
             for a in range(all_actions):
                 enabled[a] = 0
             raises = closed = False
+            judged = -1  # the property that is decided here: its other instances are not asked
             for m in range(masks):
                 word = active[m]
                 while word != uint64(0):
@@ -322,7 +323,9 @@ def walk(
                     if table >= n_judging:
                         break
                     if table >= n_actions:
-                        found = _judged(plan, output, seen, table, outcome, step + 1, found)
+                        if plan.property_of[table] != judged:
+                            found = _judged(plan, output, seen, table, outcome, step + 1, found)
+                        judged = plan.property_of[table]
                     elif outcome == RAISED:
                         raises = True
                     elif outcome == CLOSED:
@@ -368,9 +371,11 @@ def walk(
                             )
                     if put_aside:
                         break
+                    judged = -1
                     for i in range(number):
-                        if outcomes[i] != USUAL:
+                        if outcomes[i] != USUAL and plan.property_of[tables[i]] != judged:
                             found = _judged(plan, output, seen, tables[i], outcomes[i], step + 2, found)
+                            judged = plan.property_of[tables[i]]
             for a in range(all_actions):
                 output.enabled[a] += enabled[a] > 0
             output.taken[np.int64(step_of[table] & uint64(0xFFFF))] += 1

@@ -240,7 +240,7 @@ class WorkerPool:
             self._together(self._expand)
             self._deliver()
             on_progress()
-        flags: Array = np.max([worker.output.flags for worker in self.workers], axis=0)
+        flags: Array = np.bitwise_or.reduce([worker.output.flags for worker in self.workers])
         return flags
 
     def _begin(self, level: MarkedRanges, live: Array) -> None:

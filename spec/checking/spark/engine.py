@@ -30,8 +30,9 @@ from spec.checking.limits import too_large
 from spec.checking.local.compiling import compiled, told_by
 from spec.checking.local.jit import Array
 from spec.checking.memory import Budget, OutOfMemory, private
-from spec.checking.model import Model
+from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
 from spec.checking.packed import Words, sample, words_of
+from spec.checking.packed_state import BYTES
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
@@ -112,13 +113,16 @@ class SparkEngine:
         """Go through the states, level by level."""
         if self.session is None:
             require_java()
+        return until_nothing_is_seen_through(lambda again: self._explore(model, options, on_progress, again))
+
+    def _explore(self, model: Model, options: Options, on_progress: OnProgress, again: bool) -> Exploration:
         allotment = allotted(Budget(self.memory), self.workers, cores())
         compile_seconds = 0.0 if too_large(model) else compiled(load, model.layout.words, told_by(on_progress))
         quota = MemoryQuota(allotment.work, private() + CLIENT)
-        work = work_on(model, options.properties, quota, by_orbits=options.symmetry, on_progress=on_progress)
-        initial = work.initial_states()
         with ExitStack() as until_done:
-            directory, commits = self._directory(work, options, until_done)
+            directory, commits = self._directory(model, options, until_done, again)
+            work = work_on(model, options.properties, quota, by_orbits=options.symmetry, on_progress=on_progress)
+            initial = work.initial_states()
             until_done.enter_context(environment_failures(self.run_dir, SparkFailed))
             cluster = SparkCluster(self.session, self.workers, directory.path / "_spark.log", allotment)
             until_done.callback(cluster.stop)
@@ -137,15 +141,20 @@ class SparkEngine:
             return f"the run can be resumed from {self.run_dir}"
         return ""
 
-    def _directory(self, work: Work, options: Options, until_done: ExitStack) -> tuple[RunDirectory, list[Commit]]:
+    def _directory(
+        self, model: Model, options: Options, until_done: ExitStack, again: bool
+    ) -> tuple[RunDirectory, list[Commit]]:
         if self.run_dir is None:
             try:
                 folder = tempfile.TemporaryDirectory(prefix="kafkaspec-", ignore_cleanup_errors=True)
             except OSError as failure:
                 raise UsageError(f"{failure.strerror}; name one by TMPDIR, or a run directory") from None
             path = Path(until_done.enter_context(folder))
-            return RunDirectory.create(path, {}, work.width, buckets=self.buckets, durable=False), []
-        return open_run(self.run_dir, work.model, options, until_done, resume=self.resume, buckets=self.buckets)
+            width = BYTES * model.layout.words
+            return RunDirectory.create(path, {}, width, buckets=self.buckets, durable=False), []
+        return open_run(
+            self.run_dir, model, options, until_done, resume=self.resume, buckets=self.buckets, again=again
+        )
 
 
 class _Search:
@@ -259,6 +268,7 @@ class _Search:
             OutOfMemory: a part of the level did not fit.
             UsageError: the spot checks found that the symmetry does not hold.
         """
+        self.nothing_is(report.seen_through)
         if failure := report.first_failure():
             wanted = [number for number in self.work.in_steps if number not in self.checkpoint.discoveries]
             level = before.level + (failure.number != STEP)
@@ -287,6 +297,7 @@ class _Search:
             findings,
             before.job_levels + bool(report.workers),
             max(before.job_workers, len(report.workers)),
+            tuple(sorted(self.model.seen_through)),
         )
         self.directory.commit(commit)
         return commit
@@ -310,6 +321,7 @@ class _Search:
             self.pickled,
             self.options.properties,
             self.options.symmetry,
+            frozenset(self.model.seen_through),
             level,
             decided,
             shares(self.directory, level, parallelism, largest),
@@ -330,9 +342,20 @@ class _Search:
             lowest = self.work.predecessors(states, targets)
         else:
             job = self.job(level, frozenset())
-            lowest = self.run_job(lambda session: find_predecessors(session, job, targets))
+            lowest, seen_through = self.run_job(lambda session: find_predecessors(session, job, targets))
+            self.nothing_is(seen_through)
         assert lowest.keys() == targets, "a state of a level has a predecessor in the one before"
         return lowest
+
+    def nothing_is(self, seen_through: set[str]) -> None:
+        """Require that no worker saw through lazy values.
+
+        Raises:
+            SeenThrough: one did.
+        """
+        if seen_through:
+            self.model.seen_through |= seen_through
+            raise SeenThrough(min(seen_through))
 
     # What was found.
 
@@ -353,7 +376,7 @@ class _Search:
         try:
             self.work = work_on(self.model, self.options.properties, self.quota, by_orbits=self.options.symmetry)
             return self.report("interrupted")
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SeenThrough):
             return self.report_without_discoveries("interrupted")
 
     def report_without_discoveries(self, why: str) -> Exploration:

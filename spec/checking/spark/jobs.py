@@ -58,11 +58,16 @@ def expand_level(session: SparkSession, job: Job) -> list[Report]:
     return [pickle.loads(row.report) for row in settled.collect()]
 
 
-def find_predecessors(session: SparkSession, job: Job, targets: frozenset[bytes]) -> dict[bytes, Predecessor]:
-    """The lowest predecessor of each target in the level."""
+def find_predecessors(
+    session: SparkSession, job: Job, targets: frozenset[bytes]
+) -> tuple[dict[bytes, Predecessor], set[str]]:
+    """The lowest predecessor of each target in the level; and what was seen through, see `Report.seen_through`."""
     tasks = len(job.shares)
     lowest: dict[bytes, Predecessor] = {}
+    seen_through: set[str] = set()
     search = in_workers(session, "find", job, targets)
     for row in session.range(0, tasks, 1, tasks).mapInArrow(search, "predecessors binary").collect():
-        keep_lowest(lowest, pickle.loads(row.predecessors))
-    return lowest
+        found, seen = pickle.loads(row.predecessors)
+        keep_lowest(lowest, found)
+        seen_through |= seen
+    return lowest, seen_through

@@ -30,6 +30,8 @@ class Report(LevelDiscoveries):
     """Whether memory ended the work on this part."""
     sample: list[bytes] = field(default_factory=list)
     """Some of the new states, if orbits are explored: those of which the symmetry is examined."""
+    seen_through: set[str] = field(default_factory=set)
+    """Actions and properties that did otherwise on lazy values than on plain ones: then nothing else here counts."""
     printed: str = ""
     """What actions and properties printed."""
     workers: set[str] = field(default_factory=set)
@@ -60,6 +62,7 @@ class Report(LevelDiscoveries):
         self.printed += other.printed
         self.out_of_memory |= other.out_of_memory
         self.workers |= other.workers
+        self.seen_through |= other.seen_through
 
     @property
     def generated(self) -> int:

@@ -28,7 +28,7 @@ from spec.checking.discoveries import Predecessor, keep_lowest
 from spec.checking.level_discoveries import STEP, LocatedFailure
 from spec.checking.local.jit import Array
 from spec.checking.memory import Budget, OutOfMemory, private
-from spec.checking.model import EvaluationFailed, Model
+from spec.checking.model import EvaluationFailed, Model, SeenThrough
 from spec.checking.rundir import RunDirectory
 from spec.checking.source import unpickled
 from spec.checking.spark.allotment import CODE, WORK, MemoryQuota
@@ -56,6 +56,8 @@ class Job:
     properties: tuple[int, ...]
     by_orbits: bool
     """Whether each state stands for its orbit."""
+    seen_through: frozenset[str]
+    """See `Model.seen_through`."""
     level: int
     """The level whose states are expanded; it is committed."""
     decided: frozenset[int]
@@ -109,9 +111,14 @@ def find(job: Job, targets: frozenset[bytes], batches: Iterable[pa.RecordBatch])
     """The lowest predecessor of each target in some shares."""
     with _worker_for(job) as worker:
         lowest: dict[bytes, Predecessor] = {}
-        for share in _numbers(batches):
-            keep_lowest(lowest, worker.work.predecessors(worker.states(job.level, job.shares[share]), targets))
-        yield pa.RecordBatch.from_pydict({"predecessors": pa.array([pickle.dumps(lowest)], pa.binary())})
+        seen_through: set[str] = set()
+        try:
+            for share in _numbers(batches):
+                keep_lowest(lowest, worker.work.predecessors(worker.states(job.level, job.shares[share]), targets))
+        except SeenThrough as seen:
+            seen_through.add(seen.rule)
+        found = pickle.dumps((lowest, seen_through))
+        yield pa.RecordBatch.from_pydict({"predecessors": pa.array([found], pa.binary())})
 
 
 _worker: WorkerState | None = None
@@ -137,12 +144,13 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
     """The state of this worker for a job's run; it is dropped when something raises, and when another run begins."""
     global _worker
     worker = _worker
-    if worker is None or worker.directory != job.directory or worker.work.properties != job.properties:
+    if worker is None or not _is_for(worker, job):
         if worker is not None:
             gc.unfreeze()  # Spark collects what the earlier run left when this task has ended
         worker = _worker = None  # before there is another one: each takes much room
         quota = _quota_of(job)
         model = Model(*unpickled(job.specification))
+        model.seen_through.update(job.seen_through)
         worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
     try:
         with announced(worker.work.model, job.directory.path):
@@ -150,7 +158,13 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
     except BaseException:
         _worker = None
         raise
-    _worker = worker
+    _worker = worker if _is_for(worker, job) else None  # what it learned is void if it saw through something
+
+
+def _is_for(worker: WorkerState, job: Job) -> bool:
+    """Whether a worker has begun what a job goes on with."""
+    known = worker.directory, worker.work.properties, frozenset(worker.work.model.seen_through)
+    return known == (job.directory, job.properties, job.seen_through)
 
 
 @contextmanager
@@ -160,6 +174,8 @@ def _told(report: Report) -> Iterator[None]:
         yield
     except OutOfMemory:
         report.out_of_memory = True
+    except SeenThrough as seen:
+        report.seen_through.add(seen.rule)
     except EvaluationFailed as error:
         report.failures.append(LocatedFailure(b"", STEP, error))
 

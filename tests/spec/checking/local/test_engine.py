@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from spec.checking import EvaluationFailed, Statistics, check
+from spec.checking import EvaluationFailed, Statistics, check, simulate
 from spec.checking.exploration import Exploration, Options
 from spec.checking.local import LocalEngine
 from spec.checking.local.arrays import Outbox
@@ -34,6 +34,7 @@ from spec.language import (
     invariant,
     mapping,
     require,
+    sometimes,
     transition_invariant,
     variable,
 )
@@ -221,6 +222,79 @@ def test_a_result_is_the_same(specification: Specification, asked: dict[str, Any
 def test_of_all_that_raises_the_lowest_is_told(toy: Specification) -> None:
     """As the reference engine does, which comes to it first."""
     assert "ZeroDivisionError" in agreed(toy)["failed"]
+
+
+class NumberState(State):
+    """Of `Dividing`."""
+
+    number: int = variable("A number.", of=lambda self: integers(0, 4))
+
+
+class Dividing(Specification[NumberState]):
+    """From 0 it goes anywhere, and what is asked there divides by zero at one number and is met at others."""
+
+    @action(to=range(5))
+    def go(self, s: NumberState, to: int) -> None:
+        require(s.number == 0)
+        s.number = to
+
+
+class MetAndRaised(Dividing):
+    """In different states of one level."""
+
+    @sometimes
+    def met(self, s: NumberState) -> bool:
+        return s.number > 0 and 1 // (s.number - 2) > 0
+
+
+class MetAndRaisedByStep(Dividing):
+    """On different steps from one state; the one that raises is not the last."""
+
+    @sometimes
+    def met(self, before: NumberState, step: Step, after: NumberState) -> bool:
+        return after.number != before.number and 1 // (after.number - 2) != 0
+
+
+class LeftAndRaised(Dividing):
+    """An action leads out of the domain in one state, and raises in another."""
+
+    @action
+    def leave(self, s: NumberState) -> None:
+        require(s.number)
+        s.number = 4 + 6 // (s.number - 2)
+
+
+class MetThenRaised(Dividing):
+    """By two instances in one state: the first is met, so the other is not asked."""
+
+    divisors: tuple[int, ...] = constant((1, 0), "what it divides by, in this order")
+
+    @sometimes(by=lambda self: self.divisors)
+    def met(self, s: NumberState, by: int) -> bool:
+        return s.number == 3 and 1 // by == 1
+
+    @sometimes(by=lambda self: self.divisors)
+    def met_by_step(self, before: NumberState, step: Step, after: NumberState, by: int) -> bool:
+        return after.number == 4 and 1 // by == 1
+
+
+@pytest.mark.parametrize(
+    "system", [MetAndRaised(), MetAndRaisedByStep(), LeftAndRaised(), MetThenRaised(divisors=(0, 1))]
+)
+def test_what_raises_is_told_though_something_else_is_met_beside_it(system: Specification) -> None:
+    """By the engines; by a simulation, unless it comes to something else first."""
+    assert "ZeroDivisionError" in agreed(system)["failed"]
+    if not isinstance(system, LeftAndRaised):
+        with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
+            simulate(system, runs=30, steps=4, seed=1)
+
+
+def test_what_is_met_before_something_raises_is_met() -> None:
+    """An instance is not asked if one before it has decided the property."""
+    found = check(MetThenRaised, engine=LocalEngine())
+    agreed(MetThenRaised())
+    assert found.verdict == "holds"
+    assert set(simulate(MetThenRaised, runs=30, steps=4, seed=1).witnessed) == {"met", "met_by_step"}
 
 
 CHANCE = "it is not deterministic"

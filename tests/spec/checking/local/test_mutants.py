@@ -8,6 +8,7 @@ into its text, which takes seconds to compile, so that most of those are left to
 from __future__ import annotations
 
 import inspect
+import operator
 import random
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -21,6 +22,7 @@ from numba import njit
 from spec.checking.local import LocalEngine, expanding, jit, seeking, storing, tables, visited, worker_pool
 from spec.checking.local import engine as local
 from spec.checking.local.arrays import Outbox, WorkerOutput
+from spec.checking.local.comparison import Comparison
 from spec.checking.local.expanding import FULL
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
@@ -44,6 +46,7 @@ from spec.language import (
     one_of,
     record,
     require,
+    tuple_of,
     variable,
 )
 from tests.spec.checking.local.comparing import (
@@ -128,6 +131,25 @@ class Carousel(Specification[CarouselState]):
         return bool(s.seat[0].size + s.seat[1].size < 6)
 
 
+class PercentState(State):
+    """Of `Percent`."""
+
+    one: tuple[int] = variable("A tuple.", of=lambda self: tuple_of(range(8)))
+
+
+class Percent(Specification[PercentState]):
+    """What takes a lazy tuple for a single value, in code that does not show it."""
+
+    @action
+    def up(self, s: PercentState) -> None:
+        require(s.one[0] < 7)
+        s.one = (s.one[0] + 1,)
+
+    @invariant
+    def not_5(self, s: PercentState) -> bool:
+        return bool(operator.mod("%s", s.one) != "5")
+
+
 class HouseState(State):
     """Of `House`."""
 
@@ -198,6 +220,7 @@ COMPARISONS: dict[str, Callable[[], Any]] = {
     "credit": partial(credited, House()),
     "couriers": partial(agreed, Couriers(), keep_going=True, symmetry=True),
     "a whim": caught,
+    "a text with a percent sign": partial(agreed, Percent(), keep_going=True),
     "a run resumed": partial(agreed_if_resumed, Walkers(starts=2, far=7), 3, keep_going=True),
 }
 """By what there is to be seen. In a large crowd, states meet that have the same tag in the same place of an index."""
@@ -347,9 +370,14 @@ def orbits_have_no_representatives(orbits: Any, symmetry: Any) -> Any:
     return NONE
 
 
-@instead(Recorder, "_do_again", shown_by="a whim")
-def nothing_is_done_again(do_again: Any, self: Recorder, *args: Any, **named: Any) -> None:
+@instead(Recorder, "_compare", shown_by="a whim")
+def nothing_is_compared(compare: Any, self: Recorder, *args: Any) -> None:
     """So what is a matter of chance is believed."""
+
+
+@instead(Comparison, "_require", shown_by="a text with a percent sign")
+def a_path_is_not_compared(require: Any, self: Comparison, *args: Any) -> None:
+    """So what lazy values do is believed."""
 
 
 @instead(local._Search, "load", shown_by="a run resumed")

@@ -1,0 +1,129 @@
+"""What is evaluated, an action or a property, and what it is given: views of the state, the one before, the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
+from spec.checking.model import Model
+from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError
+from spec.language.part import Action, Instance
+from spec.language.state import CellRow, Misplaced
+
+
+class NoStep(BaseException):
+    """A property wants to know which step it was, and there was none."""
+
+
+class View:
+    """The state, the state before and the step, as far as an evaluation has looked at them."""
+
+    def __init__(self, model: Model, here: CellRow, before: CellRow):
+        self.model, self.here, self.before = model, here, before
+        self.s, self.then = (model.layout.states(model.layout, row) for row in (here, before))
+        self._bound: dict[int, Callable[[], Any]] = {}
+
+    def bound(self, instance: Instance) -> Callable[[], Any]:
+        """An instance as a function of nothing, on the state that is seen here."""
+        found = self._bound.get(id(instance))
+        if found is None:
+            found = self._bound[id(instance)] = instance.on(self.s)
+        return found
+
+    def step(self) -> Any:
+        """The step from the state before to this one.
+
+        Raises:
+            NoStep: there is none, if it is found out at once.
+        """
+        raise NotImplementedError
+
+    def has_no_step(self) -> bool:
+        """Whether it was found out that there is none."""
+        raise NotImplementedError
+
+    def put(self) -> None:
+        """Take what was assigned.
+
+        Raises:
+            Misplaced: a value lies outside its domain.
+            SpecificationError: it is none that a state may have.
+        """
+        raise NotImplementedError
+
+
+class Act:
+    """An instance of an action."""
+
+    misplaced = LEFT
+
+    def __init__(self, action: Action, index: int):
+        self.action, self.index, self.instance = action, index, action.instances[index]
+        self.rule = action.name
+
+    def __call__(self, view: View) -> int:
+        """The outcome."""
+        view.here.writer = self.rule
+        try:
+            returned = view.bound(self.instance)()
+        except Bounded:
+            return CLOSED
+        except Disabled:
+            return USUAL
+        view.put()
+        if returned is not None:
+            raise SpecificationError("an action returns nothing")
+        return ENABLED
+
+    def __str__(self) -> str:
+        return str(self.action.step(self.index))
+
+
+class Judge:
+    """An instance of a property."""
+
+    misplaced = FAILED
+
+    def __init__(self, rule: str, instance: Instance, sought: bool, over_steps: bool):
+        self.rule, self.instance, self.sought, self.over_steps = rule, instance, sought, over_steps
+
+    def __call__(self, view: View) -> int:
+        """The outcome."""
+        try:
+            answer = self._asked_of(view)
+        except NoStep:
+            return FOUND
+        except NothingToSay:
+            answer = not self.sought
+        except Disabled:
+            raise SpecificationError("`require` and `bound` belong into actions") from None
+        if self.over_steps and view.has_no_step():  # the property caught what was to end it
+            return FOUND
+        if answer is self.sought:
+            return FOUND
+        if answer is not (not self.sought):
+            raise SpecificationError("a property answers True or False")
+        return USUAL
+
+    def __str__(self) -> str:
+        return self.rule
+
+    def _asked_of(self, view: View) -> Any:
+        return self.instance(view.then, view.step(), view.s) if self.over_steps else view.bound(self.instance)()
+
+
+Evaluated = Act | Judge
+"""What is evaluated. Its `rule` is the name of the action or property."""
+
+
+def outcome_on_plain_values(evaluate: Evaluated, view: View) -> int:
+    """The outcome on a view whose values are plain: whatever it raises is a failure of what is evaluated."""
+    try:
+        return evaluate(view)
+    except Misplaced:
+        return evaluate.misplaced
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # sys.exit, too, is a failure of what calls it
+        return FAILED

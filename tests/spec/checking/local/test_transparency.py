@@ -1,0 +1,220 @@
+"""Code that could tell lazy values from plain ones is given plain ones: every engine says what plain Python does."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+import pytest
+
+from spec.checking import check, simulate
+from spec.checking.engines import engine_named
+from spec.checking.local import LocalEngine, recording
+from spec.checking.local.transparency import opaque
+from spec.checking.model import Model
+from spec.language import Size, Specification, State, Total, action, invariant, require, sometimes, variable
+from tests.rows import rows
+
+Number = Annotated[int, "a number"]
+PERCENT = "%s"
+
+
+class Pair(NamedTuple):
+    """Two numbers."""
+
+    one: Number
+    two: Number
+
+    def kind(self) -> str:
+        """What it is."""
+        return type(self.one).__name__
+
+
+class Held(State):
+    """Numbers in every form."""
+
+    number: Number = variable("A number.")
+    one: tuple[Number] = variable("A tuple.")
+    pair: Pair = variable("A record.")
+    some: frozenset[Number] = variable("A set.")
+
+
+class Counting(Specification[Held]):
+    """A number goes up, and what is asked of it at 5 is asked of values that nothing else reads."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """Eight numbers."""
+        return {Number: range(8)}
+
+    @action
+    def up(self, s: Held) -> None:
+        """One more."""
+        require(s.number < 7)
+        s.number += 1
+
+    @invariant
+    def fine(self, s: Held) -> bool:
+        """Nothing is found at 5."""
+        return s.number != 5 or self.asked(s)
+
+    @staticmethod
+    def asked(s: Held) -> bool:
+        """False on plain values."""
+        raise NotImplementedError
+
+
+def swallowing(s: Held) -> bool:
+    """A refusal is caught."""
+    try:
+        return json.dumps(s.number) != "5"
+    except TypeError:
+        return True
+
+
+def swallowing_everything(s: Held) -> bool:
+    """So is everything."""
+    try:
+        return "abc".startswith(("a", *map(str, s.pair))) and tuple.__len__(s.one) != 1
+    except:  # noqa: E722
+        return True
+
+
+def suppressing(s: Held) -> bool:
+    """By a context."""
+    with suppress(Exception):
+        return json.dumps(s.pair) == ""
+    return True
+
+
+def returning_at_last(s: Held) -> bool:
+    """By a `finally` that goes elsewhere."""
+    right = True
+    try:
+        right = json.dumps(s.one) == ""
+    finally:
+        return right  # noqa: B012
+
+
+@cache
+def remembered(value: Any) -> str:
+    """The type of what it is given."""
+    return type(value).__name__
+
+
+ASKED: dict[str, Callable[[Held], bool]] = {
+    "a caught refusal": swallowing,
+    "a bare except": swallowing_everything,
+    "a context": suppressing,
+    "a finally": returning_at_last,
+    "the type of an integer": lambda s: type(s.number) is not int,
+    "the type of a record": lambda s: type(s.pair) is not Pair,
+    "the type of a set": lambda s: type(s.some).__name__ == "LazySet",
+    "a type as a key": lambda s: {int: False}.get(type(s.number), True),
+    "the type in a method": lambda s: s.pair.kind() != "int",
+    "the type behind a cache": lambda s: remembered(s.number) != "int",
+    "a percent sign": lambda s: "%s" % s.one != "0",  # noqa: UP031
+    "a percent sign with a name": lambda s: PERCENT % s.one != "0",
+    "the operator of a percent sign": lambda s: operator.mod(PERCENT, s.one) != "0",
+    "C code": lambda s: json.dumps(s.pair) != "[0, 0]",
+    "the identity of a value": lambda s: id(s.pair) != id(s.pair),
+}
+
+
+@pytest.mark.parametrize("inspected", [True, False], ids=["inspected", "not inspected"])
+@rows("name", [*ASKED])
+def test_it_is_found_at_5(name: str, inspected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By every engine, and by a simulation, whether the code tells or not."""
+    if not inspected:
+        monkeypatch.setattr(recording, "opaque", lambda model: {})
+    system = type("Asked", (Counting,), {"asked": staticmethod(ASKED[name]), "__module__": __name__})
+    for engine in (engine_named("reference"), LocalEngine(1), LocalEngine(2)):
+        found = check(system, engine=engine)
+        assert found.headline == "fine is violated, in 6 states", engine
+        assert found.counterexample is not None
+    assert simulate(system, runs=3, steps=9, seed=1).verdict == "violated"
+
+
+@rows("name", [name for name in ASKED if name != "the operator of a percent sign"])
+def test_the_code_tells(name: str) -> None:
+    """So no exploration has to begin again."""
+    system = type("Asked", (Counting,), {"asked": staticmethod(ASKED[name]), "__module__": __name__})
+    assert [*opaque(Model(system))] == ["fine"]
+    assert check(system, engine="local").seen_through == ()
+
+
+def test_what_began_again_is_said() -> None:
+    """In one line, and in JSON."""
+    asked = staticmethod(ASKED["the operator of a percent sign"])
+    found = check(type("Asked", (Counting,), {"asked": asked, "__module__": __name__}), engine="local")
+    assert found.seen_through == ("fine",)
+    assert [line for line in str(found).splitlines() if "began again" in line and line.endswith(" fine")]
+    assert found.to_json()["seen_through"] == ["fine"]
+
+
+CLEAR: dict[str, Callable[[Held], bool]] = {
+    "its class": lambda s: s.number.__class__ is int and isinstance(s.pair, Pair) and isinstance(s.number, int),
+    "a remainder": lambda s: s.number % 2 == 1,
+    "formatting": lambda s: f"{s.number} {s.one}" == "5 (0,)" and "{}".format(s.pair.one) == "0",  # noqa: UP032
+    "an own exception": lambda s: caught(s) and sorted(s.some) == [],
+}
+
+
+def caught(s: Held) -> bool:
+    """An exception that no lazy value raises."""
+    try:
+        return {99: False}[s.number]
+    except KeyError:
+        return True
+
+
+@rows("name", [*CLEAR])
+def test_what_lazy_values_stand_is_not_opaque(name: str) -> None:
+    """It is learned lazily, and the same comes out."""
+    asked = CLEAR[name]
+    system = type("Asked", (Counting,), {"asked": staticmethod(lambda s: not asked(s)), "__module__": __name__})
+    assert opaque(Model(system)) == {}
+    assert check(system, engine="local").headline == "fine is violated, in 6 states"
+
+
+# A run that is kept.
+
+
+class Wide(State):
+    """Two counters, and a tuple that nothing reads."""
+
+    count: Total[Number, Number] = variable("Counters.")
+    one: tuple[Number] = variable("A tuple.")
+
+
+class Late(Specification[Wide]):
+    """What is seen through comes after some levels."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """Ten numbers."""
+        return {Number: range(10)}
+
+    @action
+    def up(self, s: Wide, n: Number) -> None:
+        """One more."""
+        require(n < 2 and s.count[n] < 9)
+        s.count[n] += 1
+
+    @sometimes
+    def late(self, s: Wide) -> bool:
+        """True on plain values, in the eleventh level."""
+        return s.count[0] == s.count[1] == 5 and operator.mod(PERCENT, s.one) == "0"
+
+
+def test_a_run_directory_begins_again(tmp_path: Any) -> None:
+    """Its levels are those of the second attempt, and what goes on from there knows what was seen through."""
+    whole = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "whole"))
+    begun = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "run"), max_depth=14)
+    went_on = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "run", resume=True))
+    assert whole.verdict == went_on.verdict == "holds"
+    assert begun.seen_through == went_on.seen_through == ("late",)
+    assert (whole.distinct_states, whole.properties) == (went_on.distinct_states, went_on.properties)
+    assert [each.states for each in whole.levels] == [each.states for each in went_on.levels]
