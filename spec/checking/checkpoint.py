@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 from spec.checking.discoveries import PackedDiscovery, as_committed, discovered_in
 from spec.checking.exploration import Coverage, Jobs, Options, Statistics
 from spec.checking.figures import keeping_figures
+from spec.checking.identity import identity_of
 from spec.checking.model import Model
-from spec.checking.rundir import BUCKETS, Commit, Identity, LevelFile, RunDirectory, held
-from spec.checking.source import digests
-from spec.language.errors import LONGEST_INTEGER, EnvironmentFailed, UsageError
+from spec.checking.rundir import BUCKETS, Commit, LevelFile, RunDirectory, held
+from spec.language.errors import EnvironmentFailed, UsageError
 
 
 class Checkpoint(NamedTuple):
@@ -143,39 +143,3 @@ def kept_in(run_dir: Path) -> str:
     if not levels:
         return "nothing is kept"
     return f"{levels} {'level is' if levels == 1 else 'levels are'} kept, and --resume {run_dir} goes on from there"
-
-
-def identity_of(model: Model, options: Options) -> Identity:
-    """What a run explores: a run is resumed only if all of this is as it was."""
-    specification = model.specification
-    looked_at = set(options.properties)
-    return {
-        "system": {"name": specification.name},
-        "constants": _said(specification.values_of(switches=False)),
-        "switches": _said(specification.values_of(switches=True)),
-        "source": digests(specification),
-        "domains": {cell.name: _size(cell.domain.size) for cell in model.layout.cells},
-        "properties": {
-            each.name: "looked at" if number in looked_at else "not looked at"
-            for number, each in enumerate(model.properties)
-        },
-        "states": {"of each orbit": "one" if options.symmetry else "all"},
-    }
-
-
-def _size(number: int) -> int | str:
-    """As JSON can have it."""
-    return number if number.bit_length() <= LONGEST_INTEGER else f"{number:#x}"
-
-
-def _said(values: Mapping[str, object]) -> dict[str, str]:
-    return {name: _canonical(value) for name, value in values.items()}
-
-
-def _canonical(value: object) -> str:
-    """A constant in words that are the same in every process, however its sets hash."""
-    if isinstance(value, frozenset):
-        return "{" + ", ".join(sorted(map(_canonical, value))) + "}"
-    if isinstance(value, tuple):
-        return "(" + ", ".join(map(_canonical, value)) + ")"
-    return str(value)

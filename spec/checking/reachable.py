@@ -26,6 +26,8 @@ from spec.language.specification import Specification
 
 _LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
 _EXTENDED_ARG: Final = opmap["EXTENDED_ARG"]
+A_DEFAULT: Final = "a default"
+"""The name of a parameter's default, which has none."""
 VALUES: Final = (tuple, frozenset, str, int, Enum)
 """What the classes of the values of a state derive from."""
 GENERATED: Final = "<string>"
@@ -39,6 +41,8 @@ class Named(NamedTuple):
     name: str
     """As it is written: `LIMIT`, `json.dumps`, `self.held`."""
     value: Any
+    of: type | ModuleType | None = None
+    """The class or the module that has it, if it stands behind a dot."""
 
 
 class Reached:
@@ -95,11 +99,11 @@ class Reachable:
         written = code.co_filename == GENERATED and code.co_name.startswith("__")
         return function.__globals__.get("__name__") in self.modules and not written
 
-    def _named_in(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
+    def _named_in(self, function: FunctionType) -> Iterator[tuple[Any, ...]]:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         yield from ((name, cell.cell_contents) for name, cell in cells if _is_filled(cell))
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-        yield from (("a default", value) for value in defaults)
+        yield from ((A_DEFAULT, value) for value in defaults)
         if not self.is_the_authors(function):  # a wrapper around a function of the author's
             return
         names, attributes = self._names_in(function.__code__)
@@ -140,15 +144,15 @@ class _Search:
                 if name not in self.attributes:
                     self.attributes[name] = function
                     for cls in list(self.classes):
-                        self.ask(cls.__name__, vars(cls), name)
+                        self.ask(cls, vars(cls), name)
                     for part in self.parts:
-                        self.ask(type(part).__name__, vars(part), name)
+                        self.ask(type(part), vars(part), name)
 
     def reach(self, each: Named) -> None:
         """Something is named."""
         inner = [one for one in functions_in(each.value) if self.reachable.is_the_authors(one)]
         self.waiting += inner
-        if not inner:
+        if not inner or isinstance(each.value, MethodType | partial):  # these hold values as well
             self.found.named.append(each)
         self.use(each.value if isinstance(each.value, type) else type(each.value))
 
@@ -162,16 +166,16 @@ class _Search:
                 if name.startswith("__") and name.endswith("__"):  # called without being named
                     self.waiting += filter(self.reachable.is_the_authors, functions_in(member))
             for name in list(self.attributes):
-                self.ask(base.__name__, vars(base), name)
+                self.ask(base, vars(base), name)
 
     def hold(self, part: Part[Any]) -> None:
         """What a part holds may be asked for by its name."""
         self.parts.append(part)
 
-    def ask(self, holder: str, members: Mapping[str, Any], name: str) -> None:
-        """A name stands behind a dot."""
+    def ask(self, cls: type, members: Mapping[str, Any], name: str) -> None:
+        """A name stands behind a dot; a class has these members, or an instance of it."""
         if name in members:
-            self.reach(Named(self.attributes[name], f"{holder}.{name}", members[name]))
+            self.reach(Named(self.attributes[name], f"{cls.__name__}.{name}", members[name], cls))
 
 
 def functions_in(value: Any) -> Iterator[FunctionType]:
@@ -198,14 +202,14 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
             yield from functions_in(each)
 
 
-def _of_module(name: str, module: ModuleType, attributes: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _of_module(name: str, module: ModuleType, attributes: Iterable[str]) -> Iterator[tuple[str, Any, ModuleType]]:
     """What code with these names behind dots may mean of a module."""
     for attribute in attributes:
         value = vars(module).get(attribute)
         if isinstance(value, ModuleType):
             yield from _of_module(f"{name}.{attribute}", value, attributes)
         elif value is not None:
-            yield f"{name}.{attribute}", value
+            yield f"{name}.{attribute}", value, module
 
 
 def _parts(part: Part[Any]) -> Iterator[Part[Any]]:

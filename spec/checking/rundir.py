@@ -37,7 +37,7 @@ from spec.checking.interrupts import DeferredSignals
 from spec.checking.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
 from spec.language.errors import UsageError
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Version of the directory's format. A run of another one is refused."""
 BUCKETS: Final = 16
 """Buckets of a run; as many tasks can settle a level at once."""
@@ -413,10 +413,15 @@ def difference(earlier: Identity, now: Identity) -> str:
         for name in [*before, *(name for name in given if name not in before)]:
             was, is_ = before.get(name, "not there"), given.get(name, "not there")
             if was != is_:
-                if part == "source":
-                    return f"the source of {name} has changed since"
+                if part in _CHANGES:
+                    told = f", from {was} to {is_}" if part == "values" and "sha256:" not in was + is_ else ""
+                    return f"{_CHANGES[part].format(name)} has changed since{told}"
                 return f"{part} {name} was {was}, and is {is_} now"
     return ""
+
+
+_CHANGES: Final = {"source": "the source of {}", "values": "the value of {}", "ranges": "what {} ranges over"}
+"""Parts of an identity that are digests, or may be, and what a message calls them."""
 
 
 def _plain(identity: Identity) -> Identity:

@@ -7,11 +7,13 @@ their names, a person's own file above all, are sent along with the specificatio
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import pickle
 import sys
 import sysconfig
 from collections.abc import Iterator
+from importlib.util import resolve_name
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -40,7 +42,7 @@ def modules_of(specification: Specification) -> list[ModuleType]:
 
     Only what stands at the head of a module counts as imported; what a function imports is not seen.
     """
-    waiting = [sys.modules[cls.__module__] for cls in _classes_of(specification)]
+    waiting = [sys.modules[cls.__module__] for cls in classes_of(specification)]
     own = {module.__name__.partition(".")[0] for module in waiting} | set(PACKAGES)
     found: dict[str, ModuleType] = {}
     while waiting:
@@ -54,10 +56,10 @@ def modules_of(specification: Specification) -> list[ModuleType]:
     return [found[name] for name in sorted(found)]
 
 
-def _classes_of(part: Part[Any]) -> list[type]:
+def classes_of(part: Part[Any]) -> list[type]:
     """The classes that a specification is written in, its parts among them, but those of Python."""
     own = [cls for cls in type(part).__mro__ if cls not in (object, Generic)]
-    return list(dict.fromkeys(chain(own, *map(_classes_of, part.parts.values()))))
+    return list(dict.fromkeys(chain(own, *map(classes_of, part.parts.values()))))
 
 
 def digests(specification: Specification) -> dict[str, str]:
@@ -70,14 +72,19 @@ def digests(specification: Specification) -> dict[str, str]:
     for module in modules_of(specification):
         file = _file(module)
         if file is not None and file.is_file():
-            name = module.__name__ if _found_by_name(module) else file.name
-            found.setdefault(name, []).append(hashlib.sha256(file.read_bytes()).hexdigest())
-        elif module.__name__ in {cls.__module__ for cls in _classes_of(specification)}:
+            found.setdefault(name_of(module), []).append(hashlib.sha256(file.read_bytes()).hexdigest())
+        elif module.__name__ in {cls.__module__ for cls in classes_of(specification)}:
             raise UsageError(
                 f"{specification.name} is written in {module.__name__}, which has no file: a run directory "
                 "could not tell whether it changed"
             )
     return {name: " ".join(sorted(digests)) for name, digests in sorted(found.items())}
+
+
+def name_of(module: ModuleType) -> str:
+    """How a module is called: by its name; a person's own by its file."""
+    file = _file(module)
+    return module.__name__ if file is None or _found_by_name(module) else file.name
 
 
 def pickled(specification: Specification, goal: Goal | None = None) -> bytes:
@@ -94,7 +101,7 @@ def pickled(specification: Specification, goal: Goal | None = None) -> bytes:
     apart = {"__main__", *(module.__name__ for module in along)}
     # Looked at here, where names in annotations are known, they are types from then on.
     _ = specification.variables, specification.initials, specification.actions, specification.properties
-    declared = [(cls, list(vars(cls))) for cls in _classes_of(specification) if cls.__module__ in apart]
+    declared = [(cls, list(vars(cls))) for cls in classes_of(specification) if cls.__module__ in apart]
     for module in along:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -125,6 +132,28 @@ def _imported(module: ModuleType) -> Iterator[ModuleType]:
             yield value
         elif (name := getattr(value, "__module__", None)) and isinstance(name, str) and name in sys.modules:
             yield sys.modules[name]
+    if not is_ours(module.__name__):  # an integer does not say from which module it was imported
+        yield from (sys.modules[name] for name in _names_imported(module) if name in sys.modules)
+
+
+def _names_imported(module: ModuleType) -> Iterator[str]:
+    """The modules that the import statements at the head of a module name, and what may be one within a package."""
+    file, package = _file(module), getattr(module, "__package__", None)
+    try:
+        waiting: list[ast.AST] = [] if file is None else [ast.parse(file.read_bytes())]
+    except (OSError, SyntaxError, ValueError):
+        return
+    while waiting:
+        match waiting.pop():
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=name, names=names, level=level) if not level or package:
+                whole = resolve_name("." * level + (name or ""), package)
+                yield from (whole, *(f"{whole}.{each.name}" for each in names))
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ImportFrom():
+                pass
+            case other:
+                waiting += ast.iter_child_nodes(other)
 
 
 def _file(module: ModuleType) -> Path | None:
@@ -140,11 +169,12 @@ def _is_installed(module: ModuleType) -> bool:
 
 def _is_here_only(module: ModuleType) -> bool:
     """Whether a module lies beside our packages: this process finds it, one that was sent our packages does not."""
-    return module.__name__ != "__main__" and not _is_installed(module) and _root(module) not in PACKAGES
+    return module.__name__ != "__main__" and not _is_installed(module) and not is_ours(module.__name__)
 
 
-def _root(module: ModuleType) -> str:
-    return module.__name__.partition(".")[0]
+def is_ours(module: str) -> bool:
+    """Whether the module of this name is in one of our packages."""
+    return module.partition(".")[0] in PACKAGES
 
 
 def _found_by_name(module: ModuleType) -> bool:

@@ -79,7 +79,7 @@ class EnvironmentFailed(Exception):
 
 
 class EnvironmentWarning(UserWarning):
-    """Something in the environment costs time, or a file that is no part of the answer; and nothing else."""
+    """Something in the environment costs time, a file that is no part of the answer, or that a change is noticed."""
 
 
 class OutOfDomain(Exception):

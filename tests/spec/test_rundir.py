@@ -268,7 +268,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run that could be resumed"),
     "the format is older": (
         _change_json("_run.json", lambda head: head.update(format=1)),
-        "has format 1, and only format 3 can be resumed",
+        "has format 1, and only format 4 can be resumed",
     ),
     "the head was edited": (
         _change_json("_run.json", lambda head: head.update(constants={"top": "4", "sides": "2"})),

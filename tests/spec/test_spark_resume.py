@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -157,7 +155,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     explored(SparkEngine(tmp_path), Walkers(), max_depth=3)
     before = tree(tmp_path)
     changed = {**digests(Walkers()), "tests.spec.toys": "0" * 64}
-    monkeypatch.setattr("spec.checking.checkpoint.digests", lambda _: changed)
+    monkeypatch.setattr("spec.checking.identity.digests", lambda _: changed)
     with pytest.raises(UsageError, match=r"the source of tests\.spec\.toys has changed since"):
         explored(SparkEngine(tmp_path, resume=True), Walkers())
     assert tree(tmp_path) == before
@@ -199,13 +197,3 @@ def test_without_a_run_directory_nothing_is_kept(tmp_path: Path, monkeypatch: py
     explored(SparkEngine(), Countdown())
     interrupted(SparkEngine(), OneWay(), 3)
     assert tree(tmp_path) == {}
-
-
-def test_constants_are_written_alike_in_every_process(tmp_path: Path) -> None:
-    """However the elements of a set hash."""
-    code = "from spec.checking.checkpoint import _canonical; print(_canonical((frozenset('abcdef'), 1)))"
-    said: set[Any] = set()
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        said.add(subprocess.check_output([sys.executable, "-c", code], env=environment))
-    assert said == {b"({a, b, c, d, e, f}, 1)\n"}

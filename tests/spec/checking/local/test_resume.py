@@ -27,7 +27,7 @@ from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.allotment import least
 from spec.dropped_interrupts import coming_again
-from spec.language import Specification, SpecificationError, UsageError
+from spec.language import Specification, SpecificationError, UsageError, invariant
 from spec.systems.replication import Replication
 from tests.spec.test_rundir import tree
 from tests.spec.toys import BOUNDED, TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
@@ -446,6 +446,30 @@ def test_another_specification_is_refused(tmp_path: Path) -> None:
         explored(LocalEngine(run_dir=tmp_path, resume=True), Walkers(far=9))
     with pytest.raises(UsageError, match="is not empty"):
         explored(LocalEngine(run_dir=tmp_path), Walkers())
+    assert tree(tmp_path) == before
+
+
+LIMIT = 3
+"""As if it had been read from a file when this module was imported."""
+
+
+class Limited(Walkers):
+    """Walkers that are watched up to a limit."""
+
+    @invariant
+    def first_is_within_the_limit(self, s: Any) -> bool:
+        """It depends on a value that is no constant of the specification."""
+        return LIMIT > 0
+
+
+def test_a_value_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line names it, and the directory is as it was."""
+    explored(LocalEngine(run_dir=tmp_path), Limited(), max_depth=3)
+    before = tree(tmp_path)
+    monkeypatch.setattr(sys.modules[__name__], "LIMIT", 0)
+    changed = f"the value of LIMIT in {__name__} has changed since, from 3 to 0"
+    with pytest.raises(UsageError, match=changed.replace(".", r"\.")):
+        explored(LocalEngine(run_dir=tmp_path, resume=True), Limited())
     assert tree(tmp_path) == before
 
 
