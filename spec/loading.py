@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from spec.checking.settings import read
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, told
@@ -84,10 +85,10 @@ def _module_in_file(path: Path) -> Any:
         raise UsageError(f"there is no file {path}")
     name = path.stem
     taken = sys.modules.get(name)
-    if taken is not None:
-        if getattr(taken, "__file__", None) == str(path.resolve()):
-            return taken
-        name = f"{name}_of_{abs(hash(path.resolve())):x}"
+    if taken is not None and getattr(taken, "__file__", None) == str(path.resolve()):
+        return taken
+    if taken is not None or _is_of_another(name, path.resolve()):
+        name = f"{name}_of_{crc32(bytes(path.resolve())):x}"
     made = importlib.util.spec_from_file_location(name, path.resolve())
     assert made is not None
     assert made.loader is not None
@@ -103,6 +104,12 @@ def _module_in_file(path: Path) -> Any:
             raise SpecificationError(f"{place}: {failure}") from failure
         raise UsageError(f"{place or f'{path} cannot be imported'}: {_named(failure)}") from failure
     return module
+
+
+def _is_of_another(name: str, path: Path) -> bool:
+    """Whether a module of this name is here or installed that is not this file: another module may import it yet."""
+    found = importlib.util.find_spec(name) if name.isidentifier() else None
+    return found is not None and found.origin != str(path)
 
 
 def _place_of(failure: BaseException | None, files: Iterable[Path]) -> str:

@@ -375,9 +375,7 @@ class Model:
             raise failure
         if isinstance(failure, SystemExit):
             cause = f"it calls sys.exit({'' if failure.code is None else shown(failure.code)})"
-            return ExitAttempted(
-                str(what), f"{cause}: what it is given it may look at and assign to", self.show(state)
-            )
+            return ExitAttempted(str(what), f"{cause}, which would end the whole program", self.show(state))
         if isinstance(failure, SpecificationError | str):
             cause = str(failure)
         elif isinstance(failure, AttributeError) and "can't set attribute" in str(failure):

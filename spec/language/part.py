@@ -39,7 +39,7 @@ from spec.language.domains import (
     as_domain,
     choices_of,
 )
-from spec.language.errors import NotThere, SpecificationError, shown
+from spec.language.errors import NotThere, OutOfDomain, SpecificationError, shown
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_in, types_of_fields
 from spec.language.state import State, no_variable
 from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of
@@ -326,7 +326,7 @@ class Part(Generic[S], metaclass=Body):
         except Exception:
             return None
         found = found.keys() if isinstance(found, _MembersOfMapping) else found
-        return found if isinstance(found, Domain) else None
+        return found.domain if isinstance(found, _MembersOfSome) else None
 
     def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
         method = getattr(self, name)
@@ -335,10 +335,13 @@ class Part(Generic[S], metaclass=Body):
             method = self._of_their_steps(name, mark, method)
         if mark.where is not None:
             method = self._only_where(mark, method)
+        first = method
         if there:
             method = self._only_there(mark.kind, method, there)
+            first = self._only_of_their_types(method, {each: (given, domains[each]) for each, given in there.items()})
         try:
-            return tuple(Instance(choice, method) for choice in choices_of(domains))
+            found = tuple(Instance(choice, method) for choice in choices_of(domains))
+            return (replace(found[0], run=first), *found[1:]) if there and found else found
         except SpecificationError as wrong:
             raise SpecificationError(f"{mark.kind} {name}: parameters {wrong}") from None
 
@@ -357,6 +360,26 @@ class Part(Generic[S], metaclass=Body):
             return method(s, **parameters)
 
         return of_those
+
+    def _only_of_their_types(
+        self, method: Callable[..., Any], there: Mapping[str, tuple[Callable[[Any, Any], Any], Domain[Any]]]
+    ) -> Callable[..., Any]:
+        """The same for the first instance, which looks in each state whether parameters range over what they can be.
+
+        Where a parameter ranges over a set, a tuple or a mapping of the state as it is, it cannot be anything else.
+        """
+        computed = {each: its for each, its in there.items() if self._members(OfState(its[0])) is None}
+
+        @wraps(method)
+        def of_their_types(s: State, **parameters: Any) -> Any:
+            for each, (given, domain) in computed.items():
+                for value in given(self, s):
+                    if value not in domain:
+                        wrong = OutOfDomain(value, str(domain))
+                        raise SpecificationError(f"parameter {each} ranges over what it cannot be here: {wrong}")
+            return method(s, **parameters)
+
+        return of_their_types if computed else method
 
     def _only_where(self, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
         """A property that has something to say only of states of which another says yes."""
@@ -695,20 +718,36 @@ class _Members:
         raise SpecificationError(no_variable(name, own))
 
 
-class _MembersOfMapping:
+class _NotAsked:
+    """What code may hand on as it is. Code that asks anything of it chooses among several."""
+
+    def _refuse(self, *_: object) -> bool:
+        raise TypeError
+
+    __bool__ = __contains__ = __iter__ = __len__ = _refuse
+
+
+class _MembersOfSome(_NotAsked):
+    """A set or a tuple of a state, of which only is known what may be in it."""
+
+    def __init__(self, domain: Domain[Any]):
+        self.domain = domain
+
+
+class _MembersOfMapping(_NotAsked):
     """A mapping of a state in which what it holds is the domain of that."""
 
     def __init__(self, mapping: MappingDomain):
         self._mapping = mapping
 
-    def keys(self) -> Domain[Any]:
-        return self._mapping.keys
+    def keys(self) -> _MembersOfSome:
+        return _MembersOfSome(self._mapping.keys)
 
-    def values(self) -> Domain[Any]:
+    def values(self) -> _MembersOfSome:
         first, *others = map(_there, self._mapping.cells.values())
         if any(other is not first for other in others):
             raise AttributeError("values")
-        return first
+        return _MembersOfSome(first)
 
     def __getitem__(self, key: Any) -> Any:
         return _members_of(_there(self._mapping.cells[key]))
@@ -719,7 +758,7 @@ def _members_of(domain: Domain[Any] | MappingDomain) -> Any:
         case MappingDomain():
             return _MembersOfMapping(domain)
         case SubsetDomain(elements=elements) | SequenceDomain(elements=elements):
-            return elements
+            return _MembersOfSome(elements)
     raise AttributeError(str(domain))
 
 

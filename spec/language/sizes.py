@@ -10,9 +10,22 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from collections.abc import Set as AbstractSet
+from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from spec.language.domains import (
     Domain,
@@ -261,6 +274,8 @@ def _without_size(type_: Any, kind: Any) -> str:
         return f"{name} can be changed in place, and a value of the state must not: {IN_PLACE[plain]}"
     if plain is tuple:
         return f"{name} has no size: sizes() says how long it gets, at_most(...)"
+    if is_dataclass(plain) or is_typeddict(plain):
+        return f"{name} is no NamedTuple, and a record of the state is one: class {plain.__name__}(NamedTuple)"
     return f"{name} has no size: sizes() says how many values a type has"
 
 

@@ -66,13 +66,15 @@ def test_a_file_with_one_specification_names_it(tmp_path: Path) -> None:
         system_named("locks.py")
 
 
-def test_a_file_may_be_called_like_a_module(tmp_path: Path) -> None:
-    """A file `json.py` is that file, and `json` stays what it was."""
-    import json
-
-    (tmp_path / "json.py").write_text(LOCK)
-    assert system_named("json.py:Lock").__name__ == "Lock"
-    assert sys.modules["json"] is json
+@pytest.mark.parametrize("name", ["json", "this", "pyspark"])
+def test_a_file_may_be_called_like_a_module(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file `json.py` is that file, and `json` stays what it was, be it imported by now or not."""
+    if name != "json":
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    before = sys.modules.get(name)
+    (tmp_path / f"{name}.py").write_text(LOCK)
+    assert system_named(f"{name}.py:Lock").__name__ == "Lock"
+    assert sys.modules.get(name) is before
 
 
 def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_nothing_is_needed_of_the_environment(tmp_path: Path) -> None:
         ("elect fair --json", 2, "fair"),
         ("elect offline --replicas 1,1 --isr 1 --live 1 --json", 2, "replicas"),
         ("diagram partition --json", 2, "--json"),
-        ("check own.py:Exiting --engine reference --json", 2, "leave(): it calls sys.exit(7)"),
+        ("check own.py:Exiting --engine reference --json", 2, "leave(): it calls sys.exit(7), which would end"),
         ("check own.py:Raising --engine reference --json", 75, "divide(): ZeroDivisionError"),
         ("simulate own.py:Raising --seed 1 --json", 75, "divide(): ZeroDivisionError"),
     ],

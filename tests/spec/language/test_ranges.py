@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import pytest
 
-from spec.checking import Result, check
+from spec.checking import EvaluationFailed, Result, check
 from spec.language import (
     Partial,
     Size,
@@ -17,6 +17,7 @@ from spec.language import (
     Step,
     action,
     bound,
+    initial,
     invariant,
     require,
     sometimes,
@@ -176,6 +177,74 @@ def test_what_is_made_of_the_state_needs_a_type() -> None:
 
     with pytest.raises(SpecificationError, match="parameter letter: it ranges over part of the state"):
         check(Computed())
+
+
+class Astray(Untyped):
+    """Parameters range over what is computed."""
+
+    @action(letter=lambda self, s: ["a", "z"] if s.letters else [])
+    def receive(self, s: UntypedState, letter: Annotated[str, "a letter"]) -> None:
+        """One."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """Two letters."""
+        return {Annotated[str, "a letter"]: ["a", "b"]}
+
+
+class AstrayProperty(Astray):
+    """The same of a property."""
+
+    @action
+    def receive(self, s: UntypedState, letter: Annotated[str, "a letter"]) -> None:
+        """One."""
+
+    @invariant(letter=lambda self, s: {"a", "z"} if s.letters else set())
+    def only_the_first(self, s: UntypedState, letter: Annotated[str, "a letter"]) -> bool:
+        """Of what is there."""
+        return True
+
+
+class Boxes(State):
+    """Of `OneOrOther`."""
+
+    few: frozenset[Annotated[int, "a few"]] = variable("Two.")
+    many: frozenset[Annotated[int, "many"]] = variable("Four.")
+
+
+class OneOrOther(Specification[Boxes]):
+    """A parameter ranges over one of two sets, which the state decides."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """One is larger."""
+        return {Annotated[int, "a few"]: range(2), Annotated[int, "many"]: range(4)}
+
+    @initial
+    def begin(self, s: Boxes) -> None:
+        """Only one holds something, which the other never can."""
+        s.many = frozenset({3})
+
+    @action(box=lambda self, s: s.few or s.many)
+    def take(self, s: Boxes, box: Annotated[int, "many"]) -> None:
+        """It is empty then."""
+        s.many -= {box}
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_a_parameter_ranges_over_either(engine: str) -> None:
+    """Not only over what the one can hold that the code happens to hand on where nothing is known of the state."""
+    result = check(OneOrOther(), engine=engine)
+    assert (result.verdict, result.distinct_states) == ("holds", 2)
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+@pytest.mark.parametrize("astray", [Astray, AstrayProperty])
+def test_a_value_that_a_parameter_cannot_have_is_told(astray: type[Astray], engine: str) -> None:
+    """It was passed over, and the action seemed never to happen."""
+    outside = "parameter letter ranges over what it cannot be here: 'z' is not one of a, b"
+    with pytest.raises(EvaluationFailed, match=outside) as failed:
+        check(astray(), engine=engine)
+    assert failed.value.trace is not None
+    assert failed.value.trace.length == 2
 
 
 def test_a_step_has_two_states() -> None:

@@ -537,6 +537,9 @@ STATES = [
     stated("something of the class", 0, "", "MOST: ClassVar[int] = 3"),
     stated("a type that is not known", 2, "'Nope' is not defined", "y: 'Nope' = variable('Y.')"),
     stated("a type without a size", 2, "variable y: a count: int has no size", "y: Count = variable('Y.')"),
+    stated(
+        "a dataclass", 2, "class Kept(NamedTuple)", "y: dataclasses.make_dataclass('Kept', ['id']) = variable('Y.')"
+    ),
     stated("a plain type", 2, "variable y: str has no size", "y: str = variable('Y.')"),
     stated("a tuple without a length", 2, "how long it gets, at_most(...)", "y: tuple[Id, ...] = variable('Y.')"),
     stated("a list", 2, "list[an id] can be changed in place", "y: list[Id] = variable('Y.')"),
