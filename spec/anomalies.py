@@ -14,10 +14,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 
-from spec.checking import Result, check
-from spec.checking.result import EXIT_CODES, violated
+from spec.checking import Replay, Result, Trace, check
+from spec.checking.model import EvaluationFailed
+from spec.checking.result import EXIT_CODES, BaseResult, KnownViolation, violated
 from spec.checking.values import show
-from spec.language.errors import SpecificationError, UsageError
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
 from spec.language.specification import Specification
 from spec.loading import system_named, under
 from spec.releases import release_named
@@ -44,10 +45,29 @@ class Anomaly:
     on: Any = True
     property: str
     length: int
+    since: str | None = None
     fixed_in: str | None = None
     size: str
     seen_on_controllers: Sequence[str] = ()
     seen_on_brokers: Sequence[str] = ()
+
+    def releases(self) -> str:
+        """Which of them have it, as far as that is recorded."""
+        if self.fixed_in is None:
+            return f"open since {self.since}" if self.since else "open"
+        return NEVER_SHIPPED if self.fixed_in == NEVER_SHIPPED else f"gone since {self.fixed_in}"
+
+    def fix(self) -> str:
+        """The option of the command that prevents it."""
+        if isinstance(self.on, bool):
+            return f"--{'with' if self.on else 'without'} {self.switch}"
+        return f"--set {self.switch}={show(self.on)}"
+
+    def prevents(self, trace: Trace, constants: Mapping[str, Any]) -> bool:
+        """Whether a trace of the system under these constants is one with the switch off, and is none with it on."""
+        sides = ({**constants, self.switch: value} for value in (self.off, self.on))
+        without, with_it = (_comes_to_pass(trace, self.system, side) for side in sides)
+        return without and not with_it
 
     def setting(self, side: Side) -> str:
         """What makes a side, as `fence_zk = false`."""
@@ -139,6 +159,30 @@ class Outcome:
         for side in SIDES:
             told[side] = self.results[side].to_json() if side in self.results else None
         return told
+
+
+def known_in(result: BaseResult) -> tuple[KnownViolation, ...]:
+    """The rows that counterexamples are of: what breaks a row's property, and does not if its switch is on."""
+    constants = {**result.constants, **result.switches}
+    return tuple(
+        KnownViolation(row.property, row.id, row.ticket, row.releases(), row.fix())
+        for trace in result.counterexamples
+        for row in anomalies()
+        if (row.property, row.off) == (trace.broken, constants.get(row.switch))
+        and system_named(row.system).name == result.system
+        and row.prevents(trace, constants)
+    )
+
+
+def _comes_to_pass(trace: Trace, system: str, constants: Mapping[str, Any]) -> bool:
+    """Whether a system has these steps, and they break what the trace breaks."""
+    try:
+        replay = Replay(system_named(system).of(**constants), trace.initial)
+        for each in trace.steps:
+            replay.do(each.step)
+    except (UsageError, AssumptionViolated, EvaluationFailed):
+        return False
+    return trace.broken in replay.broken
 
 
 @cache

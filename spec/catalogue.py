@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from spec.anomalies import NEVER_SHIPPED, Anomaly
+from spec.anomalies import Anomaly
 from spec.checking.values import jsonable, show
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
@@ -118,15 +118,8 @@ def atlas(rows: Iterable[Anomaly]) -> str:
     return "\n\n".join("\n".join(_anomaly(row, names, tickets)) for row in rows) or "none is recorded"
 
 
-def _until_when(row: Anomaly) -> str:
-    """Which releases have it."""
-    if row.fixed_in is None:
-        return "open"
-    return NEVER_SHIPPED if row.fixed_in == NEVER_SHIPPED else f"gone since {row.fixed_in}"
-
-
 def _anomaly(row: Anomaly, names: int, tickets: int) -> Iterator[str]:
-    yield f"{row.id:{names}}  {row.ticket:{tickets}}  {_until_when(row)}"
+    yield f"{row.id:{names}}  {row.ticket:{tickets}}  {row.releases()}"
     yield f"  {row.sentence}"
     fix = "the proposed fix, " if row.fixed_in is None else ""
     yield f"  {row.system}: {row.property} breaks with {row.setting('off')}, holds with {fix}{row.setting('on')}"

@@ -55,6 +55,23 @@ class ActionResult:
 
 
 @dataclass(frozen=True)
+class KnownViolation:
+    """A counterexample that was known before: where it is recorded, and how it is prevented."""
+
+    property: str
+    id: str
+    """Of the record."""
+    ticket: str
+    releases: str
+    """Which have it: `open since 2.1`, `gone since 2.2`."""
+    fix: str
+    """The option that prevents it."""
+
+    def __str__(self) -> str:
+        return f"{self.id}, {self.releases}; {self.fix}"
+
+
+@dataclass(frozen=True)
 class LevelResult:
     """A level: the states that are reached in so many steps, and in no fewer.
 
@@ -101,6 +118,8 @@ class BaseResult(Shown, ABC):
     all began again, and they were given plain values."""
     documentation: Mapping[str, str] = field(default_factory=dict)
     """The sentence of each constant, switch, action and property."""
+    known: tuple[KnownViolation, ...] = ()
+    """Records of these counterexamples, if there are any and one has looked for them."""
 
     @property
     def counterexample(self) -> Trace | None:
@@ -157,7 +176,8 @@ class BaseResult(Shown, ABC):
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
             "counterexamples": [each.to_json() for each in self.counterexamples],
             "shown": None if self.shown is None else self.shown.to_json(),
-            **({"seen_through": list(self.seen_through)} if self.seen_through else {}),
+            "seen_through": list(self.seen_through),
+            "known": [vars(each) for each in self.known],
         }
 
     def __repr__(self) -> str:
@@ -172,7 +192,7 @@ class BaseResult(Shown, ABC):
         Args:
             tell: gives the text of each trace; else it is told in full. See `spec.checking.brief`.
         """
-        lines = [f"{self.system}: {self.headline}", *self.basis(), *self._judged()]
+        lines = [f"{self.system}: {self.headline}", *self._known(), *self.basis(), *self._judged()]
         for each in self.traces:
             lines += ["", str(tell(each))]
         return "\n".join(lines)
@@ -209,6 +229,11 @@ class BaseResult(Shown, ABC):
             yield f"  switches    {_valuation(self.switches)}"
         if self.leaves_out:
             yield f"  left out    {self.leaves_out}"
+
+    def _known(self) -> Iterator[str]:
+        several = len(self.counterexamples) > 1
+        for each in self.known:
+            yield f"  known: {f'{each.property} is ' if several else ''}{each}"
 
     def _judged(self) -> Iterator[str]:
         for verdict in ("violated", "holds", "witnessed", "unwitnessed", "undecided"):

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,10 +44,12 @@ from spec.cli.options import (
     of_a_system,
     one,
 )
-from spec.streams import tell
+from spec.streams import printing_to_stderr, tell
+from spec.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from spec.checking import Result
+    from spec.checking.result import KnownViolation
     from spec.language import Specification
 
 
@@ -125,6 +128,7 @@ def check(
             show=show,
             release=release,
         )
+    result = replace(result, known=_known(result))
     if as_json:
         tell(json.dumps(result.to_json()))
         say_if_interrupted(result)
@@ -174,6 +178,16 @@ def _reporting_failures(reports: tuple[Path, ...], junit: Path | None, subject: 
                 with suppress(OSError):
                     put(junit, unfinished_to_junit(unfinished))
         raise
+
+
+def _known(result: Result) -> tuple[KnownViolation, ...]:
+    """The rows of the atlas that counterexamples are of."""
+    if not result.counterexamples or result.system not in SYSTEMS:
+        return ()
+    from spec.anomalies import known_in
+
+    with printing_to_stderr():
+        return known_in(result)
 
 
 def _write_report(result: Result, path: Path) -> None:

@@ -46,6 +46,11 @@ def summary(result: Result) -> str:
     return f"{which} in all states that there are{seen}."
 
 
+def known(result: Result) -> list[str]:
+    """Records of what was found, in a sentence each."""
+    return [f"Known: {it.property} is {it.id} ({it.ticket}), {it.releases}; {it.fix}." for it in result.known]
+
+
 def checked(result: Result) -> list[tuple[str, str]]:
     """What was checked, but for its constants and switches: what it is called, and what it is."""
     return [

@@ -63,7 +63,8 @@ def _properties(result: Result) -> Iterator[JUnitCase]:
     missing = "its trace is shown with --continue"
     for each in result.properties:
         if each.verdict == "violated":
-            yield JUnitCase(each.name, "failure", decided(each), traces.get(each.name, missing), each.kind)
+            told = "; known: ".join([decided(each), *(str(it) for it in result.known if it.property == each.name)])
+            yield JUnitCase(each.name, "failure", told, traces.get(each.name, missing), each.kind)
         elif each.verdict == "unwitnessed":
             yield JUnitCase(each.name, "failure", decided(each), result.documentation.get(each.name, ""), each.kind)
         elif each.verdict == "undecided":

@@ -41,6 +41,8 @@ def _told(result: Result) -> Iterator[str]:
     yield f"# {_plain(result.system)}: {_plain(result.headline)}"
     if result.verdict == "holds":
         yield from ("", _plain(content.summary(result)))
+    for line in content.known(result):
+        yield from ("", _plain(line))
     for trace in result.traces:
         yield from _trace(trace, content.heading(trace))
     yield from ("", "## What was checked", "")

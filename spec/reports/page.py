@@ -70,7 +70,8 @@ def _told(result: Result) -> Iterator[str]:
     yield "<header>"
     yield f'<p class="verdict {content.VERDICTS[result.verdict]}">{escape(result.verdict)}</p>'
     yield f"<h1>{escape(result.system)}</h1>"
-    yield f"<p>{escape(content.summary(result))}</p>"
+    for line in (content.summary(result), *content.known(result)):
+        yield f"<p>{escape(line)}</p>"
     links = " ".join(f'<a href="#{place}">{escape(title)}</a>' for place, title in sections)
     yield f'<nav aria-label="sections">{links}</nav>'
     yield "</header>"

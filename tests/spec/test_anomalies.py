@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from spec import anomalies as module
-from spec.anomalies import NEVER_SHIPPED, SIDES, Anomaly, anomalies, anomaly_named, read
+from spec.anomalies import NEVER_SHIPPED, SIDES, Anomaly, anomalies, anomaly_named, known_in, read
 from spec.checking import Result, check
+from spec.checking.result import KnownViolation
 from spec.language import SpecificationError, UsageError
 from spec.loading import system_named, under
 from spec.releases import RELEASES
+from spec.reports import to_html, to_junit, to_markdown
 from tests.rows import rows
 from tests.spec.test_instances import EVERY as SIZES
 from tests.spec.test_instances import SMALL
@@ -264,6 +266,7 @@ def test_json_is_as_promised() -> None:
         "on": "arm",
         "property": "never_crowded",
         "length": 4,
+        "since": None,
         "fixed_in": "2.0",
         "size": "small",
         "seen_on_controllers": [],
@@ -272,6 +275,39 @@ def test_json_is_as_promised() -> None:
     assert found["as_recorded"] is True
     assert found["off"]["counterexample"]["length"] == 4
     assert found["on"]["verdict"] == "holds"
+
+
+# What is known of what was found.
+
+
+def test_a_counterexample_is_known_by_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In text, JSON and reports, with which releases have it, and the option that prevents it."""
+    monkeypatch.setattr(module, "anomalies", lambda: (FORMS, replace(OPEN, since="2.1")))
+    found = check(FORMS.specification("off"))
+    result = replace(found, known=known_in(found))
+    assert result.known == (KnownViolation("never_crowded", "T1", "KIP-1", "gone since 2.0", "--set kind=arm"),)
+    assert "\n  known: T1, gone since 2.0; --set kind=arm\n" in str(result)
+    assert result.to_json()["known"] == [vars(each) for each in result.known]
+    for report in (to_html(result), to_markdown(result)):
+        assert "Known: never_crowded is T1 (KIP-1), gone since 2.0; --set kind=arm." in report
+    assert "known: T1, gone since 2.0" in to_junit(result)
+    found = check(OPEN.specification("off"))
+    assert [str(each) for each in known_in(found)] == ["T20, open since 2.1; --with lock"]
+
+
+def test_what_breaks_with_the_fix_as_well_is_another_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither is what breaks with the switch on, nor another property, nor a trace of another system."""
+    monkeypatch.setattr(module, "anomalies", lambda: (FORMS,))
+    found = check(FORMS.specification("off"))
+    assert found.counterexample is not None
+    monkeypatch.setattr(module, "anomalies", lambda: (replace(FORMS, on="rope"),))
+    assert known_in(found) == ()
+    monkeypatch.setattr(module, "anomalies", lambda: (replace(FORMS, off="arm", on="rope"),))
+    assert known_in(found) == ()
+    monkeypatch.setattr(module, "anomalies", lambda: (FORMS,))
+    for other in (replace(found, system="else"), replace(found, constants={**found.constants, "people": 1})):
+        assert known_in(other) == ()
+    assert known_in(replace(found, counterexamples=(replace(found.counterexample, broken="type_ok"),))) == ()
 
 
 # What is recorded.
@@ -298,6 +334,7 @@ def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
         assert row.property in [each.name for each in side.properties if each.kind != "sometimes"]
     assert row.size in SIZES
     assert row.fixed_in in (None, NEVER_SHIPPED, BEFORE_ALL, *RELEASES)
+    assert row.since in (None, *RELEASES) if row.fixed_in is None else row.since is None
 
 
 @rows("row", {each.id: each for each in EVERY})
@@ -321,3 +358,5 @@ def test_an_anomaly_comes_out_as_recorded(row: Anomaly) -> None:
     """It breaks without the fix, in as many states, and holds with it."""
     outcome = row.explore()
     assert outcome.as_recorded, outcome.conclusion()
+    assert row.id in [each.id for each in known_in(outcome.results["off"])]
+    assert known_in(outcome.results["on"]) == ()
