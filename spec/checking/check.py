@@ -38,6 +38,7 @@ def check(
     max_depth: SupportsIndex | None = None,
     symmetry: bool = False,
     show: str | None = None,
+    accept_vacuous: Iterable[str] | str = (),
     on_progress: OnProgress = silent,
     release: str | None = None,
 ) -> Result:
@@ -55,21 +56,28 @@ def check(
         symmetry: go through one state of each orbit of the interchangeable values.
         show: look for the shortest way there, and for nothing else: the name of a witness or an action, or a
             predicate in Python on the state `s`, as `s.count > 2`.
+        accept_vacuous: names of actions and witnesses that need not happen under these constants, or one name.
         on_progress: told statistics now and then, and at the end unless the engine was interrupted.
         release: one of the system's `releases`, from which its constants were taken; it stands in the result.
 
     Raises:
-        UsageError: an unknown property, an engine that cannot be had, an action or property without the symmetry, an
-            argument that is out of range or means nothing, something that cannot be shown.
+        UsageError: an unknown property, action or witness, an engine that cannot be had, an action or property
+            without the symmetry, an argument that is out of range or means nothing, something that cannot be shown.
         EvaluationFailed: an action or property raised, or did what it must not; with the shortest trace there.
         EnvironmentFailed: a disk is full, a Java has died, or the like.
         SpecificationError: the specification is not well made.
     """
     subject = arguments.specification(specification, release)
     named = arguments.names("properties", properties)
+    accepted = arguments.names("accept_vacuous", accept_vacuous)
     if show is not None and (named or keep_going or deadlock):
         raise UsageError("show: nothing else is looked for then; no properties, keep_going or deadlock")
+    if accepted and (named or show is not None):
+        raise UsageError(
+            "accept_vacuous: where properties are named, or something is to be shown, nothing is vacuous"
+        )
     model = Model(subject, None if show is None else Goal.of(subject, show))
+    _require_that_may_be_vacuous(model, accepted)
     _judge_the_first_state(model)
     bounds = arguments.bound("max_states", max_states), arguments.bound("max_depth", max_depth)
     options = Options(asked(model, named, deadlock), keep_going, *bounds, symmetry)
@@ -78,7 +86,21 @@ def check(
         found = chosen.explore(model, options, watched)
     if found.ended != "interrupted":
         on_progress(found.statistics)
-    return _result(model, options, found, chosen.name, bool(named), release)
+    return _result(model, options, found, chosen.name, bool(named), release, accepted)
+
+
+def _require_that_may_be_vacuous(model: Model, names: Iterable[str]) -> None:
+    """Require that these are actions and witnesses.
+
+    Raises:
+        UsageError: one is none.
+    """
+    witnesses = [each.name for each in model.properties if each.kind == "sometimes"]
+    known = [*(each.name for each in model.actions), *witnesses]
+    for name in names:
+        if name not in known:
+            what = f"{model.specification.name} has no action or witness {name}"
+            raise UsageError(f"{what}; it has {', '.join(known)}")
 
 
 def _judge_the_first_state(model: Model) -> None:
@@ -126,7 +148,13 @@ def asked(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ..
 
 
 def _result(
-    model: Model, options: Options, found: Exploration, engine: str, named: bool, release: str | None
+    model: Model,
+    options: Options,
+    found: Exploration,
+    engine: str,
+    named: bool,
+    release: str | None,
+    accepted: tuple[str, ...],
 ) -> Result:
     properties = tuple(_property(model, number, found) for number in options.properties)
     actions = tuple(
@@ -138,7 +166,8 @@ def _result(
         key=lambda number: (found.discoveries[number].length, number),
     )
     told = broken if options.keep_going else broken[:1]
-    verdict, why = _verdict(model, found, broken, properties, actions, named)
+    never = _never(model, properties, actions, named)
+    verdict, why = _verdict(model, found, broken, [told for name, told in never if name not in accepted])
     specification = model.specification
     return Result(
         system=specification.name,
@@ -163,6 +192,9 @@ def _result(
         bounds={"max_states": options.max_states, "max_depth": options.max_depth},
         symmetry=options.symmetry,
         wants_every_action=_wants_every_action(model, named),
+        accept_vacuous=accepted,
+        accepted=tuple(told for name, told in never if name in accepted) if found.ended == "complete" else (),
+        without_effect=_without_effect(model, found),
         levels=tuple(map(_level, found.levels)),
         jobs=found.jobs,
         seen_through=tuple(sorted(model.seen_through)),
@@ -194,6 +226,14 @@ def _shown(model: Model, found: Exploration) -> Trace | None:
     return trace(model, model.sought, found.discoveries[model.sought].path)
 
 
+def _without_effect(model: Model, found: Exploration) -> tuple[str, ...]:
+    """The actions that never changed anything, if all was explored."""
+    if found.ended != "complete":
+        return ()
+    counts = zip(model.actions, found.coverage, strict=True)
+    return tuple(action.name for action, each in counts if each.taken and not each.changing)
+
+
 def _property(model: Model, number: int, found: Exploration) -> PropertyResult:
     judged, discovery = model.properties[number], found.discoveries.get(number)
     witness = judged.kind == "sometimes"
@@ -206,14 +246,7 @@ def _property(model: Model, number: int, found: Exploration) -> PropertyResult:
     return PropertyResult(judged.name, judged.kind, verdict, discovery.length if discovery else None)
 
 
-def _verdict(
-    model: Model,
-    found: Exploration,
-    broken: Sequence[int],
-    properties: tuple[PropertyResult, ...],
-    actions: tuple[ActionResult, ...],
-    named: bool,
-) -> tuple[str, str]:
+def _verdict(model: Model, found: Exploration, broken: Sequence[int], never: Sequence[str]) -> tuple[str, str]:
     if found.ended == "interrupted":
         return "interrupted", found.kept or "nothing was kept: there is no run directory"
     if broken:
@@ -224,7 +257,14 @@ def _verdict(
         elsewhere = WHERE_TO_GO_ON.get(found.ended, "")
         going_on = f"; {found.kept}" if found.kept else elsewhere
         return "bounded", f"the bound on {found.ended} was reached{going_on}"
-    never = [f"{each.name} is never witnessed" for each in properties if each.verdict == "unwitnessed"]
-    if _wants_every_action(model, named):
-        never = [f"action {each.name} is never taken" for each in actions if not each.taken] + never
     return ("vacuous", "; ".join(never)) if never else ("holds", "")
+
+
+def _never(
+    model: Model, properties: tuple[PropertyResult, ...], actions: tuple[ActionResult, ...], named: bool
+) -> list[tuple[str, str]]:
+    """What never happened, as far as it went, and should: actions and witnesses by name, with what is said of it."""
+    wanted = actions if _wants_every_action(model, named) else ()
+    never = [(each.name, f"action {each.name} is never taken") for each in wanted if not each.taken]
+    unseen = [each.name for each in properties if each.verdict == "unwitnessed"]
+    return never + [(name, f"{name} is never witnessed") for name in unseen]

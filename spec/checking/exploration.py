@@ -69,6 +69,7 @@ class Coverage:
     enabled: int = 0
     taken: int = 0
     new_states: int = 0
+    changing: int = 0
 
 
 class Jobs(NamedTuple):

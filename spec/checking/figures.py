@@ -7,7 +7,7 @@ They are made of the commits when exploring ends, however it ends. So a run that
 whichever engine, has the rows of one that was not; only the seconds are its own.
 
 The columns of `levels` are the fields of a `LevelResult`. Those of `actions` are `level` and `action`, and of the
-steps from the states of that level what an `ActionResult` has of all: `enabled`, `taken`, `new_states`.
+steps from the states of that level what an `ActionResult` has of all: `enabled`, `taken`, `new_states`, `changing`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from spec.language.errors import EnvironmentWarning
 FOLDER: Final = "_figures"
 """What reads states passes over a name with this beginning."""
 LEVELS: Final = ("level", "states", "distinct_states", "generated_states", "seconds")
-ACTIONS: Final = ("level", "action", "enabled", "taken", "new_states")
+ACTIONS: Final = ("level", "action", "enabled", "taken", "new_states", "changing")
 
 
 def rows_of_levels(commits: Sequence[Commit]) -> list[dict[str, Any]]:

@@ -156,6 +156,7 @@ class _Search:
                 if taken.after is None:
                     lowest.setdefault(self.type_ok, (0, predecessor))
                     continue
+                coverage.changing += taken.after != state
                 after = self.represent(taken.after)
                 for number in taken.found:
                     end = self.pack(after)

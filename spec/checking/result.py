@@ -26,6 +26,8 @@ EXIT_CODES: Final[Mapping[str, int]] = {
     "interrupted": 130,
 }
 """TLC's classes where it has them."""
+NOT_CHECKED: Final = "progress: whether what should happen does at last (liveness)"
+"""What no engine looks at, so that it may fail where all holds."""
 NO_BOUNDS: Final[Mapping[str, int | None]] = {"max_states": None, "max_depth": None}
 
 
@@ -275,6 +277,13 @@ class Result(BaseResult):
     """Whether states are those of orbits."""
     wants_every_action: bool = True
     """Whether an action that is never taken counts: not where properties are named, or something is to be shown."""
+    accept_vacuous: tuple[str, ...] = ()
+    """Actions and witnesses that were said to be accepted if they never happen."""
+    accepted: tuple[str, ...] = ()
+    """What of these never happened, in a sentence each."""
+    without_effect: tuple[str, ...] = ()
+    """The actions that were taken and never changed anything, where all was explored. Some are meant so, as they say
+    where the system may end; others have `==` in place of `=`."""
     levels: tuple[LevelResult, ...] = ()
     """Level by level, how it grew."""
     jobs: Jobs | None = None
@@ -293,12 +302,25 @@ class Result(BaseResult):
         if self.jobs is not None:
             yield f"  {_by_jobs(self.jobs)}"
 
+    def _held_for(self) -> Iterator[str]:
+        yield from super()._held_for()
+        if self.accepted:
+            yield f"  accepted    {'; '.join(self.accepted)}"
+        if self.verdict == "holds":
+            yield f"  not checked {NOT_CHECKED}"
+
+    def _judged(self) -> Iterator[str]:
+        yield from super()._judged()
+        if self.without_effect:
+            yield f"  no effect   {', '.join(self.without_effect)}"
+
     def to_json(self) -> dict[str, Any]:
         """The one object that `check --json` prints."""
         return {
             **self._asked(),
             "bounds": dict(self.bounds),
             "symmetry": self.symmetry,
+            "accept_vacuous": list(self.accept_vacuous),
             "engine": self.engine,
             "jobs": None if self.jobs is None else self.jobs._asdict(),
             "versions": versions(self.engine),
@@ -312,6 +334,7 @@ class Result(BaseResult):
             "states_per_second": self.states_per_second,
             "bytes_per_state": self.bytes_per_state,
             **self._found(),
+            "without_effect": list(self.without_effect),
         }
 
 

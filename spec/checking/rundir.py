@@ -82,7 +82,7 @@ class Commit:
     distinct: int
     seconds: float
     coverage: Mapping[str, Mapping[str, int]]
-    """By action: enabled, taken, new_states."""
+    """By action: enabled, taken, new_states, changing."""
     findings: Mapping[str, Mapping[str, Any]]
     """By property: `length`; `state`, in hexadecimal, the end; and of a property of steps the last step, `before`
     in hexadecimal, `action` and `instance` by number. A step that leaves a domain has an empty `state`."""

@@ -126,6 +126,7 @@ class Simulation(BaseResult):
             **self._asked(),
             "bounds": dict(NO_BOUNDS),
             "symmetry": False,
+            "accept_vacuous": [],
             "engine": "simulation",
             "jobs": None,
             "versions": versions("simulation"),
@@ -139,6 +140,7 @@ class Simulation(BaseResult):
             "states_per_second": None,
             "bytes_per_state": None,
             **self._found(),
+            "without_effect": None,
             "simulation": {
                 "seed": self.seed,
                 "runs": tally.runs,

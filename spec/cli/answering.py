@@ -6,19 +6,23 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from spec.cli.asking import evaluating
-from spec.streams import tell
+from spec.streams import printing_to_stderr, tell
+from spec.systems import SYSTEMS
 from spec.terminal import for_stream
 
 if TYPE_CHECKING:
     from spec.checking import Result, Trace
     from spec.checking.simulation import Simulation
     from spec.language import Specification
+
+Found = TypeVar("Found", "Result", "Simulation")
 
 
 def write_each(*writes: Callable[[], None]) -> None:
@@ -69,6 +73,16 @@ def text_of(result: Result | Simulation, subject: Specification, brief: bool) ->
 
     with evaluating(subject):
         return result.report(lambda trace: in_brief(subject, trace))
+
+
+def with_known(result: Found) -> Found:
+    """A result with the rows of the atlas that its counterexamples are of."""
+    if not result.counterexamples or result.system not in SYSTEMS:
+        return result
+    from spec.anomalies import known_in
+
+    with printing_to_stderr():
+        return replace(result, known=known_in(result))
 
 
 def tell_text(text: str) -> None:

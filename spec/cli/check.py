@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from spec.cli.answering import (
     say_if_interrupted,
     tell_text,
     text_of,
+    with_known,
     write_each,
     write_traces,
     writing,
@@ -44,12 +44,10 @@ from spec.cli.options import (
     of_a_system,
     one,
 )
-from spec.streams import printing_to_stderr, tell
-from spec.systems import SYSTEMS
+from spec.streams import tell
 
 if TYPE_CHECKING:
     from spec.checking import Result
-    from spec.checking.result import KnownViolation
     from spec.language import Specification
 
 
@@ -63,6 +61,13 @@ if TYPE_CHECKING:
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything; show how each property breaks.")
 @DEADLOCK
 @one("--show", type=TEXT, metavar="NAME", help="Show the way to a witness, an action, or 's.count > 2'.")
+@click.option(
+    "--accept-vacuous",
+    type=TEXT,
+    multiple=True,
+    metavar="NAME",
+    help="This action or witness need not happen; may be repeated.",
+)
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
@@ -88,6 +93,7 @@ def check(
     keep_going: bool,
     deadlock: bool,
     show: str | None,
+    accept_vacuous: tuple[str, ...],
     max_states: int | None,
     max_depth: int | None,
     memory: int | None,
@@ -108,9 +114,17 @@ def check(
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     A file with one specification needs no :Class.
     """
-    for option, given in (("--property", properties), ("--continue", keep_going), ("--deadlock", deadlock)):
+    alone = (
+        ("--property", properties),
+        ("--continue", keep_going),
+        ("--deadlock", deadlock),
+        ("--accept-vacuous", accept_vacuous),
+    )
+    for option, given in alone:
         if show is not None and given:
             raise click.UsageError(f"--show and {option}: what is to be shown is looked for alone")
+    if properties and accept_vacuous:
+        raise click.UsageError("--property and --accept-vacuous: where properties are named, nothing is vacuous")
     _can_be_reported(reports, junit)
     one_form(brief, as_json)
     subject, release = asked_for(system, release, settings, switched_on, switched_off)
@@ -126,9 +140,10 @@ def check(
             max_depth=max_depth,
             symmetry=symmetry,
             show=show,
+            accept_vacuous=accept_vacuous,
             release=release,
         )
-    result = replace(result, known=_known(result))
+    result = with_known(result)
     if as_json:
         tell(json.dumps(result.to_json()))
         say_if_interrupted(result)
@@ -178,16 +193,6 @@ def _reporting_failures(reports: tuple[Path, ...], junit: Path | None, subject: 
                 with suppress(OSError):
                     put(junit, unfinished_to_junit(unfinished))
         raise
-
-
-def _known(result: Result) -> tuple[KnownViolation, ...]:
-    """The rows of the atlas that counterexamples are of."""
-    if not result.counterexamples or result.system not in SYSTEMS:
-        return ()
-    from spec.anomalies import known_in
-
-    with printing_to_stderr():
-        return known_in(result)
 
 
 def _write_report(result: Result, path: Path) -> None:

@@ -16,6 +16,7 @@ from spec.cli.answering import (
     say_if_interrupted,
     tell_text,
     text_of,
+    with_known,
     write_each,
     write_traces,
 )
@@ -94,6 +95,7 @@ def simulate(
         words += ["--deadlock"] * deadlock
         words += ["--steps", str(steps), "--seed", str(found.seed), "--run", str(found.failing_run)]
         found = replace(found, repeat=shlex.join(words))
+    found = with_known(found)
     if as_json:
         tell(json.dumps(found.to_json()))
         say_if_interrupted(found)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from spec.checking.model import DEADLOCK
-from spec.checking.result import PropertyResult, Result
+from spec.checking.result import NOT_CHECKED, PropertyResult, Result
 from spec.checking.trace import Trace
 from spec.checking.values import show
 from spec.checking.versions import versions
@@ -42,7 +42,8 @@ def summary(result: Result) -> str:
     if result.because:
         return result.because
     which = "Every property holds" if result.wants_every_action else "Every property that was asked for holds"
-    seen = ", each witness is there, and each action is taken" if result.wants_every_action else ""
+    but = " but those that are accepted" if result.accepted else ""
+    seen = f", each witness is there, and each action is taken{but}" if result.wants_every_action else ""
     return f"{which} in all states that there are{seen}."
 
 
@@ -59,6 +60,8 @@ def checked(result: Result) -> list[tuple[str, str]]:
         ("bounds", bounds(result)),
         ("states", "one of each orbit of interchangeable values" if result.symmetry else "all"),
         *([("left out of the model", result.leaves_out)] if result.leaves_out else []),
+        *([("accepted", "; ".join(result.accepted))] if result.accepted else []),
+        *([("not checked", NOT_CHECKED)] if result.verdict == "holds" else []),
     ]
 
 
@@ -115,12 +118,14 @@ def states(number: int) -> str:
 
 
 def coverage(result: Result) -> str:
-    """Which actions were never taken, in a sentence."""
+    """Which actions were never taken, or never changed anything, in a sentence or two."""
     never, whole = result.never_taken, result.verdict in {"holds", "vacuous"}
-    if not never:
-        return "Each action is taken."
-    told = ", ".join(never)
-    return f"{'Never taken' if whole else 'Not taken as far as it went'}: {told}."
+    told = "Each action is taken."
+    if never:
+        told = f"{'Never taken' if whole else 'Not taken as far as it went'}: {', '.join(never)}."
+    if result.without_effect:
+        told += f" Taken without effect, always: {', '.join(result.without_effect)}."
+    return told
 
 
 def heading(trace: Trace) -> str:

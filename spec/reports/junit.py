@@ -66,7 +66,8 @@ def _properties(result: Result) -> Iterator[JUnitCase]:
             told = "; known: ".join([decided(each), *(str(it) for it in result.known if it.property == each.name)])
             yield JUnitCase(each.name, "failure", told, traces.get(each.name, missing), each.kind)
         elif each.verdict == "unwitnessed":
-            yield JUnitCase(each.name, "failure", decided(each), result.documentation.get(each.name, ""), each.kind)
+            outcome: Literal["skipped", "failure"] = "skipped" if each.name in result.accept_vacuous else "failure"
+            yield JUnitCase(each.name, outcome, decided(each), result.documentation.get(each.name, ""), each.kind)
         elif each.verdict == "undecided":
             yield JUnitCase(each.name, _undecided(result), f"not decided: {result.headline}", "", each.kind)
         else:
@@ -74,10 +75,11 @@ def _properties(result: Result) -> Iterator[JUnitCase]:
 
 
 def _actions(result: Result) -> JUnitCase:
-    """Dead actions count where all was explored and nothing else was asked for."""
-    if not result.never_taken:
+    """Dead actions count where all was explored and nothing else was asked for, but for those that are accepted."""
+    dead = [name for name in result.never_taken if name not in result.accept_vacuous]
+    if not dead:
         return JUnitCase(ACTIONS)
-    never = f"never taken: {', '.join(result.never_taken)}"
+    never = f"never taken: {', '.join(dead)}"
     if result.verdict == "vacuous" and result.wants_every_action:
         return JUnitCase(ACTIONS, "failure", never, never, "coverage")
     return JUnitCase(ACTIONS, "skipped", f"not decided; {never}")

@@ -234,6 +234,7 @@ def run(*arguments: str) -> Answer:
         ("own.py:Counter --max-states 2", "bounded", 20),
         ("own.py:Idle", "vacuous", 21),
         ("own.py:Idle --property never_beyond", "holds", 0),
+        ("own.py:Idle --accept-vacuous sleep", "holds", 0),
         ("own.py:Counter --without stops --property type_ok", "holds", 0),
         ("own.py:Counter --without stops --continue", "violated", 12),
     ],
@@ -249,10 +250,10 @@ def test_json_is_as_promised(ask: Ask) -> None:
     found = ask("check", "own.py:Counter", "--without", "stops", "--json").json()
     assert list(found) == [
         *("system", "constants", "switches", "release", "leaves_out", "bounds", "symmetry"),
-        *("engine", "jobs", "versions", "verdict", "why"),
+        *("accept_vacuous", "engine", "jobs", "versions", "verdict", "why"),
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
-        *("properties", "actions", "counterexample", "counterexamples", "shown"),
+        *("properties", "actions", "counterexample", "counterexamples", "shown", "known", "without_effect"),
     ]
     assert (found.pop("counterexamples"), found.pop("shown")) == ([found["counterexample"]], None)
     figures = ("seconds", "states_per_second")
@@ -266,6 +267,9 @@ def test_json_is_as_promised(ask: Ask) -> None:
         "leaves_out": "time",
         "bounds": {"max_states": None, "max_depth": None},
         "symmetry": False,
+        "accept_vacuous": [],
+        "known": [],
+        "without_effect": [],
         "engine": "reference",
         "jobs": None,
         "verdict": "violated",
@@ -1443,8 +1447,8 @@ def test_json_of_a_simulation(ask: Ask) -> None:
     assert list(found) == [*checked, "simulation"]
     same = ("system", "constants", "switches", "release", "verdict", "counterexample")
     assert {name: found[name] for name in same} == {name: checked[name] for name in same}
-    unknown = ("jobs", "distinct_states", "depth", "states_per_second", "bytes_per_state")
-    assert [found[name] for name in unknown] == [None] * 5
+    unknown = ("jobs", "distinct_states", "depth", "states_per_second", "bytes_per_state", "without_effect")
+    assert {found[name] for name in unknown} == {None}
     assert found["engine"] == "simulation"
     assert {each["new_states"] for each in found["actions"]} == {None}
     its = found["simulation"]

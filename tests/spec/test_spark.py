@@ -59,7 +59,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
         "ended": found.ended,
         "statistics": found.statistics._replace(seconds=0.0),
         "levels": [each[:4] for each in found.levels],
-        "coverage": [(each.enabled, each.taken) for each in found.coverage],
+        "coverage": [(each.enabled, each.taken, each.changing) for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),
         "discoveries": {
             number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()

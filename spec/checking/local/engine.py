@@ -271,6 +271,7 @@ class _Search:
         checkpoint, output = self.checkpoints[-1], self.pool.workers[0].output
         for action, coverage in enumerate(checkpoint.coverage):
             output.enabled[action], output.taken[action] = coverage.enabled, coverage.taken
+            output.changing[action] = coverage.changing
             self.pool.new_states[action] = coverage.new_states
         self.depth, self.discoveries = checkpoint.statistics.depth, dict(checkpoint.discoveries)
         self.generated = checkpoint.statistics.generated - int(output.taken.sum())
@@ -398,7 +399,8 @@ class _Search:
 
     def now(self, level: int) -> Checkpoint:
         """What is known when so many states are to be expanded next."""
-        counts = zip(self.pool.enabled, self.pool.taken, self.pool.new_states, strict=True)
+        pool = self.pool
+        counts = zip(pool.enabled, pool.taken, pool.new_states, pool.changing, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
         return Checkpoint(self.statistics(level), coverage, dict(self.discoveries), self.jobs)
 

@@ -242,6 +242,7 @@ def _send_off(
             output.taken[action] += 1
             base = successor * reach
             if effect[successor] != LEFT and not are_same(after, base, registers, i * reach, words):
+                output.changing[action] += 1
                 shaken = _bits_from(affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
                 if by_orbits and represent_in(shape, orbits, after, base, scratch.orbits):
                     shaken = handed_on

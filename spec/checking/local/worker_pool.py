@@ -116,6 +116,7 @@ class WorkerPool:
                     flags=np.zeros(len(tables.all) + 1, np.uint8),
                     enabled=np.zeros(actions, np.int64),
                     taken=np.zeros(actions, np.int64),
+                    changing=np.zeros(actions, np.int64),
                     missing=np.zeros((ENDURANCE * PATIENCE + len(tables.all)) * self.reach, np.uint64),
                     put_off=np.zeros(len(PutOff) * ENDURANCE * PATIENCE, np.int64),
                     cursor=np.zeros(len(Cursor), np.int64),
@@ -146,6 +147,12 @@ class WorkerPool:
     def taken(self) -> Array:
         """By action, how often it was taken."""
         counts: Array = sum(worker.output.taken for worker in self.workers)
+        return counts
+
+    @property
+    def changing(self) -> Array:
+        """By action, how often it changed something."""
+        counts: Array = sum(worker.output.changing for worker in self.workers)
         return counts
 
     @property

@@ -54,16 +54,18 @@ class CompiledWork(Work):
         try:
             pool.take_in(states.reshape(-1))
             pool.complete()
-            output.enabled[:] = output.taken[:] = 0
+            output.enabled[:] = output.taken[:] = output.changing[:] = 0
             live = self.tables.live([*decided, *self.in_states])
             flags = pool.sweep(live, _nothing)
         except OutOfMemory:
             pool.start_over()
             self.release()
             raise
-        for coverage, enabled, taken in zip(report.coverage, pool.enabled, pool.taken, strict=True):
+        counts = zip(pool.enabled, pool.taken, pool.changing, strict=True)
+        for coverage, (enabled, taken, changing) in zip(report.coverage, counts, strict=True):
             coverage.enabled += int(enabled)
             coverage.taken += int(taken)
+            coverage.changing += int(changing)
         self._seeker.in_steps(reached.ranges_of(1), flags, decided, report)
         pool.complete()
         self._tune(states)

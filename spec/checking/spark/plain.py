@@ -41,8 +41,9 @@ class PlainWork(Work):
         for done, packed in enumerate(sorted(bytes_of(states))):
             if done % OFTEN == 0 and self._quota.left < 0:
                 raise OutOfMemory
+            state = self.unpack(packed)
             try:
-                steps, closed = self.model.expand(self.unpack(packed), wanted)
+                steps, closed = self.model.expand(state, wanted)
             except EvaluationFailed as error:
                 report.failures.append(LocatedFailure(packed, STEP, error))
                 break
@@ -54,6 +55,7 @@ class PlainWork(Work):
                 if taken.after is None:
                     report.discover(self.type_ok, PathEnd(b"", packed, action, taken.instance))
                     continue
+                report.coverage[action].changing += taken.after != state
                 after = self.pack(taken.after)
                 for number in taken.found:
                     report.discover(number, PathEnd(after, packed, action, taken.instance))

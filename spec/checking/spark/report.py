@@ -57,6 +57,7 @@ class Report(LevelDiscoveries):
             mine.enabled += its.enabled
             mine.taken += its.taken
             mine.new_states += its.new_states
+            mine.changing += its.changing
         self.files += other.files
         self.sample += other.sample
         self.printed += other.printed

@@ -26,6 +26,7 @@ class Expected:
     distinct: int
     generated: int
     enabled: dict[str, int]
+    changing: dict[str, int]
     taken: dict[str, int]
     new_states: int
     discoveries: dict[str, Walk]
@@ -109,6 +110,10 @@ def explored(table: Table, asked: set[str], *, keep_going: bool = False) -> Expe
         distinct=len(reached),
         generated=len(set(table.starts)) + len(rows),
         enabled={name: len({row.before for row in rows if row.action == name}) for name in ACTIONS},
+        changing={
+            name: sum(row.action == name and row.after not in (row.before, OUTSIDE) for row in rows)
+            for name in ACTIONS
+        },
         taken={name: sum(row.action == name for row in rows) for name in ACTIONS},
         new_states=len(reached) - len(set(table.starts)),
         discoveries={name: walk for name, walk in firsts.items() if due[name] <= stop},

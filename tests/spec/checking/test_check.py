@@ -134,6 +134,15 @@ VERDICTS: list[tuple[str, dict[str, Any], dict[str, Any], str, int, str]] = [
         21,
         "there is never witnessed",
     ),
+    ("an action that is accepted", {"lazy": True}, {"accept_vacuous": "fly"}, "holds", 0, ""),
+    (
+        "one of two that never happen",
+        {"dream": 9, "lazy": True},
+        {"accept_vacuous": ["fly", "there"]},
+        "vacuous",
+        21,
+        "a_step_there is never witnessed",
+    ),
     ("an invariant broken", {"limit": 5}, {}, "violated", 12, ""),
     ("an invariant broken, and an action never taken", {"limit": 5, "lazy": True}, {}, "violated", 12, ""),
     ("a transition invariant broken", {"hop": 5}, {}, "violated", 12, ""),
@@ -163,6 +172,37 @@ def test_one_verdict_is_made_of_all(
     """A violation counts most, then a bound, then that something never happens."""
     result = check(Stairs(**constants), **asked)
     assert (result.verdict, result.exit_code, result.why) == (verdict, code, why)
+
+
+def test_what_is_accepted_is_told() -> None:
+    """If it never happens; and that it was asked for, in any case."""
+    result = check(Stairs(lazy=True), accept_vacuous=["fly", "up", "there"])
+    assert "\n  accepted    action fly is never taken\n" in str(result)
+    assert result.to_json()["accept_vacuous"] == ["fly", "up", "there"]
+    assert "accepted" not in str(check(Stairs(), accept_vacuous="fly"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"accept_vacuous": "flee"}, "stairs has no action or witness flee; it has up, fly, there, a_step_there"),
+        ({"accept_vacuous": "no_hop"}, "stairs has no action or witness no_hop"),
+        ({"accept_vacuous": "fly", "properties": "no_hop"}, "accept_vacuous: where properties are named"),
+        ({"accept_vacuous": "fly", "show": "there"}, "accept_vacuous: where properties are named"),
+    ],
+)
+def test_what_cannot_be_accepted_is_refused(asked: dict[str, Any], message: str) -> None:
+    """What there is not, what must hold, and what is not looked at."""
+    with pytest.raises(UsageError, match=message):
+        check(Stairs(), **asked)
+
+
+def test_holds_says_that_progress_was_not_checked() -> None:
+    """In one line; a verdict that is none of that kind says nothing of it."""
+    line = "\n  not checked progress: whether what should happen does at last (liveness)\n"
+    assert str(check(Stairs())).count(line) == 1
+    for other in (check(Stairs(limit=5)), check(Stairs(), max_depth=3), check(Stairs(lazy=True))):
+        assert "not checked" not in str(other)
 
 
 def test_what_was_not_explored_to_the_end_is_undecided() -> None:
@@ -361,6 +401,8 @@ def test_a_state_in_which_it_may_end_is_no_deadlock(engine: str) -> None:
     """An action with a guard and no effect says it; a system that never ends there is vacuous, or has a deadlock."""
     found = check(Down(), engine=engine, deadlock=True)
     assert (found.verdict, found.distinct_states) == ("holds", 2)
+    assert (found.without_effect, "\n  no effect   ended" in str(found)) == (("ended",), True)
+    assert check(Down(), engine=engine, max_depth=1).without_effect == ()
     elsewhere = check(Down(first=0), engine=engine, deadlock=True)
     assert elsewhere.verdict == "deadlock"
     assert "an action says it that has a guard and no effect" in str(elsewhere)

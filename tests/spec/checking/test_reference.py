@@ -206,6 +206,7 @@ def test_the_engine_finds_what_writing_down_every_path_finds(table: Table, asked
     coverage = dict(zip(ACTIONS, found.coverage, strict=True))
     assert {name: each.enabled for name, each in coverage.items()} == expected.enabled
     assert {name: each.taken for name, each in coverage.items()} == expected.taken
+    assert {name: each.changing for name, each in coverage.items()} == expected.changing
     assert sum(each.new_states for each in found.coverage) == expected.new_states
 
 
@@ -337,13 +338,13 @@ class Lamp(Specification[LampState]):
 
 
 def test_coverage_counts_states_and_successors() -> None:
-    """`enabled` counts states, `taken` all successors, `new_states` those that were not reached before."""
+    """`enabled` counts states, `taken` successors, `new_states` those not reached before, `changing` other states."""
     found = explore(Lamp())
-    assert [(each.enabled, each.taken, each.new_states) for each in found.coverage] == [
-        (2, 2, 1),
-        (1, 2, 1),
-        (3, 3, 0),
-        (0, 0, 0),
+    assert [(each.enabled, each.taken, each.new_states, each.changing) for each in found.coverage] == [
+        (2, 2, 1, 2),
+        (1, 2, 1, 2),
+        (3, 3, 0, 0),
+        (0, 0, 0, 0),
     ]
     assert statistics(found) == (3, 1 + 7, 3, 0)
 

@@ -33,6 +33,7 @@ KINDS: dict[str, Any] = {
     "leaves_out": str,
     "bounds": dict,
     "symmetry": bool,
+    "accept_vacuous": list,
     "engine": str,
     "jobs": (dict, type(None)),
     "versions": dict,
@@ -50,6 +51,8 @@ KINDS: dict[str, Any] = {
     "counterexample": (dict, type(None)),
     "counterexamples": list,
     "shown": (dict, type(None)),
+    "known": list,
+    "without_effect": list,
 }
 
 
@@ -116,6 +119,9 @@ def test_a_result_by_hand() -> None:
         "leaves_out": "Whatever else there is to count.",
         "bounds": {"max_states": None, "max_depth": 9},
         "symmetry": False,
+        "accept_vacuous": [],
+        "known": [],
+        "without_effect": [],
         "engine": "reference",
         "jobs": None,
         "versions": {"python": platform.python_version(), "kafkaspec": version("kafkaspec")},

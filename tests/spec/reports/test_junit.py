@@ -72,6 +72,12 @@ def test_what_never_happens_fails() -> None:
     assert found[ACTIONS] == "Failure: never taken: think"
 
 
+def test_what_is_accepted_does_not_fail() -> None:
+    """It is skipped, as there is nothing to be seen of it."""
+    found = outcomes(check(Odd(decent=True), engine="reference", accept_vacuous=["understood", "think"]))
+    assert (found["understood"], found[ACTIONS]) == ("Skipped: never met", "passed")
+
+
 def test_a_property_that_breaks_as_well_says_where_its_trace_is() -> None:
     """Only one has it, if not everything was explored."""
     result = broken()

@@ -90,7 +90,7 @@ def outcome(found: Exploration, by_action: bool = True) -> dict[str, Any]:
     return {
         "ended": found.ended,
         "statistics": found.statistics[:4],
-        "coverage": [(each.enabled, each.taken) for each in found.coverage],
+        "coverage": [(each.enabled, each.taken, each.changing) for each in found.coverage],
         "new states": new_states if by_action else sum(new_states),
         "discoveries": {
             number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()
