@@ -194,7 +194,7 @@ class BaseResult(Shown, ABC):
         Args:
             tell: gives the text of each trace; else it is told in full. See `spec.checking.brief`.
         """
-        lines = [f"{self.system}: {self.headline}", *self._known(), *self.basis(), *self._judged()]
+        lines = [f"{self.system}: {self.headline}", *self.basis(), *self._judged()]
         for each in self.traces:
             lines += ["", str(tell(each))]
         return "\n".join(lines)
@@ -206,8 +206,8 @@ class BaseResult(Shown, ABC):
         return of_result(self)
 
     def basis(self) -> Iterator[str]:
-        """Lines with what the verdict rests on: figures, constants, what is left out."""
-        yield from (*self._figures(), *self._compiled(), *self._began_again(), *self._held_for())
+        """Lines with what the verdict rests on: figures, constants, what is left out; first what is known of it."""
+        yield from (*self._known(), *self._figures(), *self._compiled(), *self._began_again(), *self._held_for())
 
     @abstractmethod
     def _figures(self) -> Iterator[str]:
