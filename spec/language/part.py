@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from itertools import product
@@ -373,7 +373,8 @@ class Part(Generic[S], metaclass=Body):
         @wraps(method)
         def of_their_types(s: State, **parameters: Any) -> Any:
             for each, (given, domain) in computed.items():
-                for value in given(self, s):
+                held = given(self, s)
+                for value in held if isinstance(held, Iterable) else ():
                     if value not in domain:
                         wrong = OutOfDomain(value, str(domain))
                         raise SpecificationError(f"parameter {each} ranges over what it cannot be here: {wrong}")
