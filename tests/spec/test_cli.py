@@ -253,7 +253,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
         *("accept_vacuous", "engine", "jobs", "versions", "verdict", "why"),
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
-        *("properties", "actions", "counterexample", "counterexamples", "shown", "known", "without_effect"),
+        *("properties", "actions", "counterexample", "counterexamples", "shown", "seen_through", "known", "without_effect"),
     ]
     assert (found.pop("counterexamples"), found.pop("shown")) == ([found["counterexample"]], None)
     figures = ("seconds", "states_per_second")
@@ -268,6 +268,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
         "bounds": {"max_states": None, "max_depth": None},
         "symmetry": False,
         "accept_vacuous": [],
+        "seen_through": [],
         "known": [],
         "without_effect": [],
         "engine": "reference",

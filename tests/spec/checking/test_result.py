@@ -51,6 +51,7 @@ KINDS: dict[str, Any] = {
     "counterexample": (dict, type(None)),
     "counterexamples": list,
     "shown": (dict, type(None)),
+    "seen_through": list,
     "known": list,
     "without_effect": list,
 }
@@ -120,6 +121,7 @@ def test_a_result_by_hand() -> None:
         "bounds": {"max_states": None, "max_depth": 9},
         "symmetry": False,
         "accept_vacuous": [],
+        "seen_through": [],
         "known": [],
         "without_effect": [],
         "engine": "reference",
