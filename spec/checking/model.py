@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from spec.checking import arguments
 from spec.checking.arguments import Given
 from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, shown, told
-from spec.language.part import Action, Property, within
+from spec.language.part import Action, Instance, Property, within
 from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
 
@@ -163,19 +163,27 @@ class Model:
     def initial_states(self) -> Iterator[tuple[Values | None, str]]:
         """Each initial state, once; one with a value outside its domain is None, with what is wrong."""
         met: set[Values | None] = set()
+        for _, state, wrong in self.begun():
+            if state is None or state not in met:
+                met.add(state)
+                yield state, wrong
+        if not met:
+            raise SpecificationError(f"{self.specification.name}: it has no initial state")
+
+    def begun(self) -> Iterator[tuple[Instance, Values | None, str]]:
+        """Each enabled instance of `initial`, with the state that it makes, as in `initial_states`."""
         window, under_way = self._here, self.under_way
         for instance in self.specification.initials:
             under_way.now = self.describe, "initial", self.layout.first()
             window.load(self.layout.first())
             window.writable("initial")
+            state: Values | None
             try:
                 instance(window.s)
                 window.writable(None)
-                state = window.changed()
-            except Misplaced as wrong:
-                met.add(None)
-                yield None, str(wrong)
-                continue
+                state, wrong = window.changed(), ""
+            except Misplaced as misplaced:
+                state, wrong = None, str(misplaced)
             except Disabled:
                 continue
             except BaseException as failure:
@@ -183,11 +191,7 @@ class Model:
             finally:
                 window.writable(None)
                 under_way.now = None
-            if state not in met:
-                met.add(state)
-                yield state, ""
-        if not met:
-            raise SpecificationError(f"{self.specification.name}: it has no initial state")
+            yield instance, state, wrong
 
     def first_states(self) -> list[Values]:
         """Each initial state, once, all of them within the domains.
@@ -298,7 +302,10 @@ class Model:
         return found
 
     def _decided(self, looking_for: Sequence[int], where: Values, step: Step | None = None) -> tuple[int, ...]:
-        """The invariants that are broken here, and the witnesses that are seen."""
+        """The invariants that are broken here, and the witnesses that are seen.
+
+        All instances are asked: if one of them raises, it does not matter what another one found.
+        """
         found, under_way, describe = [], self.under_way, self.describe
         for number in looking_for:
             judged, sought, calls, after = self._judges[number]
@@ -306,6 +313,7 @@ class Model:
             seen: tuple[Any, ...] = ()
             if step is not None:
                 seen = (within(judged.part, (step,))[0] if judged.part else step), after
+            decided = False
             try:
                 for call in calls:
                     try:
@@ -313,16 +321,18 @@ class Model:
                     except NothingToSay:
                         continue
                     if answer is not (not sought):
-                        break
+                        if answer is not sought:
+                            break
+                        decided = True
                 else:
+                    if decided:
+                        found.append(number)
                     continue
             except Disabled:
                 raise self._misjudged(judged, step, "`require` and `bound` belong into actions", where) from None
             except BaseException as failure:
                 raise self._misjudged(judged, step, failure, where) from failure
-            if answer is not sought:
-                raise self._misjudged(judged, step, f"it answers {_shown(answer)}, not True or False", where)
-            found.append(number)
+            raise self._misjudged(judged, step, f"it answers {_shown(answer)}, not True or False", where)
         under_way.now = None
         return tuple(found)
 

@@ -13,12 +13,12 @@ Numbers are those of a trace: the initial state is 1, and a step has the number 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from spec.checking.arguments import Given
 from spec.checking.exploration import is_violation, split
-from spec.checking.model import DEADLOCK, TYPE_OK, Expansion, Model
+from spec.checking.model import DEADLOCK, TYPE_OK, Model, Transition
 from spec.checking.paths import as_variables, do, trace, trace_along
 from spec.checking.refusal import Refusal, refusal
 from spec.checking.trace import Trace, TraceStep
@@ -49,7 +49,6 @@ class Replay:
         self._wrong = ""
         self._values = [self._first]
         self._state: Values
-        self._expansion: Expansion
         self._arrive(self._first, ())
 
     def _begin(self, initial: Mapping[str, Any] | None) -> Values:
@@ -92,7 +91,7 @@ class Replay:
     @property
     def enabled(self) -> tuple[Step, ...]:
         """The steps that can be done here."""
-        return tuple(self.model.actions[taken.action].step(taken.instance) for taken in self._expansion.steps)
+        return tuple(self.model.actions[taken.action].step(taken.instance) for taken in self._following())
 
     @property
     def states(self) -> tuple[dict[str, Any], ...]:
@@ -118,8 +117,8 @@ class Replay:
             EvaluationFailed: an action or a property raised.
         """
         choice = self._choice(step)
-        taken = next((each for each in self._expansion.steps if (each.action, each.instance) == choice), None)
-        if taken is None:
+        following = self._following({choice})
+        if not following:
             raise NotEnabled(f"step {self.number + 1}, {step}: {self._refusal()}")
         with without_bounds():
             told, after, wrong, values = do(self.model, self._state, choice)
@@ -127,10 +126,9 @@ class Replay:
         self._values.append(values)
         if after is None:
             self._wrong = wrong
-            self._expansion = Expansion([], closed=True)
             self._decided.setdefault(TYPE_OK, self.number)
         else:
-            self._arrive(after, taken.found)
+            self._arrive(after, following[0].found)
         return told
 
     def value(self, place: str) -> Any:
@@ -179,8 +177,16 @@ class Replay:
         self._state = state
         for number in sorted((*found, *self.model.found_in(state, self._of_states))):
             self._decided.setdefault(self.model.properties[number].name, self.number)
+
+    def _following(self, only: Collection[tuple[int, int]] = ()) -> list[Transition]:
+        """The steps from the last state, or those of them that are asked for. No others are tried: a run may pass by
+        an action that raises.
+        """
+        if self._wrong:
+            return []
+        model = self.model.only(only) if only else self.model
         with without_bounds():
-            self._expansion = self.model.expand(state, self._of_steps)
+            return model.expand(self._state, self._of_steps).steps
 
     def _number_of(self, name: str) -> int:
         return self.model.numbers([name])[0]
@@ -218,7 +224,7 @@ class Replay:
             EvaluationFailed: an action or a property raised.
         """
         choice = self._choice(step)
-        if self._wrong or not any((each.action, each.instance) == choice for each in self._expansion.steps):
+        if not self._following({choice}):
             return self.refusal(step)
         with without_bounds():
             return do(self.model, self._state, choice).told

@@ -17,8 +17,8 @@ from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Tran
 from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
 from spec.checking.trace import Trace
-from spec.language.errors import Disabled, SpecificationError, UsageError
-from spec.language.state import Misplaced, Values
+from spec.language.errors import SpecificationError, UsageError
+from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 
 STATES = 4096
@@ -174,18 +174,9 @@ class WalkedGraph:
 
 def _initial_steps(model: Model) -> tuple[InitialStep, ...]:
     found = []
-    window = model.window()
-    for instance in model.specification.initials:
+    for instance, state, wrong in model.begun():
         name = instance.run.__name__ if instance.run.__name__.isidentifier() else "begin"
-        window.load(model.layout.first())
-        window.writable(name)
-        try:
-            instance(window.s)
-            found.append(InitialStep(Step(name, instance.parameters), window.changed(), ""))
-        except Misplaced as misplaced:
-            found.append(InitialStep(Step(name, instance.parameters), None, str(misplaced)))
-        except Disabled:
-            continue
+        found.append(InitialStep(Step(name, instance.parameters), state, wrong))
     return tuple(found)
 
 

@@ -114,6 +114,12 @@ def test_the_end_is_told() -> None:
     assert str(follow(run(Jugs()), Jugs())) == "jugs: this is a run of it, in 1 states"
 
 
+def test_a_trace_passes_by_what_raises() -> None:
+    """Only its own steps are done. What else raises, here where a bound forbids it to `check`, does not matter."""
+    lift = Lift(busy=0, rope=0)
+    assert str(follow(recorded(lift), lift)).endswith("not_in_the_cellar breaks in the last, as recorded")
+
+
 def test_a_guard_that_refuses_is_shown() -> None:
     """As it stands in the source, with what the action had read."""
     states = (*OPENED.states[:2], OPENED.states[3])

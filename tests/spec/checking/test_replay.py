@@ -260,8 +260,11 @@ def test_a_replay_begins_in_one_state() -> None:
 
 
 def test_what_raises_is_told_with_its_state() -> None:
-    """An action that can be tried where the replay has come to, chosen or not."""
+    """When it is asked what can be done there, and not before: what was found in that state can be replayed."""
     replay = Replay(Lift(rope=1))
+    assert replay.do(up(1)).changes == {"floor": (0, 1)}
+    with pytest.raises(EvaluationFailed, match=r"up\(by=1\): RuntimeError: the rope"):
+        _ = replay.enabled
     with pytest.raises(EvaluationFailed, match=r"up\(by=1\): RuntimeError: the rope"):
         replay.do(up(1))
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import invariant as hypothesis_invariant
 from hypothesis.statistics import collector
 
 from spec import testing
-from spec.checking import check
+from spec.checking import EvaluationFailed, check
 from spec.language import Specification, State, Step, UsageError, action, invariant
 from spec.systems.partitions import Partitions
 from spec.testing import SpecificationMachine, Violation, as_state_machine
@@ -142,6 +142,20 @@ def test_a_sole_initial_state_is_judged_too() -> None:
     failure = failure_of(as_state_machine(Wrong()))
     assert "left: 5 is not an integer of 0..4" in str(failure.error)
     assert failure.steps == ["lit()"]
+
+
+def test_an_initial_that_raises_is_told_as_check_tells_it() -> None:
+    """With its name, before any machine is made."""
+
+    class Damp(Fuse):
+        def lit(self, s: Any) -> None:
+            raise ValueError("it is wet")
+
+    with pytest.raises(EvaluationFailed) as expected:
+        check(Damp(), engine="reference")
+    with pytest.raises(EvaluationFailed) as failed:
+        as_state_machine(Damp())
+    assert str(failed.value) == str(expected.value) == "initial: ValueError: it is wet"
 
 
 @pytest.mark.parametrize(
