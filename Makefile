@@ -59,7 +59,7 @@ long-instances long-systems: $(WIDE)
 long-instances:  ## of that, pinned instances and anomalies
 long-instances: PART = tests/spec/test_instances.py tests/spec/test_spark_instances.py tests/spec/test_anomalies.py
 
-long-engines:  ## of that, the reference and the local engine: random systems, runs that are killed
+long-engines:  ## of that, the reference and the local engine: 20,000 random systems (SYSTEMS_SEED=7: the same again), runs that are killed
 long-engines: PART = tests/spec/checking
 
 long-reliability:  ## of that, runs that are broken off at moments drawn by lot

@@ -33,7 +33,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
 }
 """What needs the same server, or what takes as long to be found, by the beginning of its name."""
 
-ONE_BY_ONE = ("tests/spec/test_instances.py",)
+ONE_BY_ONE = ("tests/spec/test_instances.py", "tests/spec/checking/test_random_systems.py")
 """Files whose tests have nothing in common."""
 
 LONGEST = (

@@ -304,7 +304,7 @@ class Model:
     def _decided(self, looking_for: Sequence[int], where: Values, step: Step | None = None) -> tuple[int, ...]:
         """The invariants that are broken here, and the witnesses that are seen.
 
-        All instances are asked: if one of them raises, it does not matter what another one found.
+        Instances are asked in order, up to one that decides.
         """
         found, under_way, describe = [], self.under_way, self.describe
         for number in looking_for:
@@ -313,7 +313,6 @@ class Model:
             seen: tuple[Any, ...] = ()
             if step is not None:
                 seen = (within(judged.part, (step,))[0] if judged.part else step), after
-            decided = False
             try:
                 for call in calls:
                     try:
@@ -321,18 +320,16 @@ class Model:
                     except NothingToSay:
                         continue
                     if answer is not (not sought):
-                        if answer is not sought:
-                            break
-                        decided = True
+                        break
                 else:
-                    if decided:
-                        found.append(number)
                     continue
             except Disabled:
                 raise self._misjudged(judged, step, "`require` and `bound` belong into actions", where) from None
             except BaseException as failure:
                 raise self._misjudged(judged, step, failure, where) from failure
-            raise self._misjudged(judged, step, f"it answers {_shown(answer)}, not True or False", where)
+            if answer is not sought:
+                raise self._misjudged(judged, step, f"it answers {_shown(answer)}, not True or False", where)
+            found.append(number)
         under_way.now = None
         return tuple(found)
 

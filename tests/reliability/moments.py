@@ -7,7 +7,6 @@ comes first.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from itertools import count, islice
@@ -97,10 +96,3 @@ def _levels(engine: str, breaking: str, round_: int) -> tuple[int, int]:
 def drawn(seed: int, local: int, spark: int) -> list[Moment]:
     """So many moments of each engine."""
     return [*islice(moments(seed, "local"), local), *islice(moments(seed, "spark"), spark)]
-
-
-def seed_of_this_run() -> int:
-    """Given in the environment; or another one each time, the same for all processes of one run of the tests."""
-    if given := os.environ.get("MOMENTS_SEED"):
-        return int(given)
-    return int(os.environ.get("PYTEST_XDIST_TESTRUNUID", os.urandom(4).hex())[:8], 16)

@@ -22,7 +22,8 @@ from spec.checking import Result
 from spec.checking.exploration import Statistics
 from spec.checking.local import LocalEngine
 from tests.reliability.breaking import broken_off, engine, explored, javas, outcome, tasks_lost, workers_at_work
-from tests.reliability.moments import WAYS, Moment, drawn, seed_of_this_run
+from tests.reliability.moments import WAYS, Moment, drawn
+from tests.seeds import seed_of_this_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 PATIENCE = 360
 """Seconds in which a process has died."""
-SEED = seed_of_this_run()
+SEED = seed_of_this_run("MOMENTS_SEED")
 SOME = drawn(SEED, local=11, spark=1)
 MANY = drawn(SEED + 1, local=60, spark=40)
 

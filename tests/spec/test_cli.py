@@ -253,7 +253,16 @@ def test_json_is_as_promised(ask: Ask) -> None:
         *("accept_vacuous", "engine", "jobs", "versions", "verdict", "why"),
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
-        *("properties", "actions", "counterexample", "counterexamples", "shown", "seen_through", "known", "without_effect"),
+        *(
+            "properties",
+            "actions",
+            "counterexample",
+            "counterexamples",
+            "shown",
+            "seen_through",
+            "known",
+            "without_effect",
+        ),
     ]
     assert (found.pop("counterexamples"), found.pop("shown")) == ([found["counterexample"]], None)
     figures = ("seconds", "states_per_second")

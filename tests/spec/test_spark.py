@@ -25,8 +25,11 @@ from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.language import Specification, SpecificationError
+from tests.spec.checking.everywhere import checked
 from tests.spec.checking.local.comparing import explored as alike
 from tests.spec.checking.local.test_resume import SmallMemory
+from tests.spec.checking.random_systems import Writer, loaded
+from tests.spec.checking.test_random_systems import SEED, UNTIL_MENDED
 from tests.spec.toys import (
     BOUNDED,
     BOUNDS,
@@ -185,6 +188,19 @@ def test_jobs_agree_with_the_reference(toy: str, bounds: dict[str, Any], by_jobs
     found = exploration(by_jobs(), TOYS[toy], **bounds)
     assert comparable(found) == explored(ReferenceEngine(), TOYS[toy], **bounds)
     assert expanded_by_jobs(found) == found.statistics.depth - (found.ended != "complete")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "systems", [range(2), pytest.param(range(2, 60), marks=pytest.mark.long)], ids=f"{{}}, SYSTEMS_SEED={SEED}".format
+)
+def test_jobs_agree_about_random_systems(systems: range, by_jobs: Explore, tmp_path: Path) -> None:
+    """Whole results, of systems in files of their own."""
+    for number in systems:
+        text = Writer(f"{SEED}, spark, {number}", UNTIL_MENDED).module()
+        with loaded(text, tmp_path) as system:
+            bounds: dict[str, Any] = {"keep_going": number % 2 == 0, "max_depth": 3}
+            assert checked(system, by_jobs(), **bounds) == checked(system, "reference", **bounds), text
 
 
 @pytest.mark.spark

@@ -74,7 +74,7 @@ class Seeker:
             failed = self._lowest(where, IN_STATE, tables, FAILED) if _any(flags[tables], RAISED) else None
             if found is not None:
                 discoveries.discover(number, PathEnd(found.end))
-            if failed is not None and (found is None or failed.end <= found.end):
+            if failed is not None and (found is None or failed.end < found.end):
                 discoveries.failures.append(
                     LocatedFailure(failed.end, number, self._failure_in_state(failed.end, number))
                 )

@@ -1,6 +1,7 @@
 """The local engine finds what the reference engine finds, with one worker and with two.
 
-Toys are all compared on every commit, and a few of the random systems; very many of these only in `make long`.
+Toys are all compared on every commit, and a few of the random tables; very many of these only in `make long`. Random
+systems, with values of every kind, are in `tests/spec/checking/test_random_systems.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spec.checking import EvaluationFailed, Statistics, check, simulate
@@ -40,7 +41,6 @@ from spec.language import (
 )
 from tests.spec.checking import toys
 from tests.spec.checking.local.comparing import agreed, explored, in_small_pieces, new_states, reached_first
-from tests.spec.checking.local.systems import Random, systems
 from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop, watching
 from tests.spec.checking.test_reference import PROPERTIES as OF_TABLES
 from tests.spec.checking.test_reference import tables
@@ -157,27 +157,11 @@ def test_it_agrees_about_random_tables(table: toys.Table, asked: set[str], keep_
     agreed(table, "type_ok", *asked, keep_going=keep_going)
 
 
-@FEW
-@given(systems(), st.sampled_from(BOUNDS))
-def test_it_agrees_about_random_systems(system: Random, bounds: dict[str, Any]) -> None:
-    """With values of every kind; what raises, raises the same in the same state."""
-    note(str(system))
-    agreed(system, **bounds)
-
-
 @pytest.mark.long
 @given(tables(), ASKED, st.booleans())
 def test_it_agrees_about_many_random_tables(table: toys.Table, asked: set[str], keep_going: bool) -> None:
     """As many as the profile asks for."""
     agreed(table, "type_ok", *asked, keep_going=keep_going)
-
-
-@pytest.mark.long
-@given(systems(), st.sampled_from(BOUNDS))
-def test_it_agrees_about_many_random_systems(system: Random, bounds: dict[str, Any]) -> None:
-    """As many as the profile asks for."""
-    note(str(system))
-    agreed(system, **bounds)
 
 
 @pytest.mark.parametrize("toy", KNOWN)

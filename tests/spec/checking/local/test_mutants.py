@@ -12,6 +12,8 @@ import operator
 import random
 from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -21,13 +23,14 @@ from numba import njit
 
 from spec.checking.local import LocalEngine, expanding, jit, seeking, storing, tables, visited, worker_pool
 from spec.checking.local import engine as local
-from spec.checking.local.arrays import Outbox, WorkerOutput
+from spec.checking.local.arrays import MET, Outbox, WorkerOutput
 from spec.checking.local.comparison import Comparison
 from spec.checking.local.expanding import FULL
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
+from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
@@ -49,6 +52,7 @@ from spec.language import (
     tuple_of,
     variable,
 )
+from tests.spec.checking.everywhere import agreed as everybody_agrees
 from tests.spec.checking.local.comparing import (
     agreed,
     agreed_if_resumed,
@@ -57,7 +61,9 @@ from tests.spec.checking.local.comparing import (
     new_states,
     reached_first,
 )
-from tests.spec.checking.local.test_engine import CHANCE, KNOWN, Whim
+from tests.spec.checking.local.test_engine import CHANCE, KNOWN, MetAndRaised, Whim
+from tests.spec.checking.random_systems import Writer, loaded
+from tests.spec.checking.test_random_systems import UNTIL_MENDED
 from tests.spec.toys import Walkers
 
 Fault = Callable[[pytest.MonkeyPatch], None]
@@ -211,6 +217,15 @@ def caught() -> None:
     assert CHANCE in explored(LocalEngine(), Whim()).get("failed", "")
 
 
+def randomly() -> None:
+    """Some random systems, the same each time."""
+    with TemporaryDirectory() as directory:
+        for number in range(20):
+            text = Writer(f"mutants, {number}", UNTIL_MENDED).module()
+            with loaded(text, Path(directory)) as system:
+                everybody_agrees(system, Path(directory), number, keep_going=True, max_states=300)
+
+
 COMPARISONS: dict[str, Callable[[], Any]] = {
     **{toy: partial(agreed, specification, keep_going=True) for toy, specification in KNOWN.items()},
     "a carousel": partial(agreed, Carousel(), keep_going=True),
@@ -221,6 +236,8 @@ COMPARISONS: dict[str, Callable[[], Any]] = {
     "couriers": partial(agreed, Couriers(), keep_going=True, symmetry=True),
     "a whim": caught,
     "a text with a percent sign": partial(agreed, Percent(), keep_going=True),
+    "random systems": randomly,
+    "what raises": partial(agreed, MetAndRaised(), keep_going=True),
     "a run resumed": partial(agreed_if_resumed, Walkers(starts=2, far=7), 3, keep_going=True),
 }
 """By what there is to be seen. In a large crowd, states meet that have the same tag in the same place of an index."""
@@ -385,6 +402,17 @@ def a_level_that_is_resumed_is_not_judged(load: Any, self: Any, commits: Any) ->
     self.sweep = lambda **_: np.zeros(len(self.tables.all) + 1, np.uint8)
     load(self, commits)
     del self.sweep
+
+
+@instead(Seeker, "in_states", shown_by="what raises")
+def what_is_met_hides_what_raises(in_states: Any, self: Seeker, where: Any, flags: Any, *args: Any) -> None:
+    in_states(self, where, np.minimum(flags, MET), *args)
+
+
+@instead(Recorder, "of_state", shown_by="random systems")
+def a_property_is_read_without_the_last_slot(of_state: Any, self: Recorder, *args: Any) -> Recorded:
+    found: Recorded = of_state(self, *args)
+    return found._replace(reads=found.reads[:-1])
 
 
 @instead(seeking, "seek", shown_by="a run resumed")

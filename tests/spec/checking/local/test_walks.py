@@ -8,7 +8,6 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from spec.checking.chance import BY_INSTANCE, EVEN, SWARM, Policy
 from spec.checking.local import walks
@@ -18,7 +17,6 @@ from spec.checking.walks import PlainWalker, Walker, Walks
 from spec.language import Specification, State, action, integers, require, sometimes, variable
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
-from tests.spec.checking.local.systems import Random, systems
 from tests.spec.checking.toys import Bank, Clock, Counters, Philosophers, Ring, Row, Table
 
 
@@ -93,14 +91,6 @@ def test_a_toy_is_walked_alike(pool: ThreadPoolExecutor, toy: str, policy: Polic
 def test_a_system_is_walked_alike(pool: ThreadPoolExecutor, specification: Specification) -> None:
     """With all its properties; among them are those of steps, and witnesses of both."""
     agreed(pool, specification, 40, 40, DEADLOCK)
-
-
-@given(systems())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_random_system_is_walked_alike(system: Random) -> None:
-    """It may raise, leave its domains, be bounded, have witnesses: all is the same, the run that fails included."""
-    with ThreadPoolExecutor(3) as pool:
-        agreed(pool, system, 12, 12)
 
 
 def test_it_goes_on_after_a_pause(pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> None:

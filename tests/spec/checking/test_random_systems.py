@@ -1,0 +1,88 @@
+"""Everybody who can answer says the same about random systems: a few on every commit, and 20,000 in `make long`.
+
+Which systems they are is drawn anew each time, by a seed that stands in the name of each test;
+`SYSTEMS_SEED=7 make long-engines` has the same ones again. One on which somebody differs is told as small as it can
+be made. To try it by hand, save what is told as a file and give it to `kafkaspec check`, with this engine and that.
+"""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spec.language import SpecificationError, UsageError
+from tests.seeds import seed_of_this_run
+from tests.spec.checking.everywhere import Differs, agreed
+from tests.spec.checking.local.comparing import in_small_pieces
+from tests.spec.checking.random_systems import Writer, loaded, shrunk
+
+SEED = seed_of_this_run("SYSTEMS_SEED")
+UNTIL_MENDED = ("types", "text", "swallowing", "copies", "views", "zero flags")
+"""Features that are known to be taken otherwise by some engine."""
+
+BOUNDS: list[dict[str, Any]] = [
+    {"keep_going": True},
+    {},
+    {"keep_going": True, "deadlock": True},
+    {"max_depth": 3, "keep_going": True},
+    {"deadlock": True},
+    {"max_states": 20},
+]
+"""What is asked of one after the other."""
+
+
+@pytest.fixture(autouse=True)
+def pieces(numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What large systems meet, small ones meet too, in every other test."""
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    if numbers.start // len(numbers) % 2:
+        in_small_pieces(monkeypatch)
+
+
+def difference(text: str, number: int, directory: Path) -> tuple[str, str]:
+    """Who says something else about a system, and what; nothing if nobody does, or if it cannot be loaded."""
+    try:
+        with loaded(text, directory) as system:
+            try:
+                agreed(system, directory, number, **{"max_states": 300, **BOUNDS[number % len(BOUNDS)]})
+            except Differs as differs:
+                return differs.where, str(differs)
+            except Exception as failure:
+                where = traceback.extract_tb(failure.__traceback__)[-1]
+                return f"{type(failure).__name__} in {where.name}", "".join(traceback.format_exception(failure))
+    except (SpecificationError, UsageError) as refused:
+        return "", str(refused)
+    return "", ""
+
+
+def go_through(numbers: range, directory: Path) -> None:
+    """Ask everybody about systems, and tell the first about which somebody differs."""
+    for number in numbers:
+        text = Writer(f"{SEED}, {number}", UNTIL_MENDED).module()
+        where, wrong = difference(text, number, directory)
+        assert where or not wrong, f"{wrong}\n\n{text}"  # what is written can be loaded
+        if where:
+            small = shrunk(text, lambda other: difference(other, number, directory)[0] == where)  # noqa: B023
+            pytest.fail(f"{difference(small, number, directory)[1]}\n\n{small}", pytrace=False)
+
+
+def parts(systems: int, each: int) -> list[Any]:
+    """Ranges of so many each, with the seed in their names."""
+    name = "from {}, SYSTEMS_SEED={}".format
+    return [pytest.param(range(at, at + each), id=name(at, SEED)) for at in range(0, systems, each)]
+
+
+@pytest.mark.parametrize("numbers", parts(60, 15))
+def test_everybody_says_the_same(numbers: range, tmp_path: Path) -> None:
+    """The reference engine, the local one with one worker and with two, simulations, machines, and files."""
+    go_through(numbers, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("numbers", parts(20_000, 200))
+def test_everybody_says_the_same_of_many(numbers: range, tmp_path: Path) -> None:
+    """As above."""
+    go_through(numbers, tmp_path)
