@@ -16,6 +16,7 @@ from zlib import crc32
 
 from spec.checking.settings import read
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, told
+from spec.language.identity import same
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
 from spec.releases import release_named, valuation
@@ -233,7 +234,7 @@ def _agreed(wishes: Iterable[_Wish], known: Mapping[str, Constant]) -> dict[str,
     for wish in wishes:
         value = wish.value(known[wish.name])
         wished, earlier = values.setdefault(wish.name, (value, wish))
-        if value != wished:
+        if not same(value, wished):
             raise UsageError(f"{earlier} and {wish}: {wish.name} has one value")
     return {name: value for name, (value, _) in values.items()}
 

@@ -28,7 +28,8 @@ from math import prod
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from spec.language.errors import OutOfDomain, SpecificationError, shown
+from spec.language.errors import OutOfDomain, SpecificationError, namesake, shown
+from spec.language.identity import same
 from spec.language.listing import LISTED, counted, listed, within
 from spec.language.permutations import Moving, Permutation, Route, Sorts, routes_behind, united
 
@@ -107,6 +108,18 @@ class Domain(ABC, Generic[T]):
     def value(self, codes: Sequence[int]) -> T:
         """The value with these codes, in its canonical form."""
         return self.unrank(codes[0] if codes else 0)
+
+    def shared(self, codes: tuple[int, ...]) -> T:
+        """The value with these codes, always the same object: what has it as a part is compared in less time."""
+        try:
+            return self._shared[codes]
+        except KeyError:
+            value = self._shared[codes] = self.value(codes)
+            return value
+
+    @cached_property
+    def _shared(self) -> dict[tuple[int, ...], T]:
+        return {}
 
     @abstractmethod
     def __str__(self) -> str:
@@ -240,7 +253,7 @@ class EnumerationDomain(Domain[T]):
         first: dict[Any, Any] = {}
         for value in self.values:
             other = first.setdefault(value, value)
-            if type(other) is not type(value):
+            if not same(other, value):
                 records = hasattr(other, "_fields") and hasattr(value, "_fields")
                 hint = "; a field that says which it is, kind: Literal[...], tells them apart" if records else ""
                 return f", for {shown(other)} equals {shown(value)} in Python{hint}"
@@ -250,11 +263,14 @@ class EnumerationDomain(Domain[T]):
         try:
             code = self._codes[value]
         except (KeyError, TypeError):
-            raise OutOfDomain(value, str(self)) from None
-        # True equals 1 and a NamedTuple a tuple; but a frozenset is one however it is walked.
-        if value.__class__ is not type(self.values[code]) and not isinstance(value, frozenset):
-            raise OutOfDomain(value, str(self))
+            code = -1
+        if code < 0 or not same(value, self.values[code]):  # True equals 1, and a NamedTuple a tuple
+            raise OutOfDomain(value, f"{self}{namesake(value, self._types)}")
         return code
+
+    @cached_property
+    def _types(self) -> set[type]:
+        return {*map(type, self.values)}
 
     def unrank(self, code: int) -> T:
         return self.values[code]
@@ -301,7 +317,7 @@ class _OrNothing(Domain[T]):
     def value(self, codes: Sequence[int]) -> T:
         if len(self.slots) <= 1:
             return super().value(codes)
-        found: T = self.domain.value(codes[1:]) if codes[0] else self.nothing
+        found: T = self.domain.shared(tuple(codes[1:])) if codes[0] else self.nothing
         return found
 
     def includes(self, other: Domain[Any]) -> bool:
@@ -513,7 +529,7 @@ class SequenceDomain(Domain[tuple[T, ...]]):
 
     def value(self, codes: Sequence[int]) -> tuple[T, ...]:
         length, each = codes[0] if codes else 0, len(self.elements.slots)
-        return tuple(self.elements.value(codes[1 + each * at : 1 + each * (at + 1)]) for at in range(length))
+        return tuple(self.elements.shared(tuple(codes[1 + each * at : 1 + each * (at + 1)])) for at in range(length))
 
     def _check(self, value: Any) -> None:
         if value.__class__ is not tuple or len(value) > self.longest:
@@ -585,7 +601,7 @@ class _Product(Domain[T]):
 
     def value(self, codes: Sequence[int]) -> T:
         rest = iter(codes)
-        return self._of(domain.value(list(islice(rest, len(domain.slots)))) for domain in self.parts)
+        return self._of(domain.shared(tuple(islice(rest, len(domain.slots)))) for domain in self.parts)
 
     def _includes(self, other: Any) -> bool:
         return len(self.parts) == len(other.parts) and all(
@@ -614,6 +630,12 @@ class RecordDomain(_Product[T]):
         declared = getattr(cls, "_fields", None)
         if declared is None:
             raise SpecificationError(f"record({cls!r}): it must be a NamedTuple")
+        for asked in ("__eq__", "__ne__", "__hash__"):
+            if getattr(cls, asked) is not getattr(tuple, asked):
+                raise SpecificationError(
+                    f"record({cls.__name__}): it has its own {asked}, and states are told apart by all fields of "
+                    "their records; leave it out, or give it another name and call it"
+                )
         if tuple(fields) != tuple(declared):
             raise SpecificationError(
                 f"record({cls.__name__}): it has the fields {', '.join(declared)}, in this order; "
@@ -626,7 +648,7 @@ class RecordDomain(_Product[T]):
 
     def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
         if value.__class__ is not self.cls:
-            raise OutOfDomain(value, str(self))
+            raise OutOfDomain(value, f"{self}{namesake(value, {type(self.unrank(0))})}")
         answers = []
         for (name, domain), part in zip(self.fields.items(), value, strict=True):
             try:

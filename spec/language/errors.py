@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 LONGEST: Final = 300
@@ -34,6 +34,14 @@ def printed(value: object) -> str:
         return shown(value)
 
 
+def represented(value: object) -> str:
+    """A value as Python represents it, whole; if it cannot, by its class."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"{value:#x}" if isinstance(value, int) else shown(value)
+
+
 def told(failure: BaseException) -> str:
     """An exception in a message: its class, and what it says.
 
@@ -50,6 +58,17 @@ def told(failure: BaseException) -> str:
 def _on_one_line(text: str) -> str:
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     return text if text.isprintable() else " ".join(text.split())
+
+
+def namesake(value: object, meant: Iterable[type]) -> str:
+    """What is said of a value that is refused, whose class has the name of one that is meant; of others nothing."""
+    cls, name = type(value), type(value).__qualname__
+    for each in meant:
+        if each is not cls and each.__qualname__ == name:
+            if each.__module__ == cls.__module__:
+                return f"; {each.__module__} was loaded twice, and its {name} is another than that of this value"
+            return f"; it is of {cls.__module__}.{name}, and meant is {each.__module__}.{name}"
+    return ""
 
 
 class SpecificationError(Exception):

@@ -15,7 +15,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, namesake
+from spec.language.identity import same
 from spec.language.part import Part, S, sentence_of
 from spec.language.switches import Switches
 from spec.language.words import Constant, kind_of, plain
@@ -67,8 +68,9 @@ class Specification(Part[S]):
             if name not in known:
                 raise unknown_constant(type(self), name)
             if not known[name].admits(value):
-                raise UsageError(f"{name} = {value!r}: it must be {known[name].allowed}")
-            if self._fixed.get(name, value) != value:
+                other = namesake(value, [known[name].type, *map(type, known[name].among or ())])
+                raise UsageError(f"{name} = {value!r}: it must be {known[name].allowed}{other}")
+            if not same(self._fixed.get(name, value), value):
                 raise UsageError(f"{type(self).__name__} is the variant with {name} = {self._fixed[name]!r}")
         self.__dict__.update(self._default() | constants)
         self._check_assumptions()

@@ -15,12 +15,14 @@ canonical form and its bits, is one look into a dictionary but for the first tim
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, get_origin
 
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
 from spec.language.errors import OutOfDomain, SpecificationError, shown
+from spec.language.identity import same
 from spec.language.listing import counted, within
 from spec.language.sizes import name_of, types_in
 from spec.language.words import Body, Declared
@@ -77,11 +79,12 @@ class Cell:
         ]
         self.mask = sum(mask << shift for shift, mask in self._slots)
         """Which bits of the integer are its own."""
-        # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple.
-        self._met: dict[type, dict[Any, tuple[Any, int]]] = {}
+        # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple. Then by value, each with
+        # the very value that was met, for their parts may be equal and not the same.
+        self._met: dict[type, dict[Any, tuple[Any, int, Any]]] = {}
         self._values: dict[int, Any] = {}
 
-    def _meet(self, value: Any) -> tuple[Any, int]:
+    def _meet(self, value: Any) -> tuple[Any, int, Any]:
         of_its_type = self._met.get(type(value))
         if of_its_type is None:
             of_its_type = self._met[type(value)] = {}
@@ -91,14 +94,15 @@ class Cell:
             raise SpecificationError(
                 f"{self.name} = {shown(value)}: it can be changed in place, and a value of the state must not"
             ) from None
-        if met is not None:
+        if met is not None and (met[2] is value or same(value, met[2])):
             return met
         try:
             codes = self.domain.codes(value)
         except OutOfDomain as wrong:
             raise Misplaced(self.name, wrong) from None
         bits = sum(code << shift for code, (shift, _) in zip(codes, self._slots, strict=True))
-        met = of_its_type[value] = self.unpack(bits), bits
+        canonical = self.unpack(bits)
+        met = of_its_type[value] = canonical, bits, canonical if same(value, canonical) else value
         return met
 
     def admit(self, value: Any) -> Any:
@@ -107,6 +111,12 @@ class Cell:
         Raises:
             Misplaced: the domain does not hold it.
         """
+        try:
+            canonical, _, met = self._met[type(value)][value]
+        except (KeyError, TypeError):
+            return self._meet(value)[0]
+        if met is value or same(value, met):  # mostly so, hence without a further call
+            return canonical
         return self._meet(value)[0]
 
     def pack(self, value: Any) -> int:
@@ -131,6 +141,10 @@ class Variable(NamedTuple):
     doc: str
     at: int | dict[Any, int]
     partial: bool
+    keys: Mapping[Any, Any] = {}
+    """Each key of a mapping by itself: what is equal to a key need not be the same."""
+    names: Mapping[Any, str] = {}
+    """Each key of a mapping as it stands in the name of its cell."""
 
 
 class Layout:
@@ -152,11 +166,10 @@ class Layout:
         for name, (doc, domain) in domains.items():
             at: int | dict[Any, int]
             if isinstance(domain, MappingDomain):
-                at = {}
-                for key, cell in domain.cells.items():
-                    at[key] = len(cells)
-                    cells.append((f"{name}[{key_in_brackets(key)}]", cell))
-                self.variables[name] = Variable(name, doc, at, domain.partial)
+                at = {key: number for number, key in enumerate(domain.cells, len(cells))}
+                names = dict(zip(at, told_apart([*at], key_in_brackets, repr), strict=True))
+                cells += [(f"{name}[{names[key]}]", cell) for key, cell in domain.cells.items()]
+                self.variables[name] = Variable(name, doc, at, domain.partial, {key: key for key in at}, names)
             else:
                 at = len(cells)
                 cells.append((name, domain))
@@ -215,6 +228,23 @@ def key_in_brackets(key: object) -> str:
     return ", ".join(map(str, key)) if type(key) is tuple and key else str(key)
 
 
+def told_apart(values: Sequence[Any], plainly: Callable[[Any], str], in_full: Callable[[Any], str]) -> list[str]:
+    """These values as texts: plainly, or in full where another would be the same text.
+
+    >>> told_apart([1, "1", "a"], str, repr)
+    ['1', "'1'", 'a']
+    """
+    texts, full = [plainly(value) for value in values], set[int]()
+    while True:
+        often = Counter(texts)
+        alike = {at for at, text in enumerate(texts) if often[text] > 1} - full
+        if not alike:
+            return texts
+        full |= alike
+        for at in alike:
+            texts[at] = in_full(values[at])
+
+
 class CellRow:
     """The working copy that a State and its mappings share: the values of the cells, and which were assigned.
 
@@ -228,6 +258,12 @@ class CellRow:
         self.dirty: list[int] = []
         self.writer: str | None = None  # the action that may write just now
         self.looked_at: set[int] | None = None
+
+    def kept(self) -> CellRow:
+        """A row of its own with what stands in the cells now; what is assigned to it is lost."""
+        row = type(self)()
+        row.values, row.looked_at, row.writer = self.values.copy(), self.looked_at, self.writer
+        return row
 
     def write(self, at: int, value: Any, name: str) -> None:
         """Assign to a cell, of the variable with this name."""
@@ -278,8 +314,7 @@ class State(metaclass=Body):
         self.__dict__.update(_layout=layout, _row=row, _own=own)
         for name, variable in own.items():
             if isinstance(variable.at, dict):
-                view = _PartialMapping if variable.partial else _TotalMapping
-                self.__dict__[name] = view(variable.name, variable.at, row)
+                self.__dict__[name] = _mapping(variable, row)
         for name, states in cls.members().items():
             if not isinstance(states, Declared):
                 self.__dict__[name] = states(layout, row, f"{prefix}{name}.")
@@ -312,7 +347,11 @@ class State(metaclass=Body):
         elif not isinstance(value, Mapping):
             raise SpecificationError(f"{name} = {shown(value)}: it is a mapping, and is assigned a mapping")
         elif value is not self.__dict__[name]:
-            self.__dict__[name].assign_all(dict(value))
+            # Who has the mapping that it was goes on seeing that one: `s.a, s.b = s.b, s.a`.
+            values, row = dict(value), self._row
+            self.__dict__[name].detach(row.kept())
+            self.__dict__[name] = _mapping(variable, row)
+            self.__dict__[name].assign_all(values)
 
     def _unknown(self, name: str) -> str:
         if name in self.__dict__:
@@ -371,6 +410,11 @@ class Window:
         self._row.values[:] = values
         self._row.dirty.clear()
         return self.s
+
+    @property
+    def dirty(self) -> Collection[int]:
+        """Which cells were assigned since the state was loaded; always the same object, which goes on being that."""
+        return self._row.dirty
 
     def reset(self) -> None:
         """Undo what was assigned since the state was loaded."""
@@ -431,16 +475,25 @@ def _missing(name: str) -> property:
 class _TotalMapping(MutableMapping[Any, Any]):
     """A mapping whose keys are fixed and always there."""
 
-    __slots__ = ("_at", "_name", "_row")
+    __slots__ = ("_at", "_keys", "_name", "_row")
 
-    def __init__(self, name: str, at: dict[Any, int], row: CellRow):
-        self._name, self._at, self._row = name, at, row
+    def __init__(self, variable: Variable, row: CellRow):
+        assert isinstance(variable.at, dict)
+        self._name, self._at, self._keys, self._row = variable.name, variable.at, variable.keys, row
+
+    def detach(self, row: CellRow) -> None:
+        """Be a mapping of this row from now on."""
+        self._row = row
 
     def _place(self, key: Any) -> int:
         try:
             return self._at[key]
         except (KeyError, TypeError):
             raise Misplaced(self._name, OutOfDomain(key, "a key of it")) from None
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value at a key, or the default where there is no such key."""
+        return self[key] if key in self._at else default
 
     def __getitem__(self, key: Any) -> Any:
         row = self._row
@@ -474,10 +527,21 @@ class _TotalMapping(MutableMapping[Any, Any]):
         for key in [key for key in self if key not in values]:
             del self[key]
         for key, value in values.items():
-            self[key] = value
+            self._own(key)
+            _TotalMapping.__setitem__(self, key, value)
+
+    def _own(self, key: Any) -> None:
+        """Require that this becomes a key: in Python a key that is there already stays as it is."""
+        if not same(key, self._keys.get(key, self)):
+            raise Misplaced(self._name, OutOfDomain(key, "a key of it"))
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+
+def _mapping(variable: Variable, row: CellRow) -> _TotalMapping:
+    """The mapping that a variable is."""
+    return (_PartialMapping if variable.partial else _TotalMapping)(variable, row)
 
 
 class _PartialMapping(_TotalMapping):
@@ -506,6 +570,11 @@ class _PartialMapping(_TotalMapping):
         if value is ABSENT:
             raise KeyError(key)
         return value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        if key is not self._keys[key]:
+            self._own(key)
 
     def __delitem__(self, key: Any) -> None:
         if key not in self:

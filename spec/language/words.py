@@ -14,7 +14,8 @@ from operator import index
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
 from spec.language.domains import Domain, MappingDomain
-from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, shown
+from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, represented, shown
+from spec.language.identity import same
 from spec.language.listing import listed
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -103,7 +104,9 @@ class Step(NamedTuple):
     parameters: Mapping[str, Any]
 
     def __str__(self) -> str:
-        return f"{self.action}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+        return (
+            f"{self.action}({', '.join(f'{name}={represented(value)}' for name, value in self.parameters.items())})"
+        )
 
 
 @dataclass(frozen=True)
@@ -467,7 +470,7 @@ class Constant(Declaration):
     def admits(self, value: object) -> bool:
         """Whether the value is of the right type, and within the enumeration if there is one."""
         if self.among is not None:
-            return any(type(value) is type(form) and value == form for form in self.among)
+            return any(same(value, form) for form in self.among)
         return type(value) is self.type and _is_immutable(value)
 
 

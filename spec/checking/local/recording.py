@@ -16,6 +16,7 @@ plain ones from the start. And each path is compared with what plain values give
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -255,6 +256,10 @@ class _Cells(dict[int, Any]):
     def load(self, seen: ReadSlots) -> None:
         self.clear()
         self.seen = seen
+
+    def copy(self) -> _Cells:
+        """What is not in it yet is read when it is looked at, as here."""
+        return copy(self)
 
 
 class _Lazily(_SeenView):
