@@ -2,55 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from keyword import iskeyword
 from typing import Any
 
+from spec.language.errors import LONGEST_INTEGER
+from spec.language.identity import same
 from spec.language.specification import Specification
 
-__all__ = ["classes_in", "constructor", "literal"]
+__all__ = ["Imports", "class_name", "constants_given", "constructor", "literal"]
 
 
-def literal(value: Any) -> str:
+def class_name(cls: type) -> str:
+    """A class by its name in its module: `Message.Kind`."""
+    return cls.__qualname__.rpartition("<locals>.")[2]
+
+
+def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
     """An expression that makes a value. Sets in it stand sorted, as their order depends on the process.
 
     >>> literal((1, frozenset({"b", "a"}), None))
     '(1, frozenset({"a", "b"}), None)'
+
+    Args:
+        value: of a state, or a constant.
+        name: how a class is called.
     """
+
+    def parts(values: Iterable[Any]) -> list[str]:
+        return [literal(each, name) for each in values]
+
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{literal(key)}: {literal(part)}" for key, part in value.items()) + "}"
+        return "{" + ", ".join(f"{literal(key, name)}: {literal(part, name)}" for key, part in value.items()) + "}"
     if isinstance(value, frozenset):
-        return f"frozenset({{{', '.join(sorted(map(literal, value)))}}})" if value else "frozenset()"
+        return f"frozenset({{{', '.join(sorted(parts(value)))}}})" if value else "frozenset()"
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        fields = zip(value._fields, value, strict=True)
-        return f"{type(value).__name__}({', '.join(f'{name}={literal(part)}' for name, part in fields)})"
+        fields = zip(value._fields, parts(value), strict=True)
+        return f"{name(type(value))}({', '.join(f'{field}={part}' for field, part in fields)})"
     if type(value) is tuple:
-        return f"({', '.join(map(literal, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(parts(value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, Enum):
-        return f"{type(value).__name__}.{value.name}"
+        return _member(value, name)
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
+        return f"{value:#x}"
+    if type(value).__module__ != "builtins":
+        name(type(value))  # its `repr` is taken for such an expression, and has the name in it
     written = repr(value)
     return f'"{written[1:-1]}"' if type(value) is str and written[0] == "'" and '"' not in value else written
 
 
-def classes_in(value: Any) -> Iterator[type]:
-    """The classes that a literal names, which a program must import."""
-    if isinstance(value, Mapping):
-        yield from (cls for pair in value.items() for each in pair for cls in classes_in(each))
-        return
-    if isinstance(value, tuple | frozenset):
-        yield from (cls for each in value for cls in classes_in(each))
-    if not isinstance(value, frozenset) and type(value).__module__ != "builtins":
-        yield type(value)
+def _member(value: Enum, name: Callable[[type], str]) -> str:
+    cls = name(type(value))
+    if value.name in type(value).__members__:
+        plain = value.name.isidentifier() and not iskeyword(value.name)
+        return f"{cls}.{value.name}" if plain else f"{cls}[{literal(value.name)}]"
+    return f"{cls}({literal(value.value)})"  # flags of several members, or of none
 
 
-def constructor(specification: Specification) -> str:
+class Imports:
+    """What a program imports, and how it calls that. What has the name of something else is called by its module.
+
+    Args:
+        taken: names that stand for something else in the program.
+    """
+
+    def __init__(self, *taken: str):
+        self._module_of = dict.fromkeys(taken, "")
+        self._names: dict[str, dict[str, None]] = {}
+        self._modules: dict[str, None] = {}
+
+    def name(self, cls: Any, module: str = "") -> str:
+        """A class or function as the program calls it, which imports it from now on; from its module, or this one."""
+        module, name = module or cls.__module__, class_name(cls)
+        if module == "builtins":
+            return name
+        outer = name.partition(".")[0]
+        if self._module_of.setdefault(outer, module) != module:
+            self._modules[module] = None
+            return f"{module}.{name}"
+        self._names.setdefault(module, {})[outer] = None
+        return name
+
+    @property
+    def names(self) -> list[str]:
+        """What the program has names for."""
+        return [name for names in self._names.values() for name in names]
+
+    def lines(self) -> list[str]:
+        """The statements, in the order in which modules were first needed."""
+        whole = [f"import {module}" for module in self._modules]
+        return whole + [f"from {module} import {', '.join(sorted(names))}" for module, names in self._names.items()]
+
+
+def constructor(specification: Specification, name: Callable[[type], str] = class_name) -> str:
     """The expression that makes a specification: its class, and the constants that are not as by default."""
-    given = constants_given(specification)
-    return f"{type(specification).__name__}({', '.join(f'{name}={literal(value)}' for name, value in given.items())})"
+    given = (f"{each}={literal(value, name)}" for each, value in constants_given(specification).items())
+    return f"{name(type(specification))}({', '.join(given)})"
 
 
 def constants_given(specification: Specification) -> dict[str, Any]:
     """The constants and switches that are not as by default."""
     usual = {name: constant.default for name, constant in type(specification).constants().items()}
     usual |= specification._fixed
-    return {name: value for name, value in specification.valuation.items() if value != usual[name]}
+    return {name: value for name, value in specification.valuation.items() if not same(value, usual[name])}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from spec.checking.arguments import Given
-from spec.checking.literals import classes_in, constants_given, constructor, literal
+from spec.checking.literals import Imports, class_name, constructor, literal
 from spec.checking.model import DEADLOCK
 from spec.checking.replay import Replay
 from spec.checking.trace import Trace
@@ -26,30 +28,24 @@ def program(specification: Given, trace: Trace) -> str:
     replay = Replay(specification, trace.initial)
     for each in trace.steps:
         replay.do(each.step)
-    given = replay.model.specification
-    begins, needed = constructor(given), [*constants_given(given).values()]
+    given, imports = replay.model.specification, Imports("replay")
+
+    def name(cls: type) -> str:
+        return imports.name(_importable(cls))
+
+    begins = constructor(given, name)
     if len(list(replay.model.initial_states())) > 1:
         if not _can_be_written(trace.initial):
             raise UsageError(f"{given.name} begins in several states, with values that a program cannot write")
-        begins += f", initial={literal(trace.initial)}"
-        needed.append(trace.initial)
-    ends = _end(replay, trace)
-    needed += [*(each.step.parameters for each in trace.steps), *ends.values()]
-    imports = {"spec.checking": {"Replay"}, **({"spec.language": {"Step"}} if trace.steps else {})}
-    for cls in (type(given), *(cls for each in needed for cls in classes_in(each))):
-        imports.setdefault(cls.__module__, set()).add(_importable(cls))
-    return "\n".join(
-        [
-            f'"""{given.name}: {_told(trace)}."""',
-            "",
-            *(f"from {module} import {', '.join(sorted(imports[module]))}" for module in sorted(imports)),
-            "",
-            f"replay = Replay({begins})",
-            *(f"replay.do({_step(each.step)})" for each in trace.steps),
-            *(f"assert {what} == {literal(value)}" for what, value in ends.items()),
-            "",
-        ]
-    )
+        begins += f", initial={literal(trace.initial, name)}"
+    called = imports.name(Replay, "spec.checking")
+    lines = [f"replay = {called}({begins})"]
+    for each in trace.steps:
+        step = imports.name(Step, "spec.language")
+        parameters = literal(dict(each.step.parameters), name)
+        lines.append(f"replay.do({step}({literal(each.step.action)}, {parameters}))")
+    lines += [f"assert {what} == {literal(value, name)}" for what, value in _end(replay, trace).items()]
+    return "\n".join([f'"""{given.name}: {_told(trace)}."""', "", *sorted(imports.lines()), "", *lines, ""])
 
 
 def _told(trace: Trace) -> str:
@@ -75,20 +71,20 @@ def _end(replay: Replay, trace: Trace) -> dict[str, Any]:
 
 def _can_be_written(value: Any) -> bool:
     """Whether a literal makes this value: nothing in it is absent or left out."""
-    return {type(ABSENT), type(LEFT_OUT)}.isdisjoint(classes_in(value))
+    if isinstance(value, Mapping):
+        return all(map(_can_be_written, chain(value, value.values())))
+    if isinstance(value, tuple | frozenset):
+        return all(map(_can_be_written, value))
+    return value is not ABSENT and value is not LEFT_OUT
 
 
-def _step(step: Step) -> str:
-    return f"Step({literal(step.action)}, {literal(dict(step.parameters))})"
-
-
-def _importable(cls: type) -> str:
-    """The name by which a program imports a class.
+def _importable(cls: type) -> type:
+    """A class that a program can import.
 
     Raises:
         UsageError: it cannot.
     """
-    if "." in cls.__qualname__ or cls.__module__ == "__main__":
-        where = "in the program that runs" if cls.__module__ == "__main__" else "within something else"
-        raise UsageError(f"{cls.__qualname__} stands {where}, so no other program can import it")
-    return cls.__name__
+    if "<locals>" in cls.__qualname__ or cls.__module__ == "__main__":
+        where = "in the program that runs" if cls.__module__ == "__main__" else "within a function"
+        raise UsageError(f"{class_name(cls)} stands {where}, so no other program can import it")
+    return cls

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from spec.checking.literals import literal
 from spec.language.errors import UsageError, shown
+from spec.language.identity import same
 from spec.language.specification import Specification
 from spec.language.words import Constant
 
@@ -65,7 +66,7 @@ def settings_of(specification: Specification) -> dict[str, str]:
         text = written(constant, value)
         if text is not None:
             settings[name] = text
-        elif value != usual[name]:
+        elif not same(value, usual[name]):
             raise UsageError(f"{name} = {shown(value)}: no trace is kept with it, for it cannot be written as {KEPT}")
     return settings
 

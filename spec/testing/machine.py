@@ -75,7 +75,7 @@ def enabled_steps(draw: st.DrawFn) -> CalledStep | None:
     """A step that is enabled where the running machine stands, or a way to begin; None if nothing is enabled."""
     machine: SpecificationMachine = draw(_RUNNER)
     step = _enabled_step(draw, machine._walk)
-    return None if step is None else CalledStep(machine._names[step.action], step)
+    return None if step is None else CalledStep(machine._names[step.action], step, machine._recipe.class_name)
 
 
 def _enabled_step(draw: st.DrawFn, walk: Walk) -> Step | None:
@@ -122,6 +122,7 @@ class SpecificationMachine(RuleBasedStateMachine):
     _graph: ClassVar[WalkedGraph]
     _names: ClassVar[Mapping[str, str]]
     """The name of the function for an action or an `initial`."""
+    _recipe: ClassVar[Recipe]
 
     def __init__(self) -> None:
         super().__init__()
@@ -190,9 +191,7 @@ class SpecificationMachine(RuleBasedStateMachine):
         if "recipe" in vars(cls):
             return cls.recipe
         names = tuple(function.__name__ for function in cls.actions)
-        return "\n".join(
-            [f"from {cls.__module__} import {cls.__name__}", "", *unpacked(names, f"{cls.__name__}.actions")]
-        )
+        return "\n".join([*cls._recipe.imports_with(cls), "", *unpacked(names, f"{cls.__name__}.actions")])
 
     @staticmethod
     def _print(lines: str) -> None:
@@ -265,10 +264,12 @@ def machine_class(
         "__module__": type(graph.specification).__module__,
         "recipe": recipe.text,
         "actions": tuple(
-            action_function(name, said, docs.get(said, "Begin.")) for said, name in recipe.names.items()
+            action_function(name, said, docs.get(said, "Begin."), recipe.class_name)
+            for said, name in recipe.names.items()
         ),
         "_graph": graph,
         "_names": recipe.names,
+        "_recipe": recipe,
     }
     if graph.sole_initial_step is None:
         mine["begin"] = initialize(step=_ENABLED_STEPS)(base.begin)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from spec.checking.literals import classes_in, constructor, literal
+from spec.checking.literals import Imports, class_name, constructor, literal
 from spec.language.specification import Specification
 from spec.testing.steps import free_names
 from spec.testing.walk import WalkedGraph
@@ -32,23 +32,54 @@ class Recipe:
 
     def __init__(self, maker: Callable[..., Any], graph: WalkedGraph, *others: object, **named: object):
         specification = graph.specification
-        arguments = [constructor(specification), *map(name_of, others)]
-        arguments += [f"{keyword}={name_of(other)}" for keyword, other in named.items()]
-        arguments += [] if graph.bounds else ["bounds=False"]
-        self.name = class_name(specification, f"{maker.__name__}({', '.join(arguments)})")
-        needed = [type(specification), *others, *named.values(), *classes_of(graph)]
-        imports: dict[str, dict[str, None]] = {__package__: {maker.__name__: None}}
-        for each in needed:
-            if name_of(each) != UNNAMED:
-                imports.setdefault(each.__module__, {})[name_of(each)] = None
-        taken = {self.name, "state", *(name for names in imports.values() for name in names)}
+        call = _call(maker, graph, others, named, class_name)
+        self.name = machine_name(specification, call)
+        imports = Imports(self.name, "state")
+        imports.name(maker, __package__)
+        call = _call(maker, graph, others, named, imports.name)
+        self._graph = graph
+        self._import_parameters(imports)
+        taken = {self.name, "state", *imports.names}
         initial = () if graph.sole_initial_step else graph.beginnings
         self.names = free_names([*initial, *(action.name for action in graph.model.actions)], taken)
         """For each action, and each `initial` if the first step chooses, the name of its function in the program."""
-        lines = [f"from {module} import {', '.join(names)}" for module, names in imports.items()]
-        lines += ["", f"{self.name} = {maker.__name__}({', '.join(arguments)})"]
+        self.class_name = imports.name
+        """How the program calls a class."""
+        lines = [*imports.lines(), "", f"{self.name} = {call}"]
         lines += unpacked(tuple(self.names.values()), f"{self.name}.actions")
         self.text = "\n".join(lines)
+
+    def imports_with(self, subclass: type) -> list[str]:
+        """What a program imports that has a subclass in place of the class."""
+        imports = Imports("state")
+        imports.name(subclass)
+        self._import_parameters(imports)
+        return imports.lines()
+
+    def _import_parameters(self, imports: Imports) -> None:
+        """Import what the values are made of that steps may have."""
+        for action in self._graph.model.actions:
+            for domain in action.domains.values():
+                for value in domain:
+                    literal(value, imports.name)
+
+
+def _call(
+    maker: Callable[..., Any],
+    graph: WalkedGraph,
+    others: Iterable[object],
+    named: Mapping[str, object],
+    name: Callable[[Any], str],
+) -> str:
+    """The call that makes the class, in which classes and functions are called so."""
+
+    def called(other: object) -> str:
+        return name(other) if name_of(other) != UNNAMED else UNNAMED
+
+    arguments = [constructor(graph.specification, name), *map(called, others)]
+    arguments += [f"{keyword}={called(other)}" for keyword, other in named.items()]
+    arguments += [] if graph.bounds else ["bounds=False"]
+    return f"{maker.__name__}({', '.join(arguments)})"
 
 
 def unpacked(names: Sequence[str], value: str) -> list[str]:
@@ -63,20 +94,13 @@ def unpacked(names: Sequence[str], value: str) -> list[str]:
     return ["(", *textwrap.wrap(f"{target},", WIDTH, initial_indent="    ", subsequent_indent="    "), f") = {value}"]
 
 
-def classes_of(graph: WalkedGraph) -> list[type]:
-    """The classes of constants and parameters that a program must import."""
-    values = [*graph.specification.valuation.values()]
-    values += [value for action in graph.model.actions for domain in action.domains.values() for value in domain]
-    return list(dict.fromkeys(cls for each in values for cls in classes_in(each)))
-
-
 def name_of(function: object) -> str:
     """The name of a function or class, as it stands in a program."""
     name = str(getattr(function, "__name__", ""))
     return name if name.isidentifier() else UNNAMED
 
 
-def class_name(specification: Specification, call: str) -> str:
+def machine_name(specification: Specification, call: str) -> str:
     """A name that is the same in every process: the system's, and a digest of its variant and constants."""
     words = re.findall(r"[A-Za-z0-9]+", specification.name)
     system = type(specification)

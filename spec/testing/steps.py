@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from keyword import iskeyword
 from typing import NamedTuple
 
-from spec.checking.literals import literal
+from spec.checking.literals import class_name, literal
 from spec.language.words import Step
 
 __all__ = ["ActionFunction", "CalledStep", "action_function", "free_names"]
@@ -17,16 +17,21 @@ class CalledStep(NamedTuple):
 
     name: str
     step: Step
+    class_name: Callable[[type], str] = class_name
+    """How the program calls a class."""
 
     def __repr__(self) -> str:
-        return f"{self.name}({', '.join(f'{key}={literal(value)}' for key, value in self.step.parameters.items())})"
+        given = (f"{key}={literal(value, self.class_name)}" for key, value in self.step.parameters.items())
+        return f"{self.name}({', '.join(given)})"
 
 
 ActionFunction = Callable[..., CalledStep]
 """It makes the step of an action, or of an `initial`, from its parameters."""
 
 
-def action_function(name: str, action: str, doc: str) -> ActionFunction:
+def action_function(
+    name: str, action: str, doc: str, class_name: Callable[[type], str] = class_name
+) -> ActionFunction:
     """The function of an action, with its sentence.
 
     >>> action_function("press", "press", "Somebody presses it.")(by=2)
@@ -34,7 +39,7 @@ def action_function(name: str, action: str, doc: str) -> ActionFunction:
     """
 
     def step_of(**parameters: object) -> CalledStep:
-        return CalledStep(name, Step(action, parameters))
+        return CalledStep(name, Step(action, parameters), class_name)
 
     step_of.__name__ = step_of.__qualname__ = name
     step_of.__doc__ = doc

@@ -17,7 +17,7 @@ from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Tran
 from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
 from spec.checking.trace import Trace
-from spec.language.errors import SpecificationError, UsageError
+from spec.language.errors import SpecificationError, UsageError, represented
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 
@@ -293,9 +293,12 @@ def in_words(told: Trace) -> str:
         lines.append(f"    {fails}")
     if told.looked_at:
         lines.append("    It looked at")
-        lines += [f"        {place} = {value!r}" for place, value in told.looked_at.items()]
+        lines += [f"        {place} = {represented(value)}" for place, value in told.looked_at.items()]
     if last is not None:
         lines += [f"    {sentence}" for sentence in (*last.said, *last.views)]
         lines.append(f"    {last.step} changed" if last.changes else f"    {last.step} changed nothing")
-        lines += [f"        {place} from {old!r} to {new!r}" for place, (old, new) in last.changes.items()]
+        lines += [
+            f"        {place} from {represented(old)} to {represented(new)}"
+            for place, (old, new) in last.changes.items()
+        ]
     return "\n".join(line for line in lines if line.strip())

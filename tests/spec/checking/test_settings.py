@@ -97,9 +97,7 @@ def test_every_constant_is_there_but_one_that_cannot_be_written_and_is_as_by_def
     assert settings_of(Kept()).keys() == Kept.constants().keys() - {"cards"}
 
 
-@pytest.mark.parametrize(
-    "value", [(Suit.SPADES,), (Pair(1, 2),), (float("inf"),), (10**5000,)], ids=["enum", "record", "inf", "long"]
-)
+@pytest.mark.parametrize("value", [(Suit.SPADES,), (Pair(1, 2),), (float("inf"),)], ids=["enum", "record", "inf"])
 def test_what_cannot_be_written_is_refused(value: Any) -> None:
     """In a line that names it."""
     with pytest.raises(

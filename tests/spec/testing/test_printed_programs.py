@@ -1,0 +1,163 @@
+"""The programs that are printed run as they are printed, whatever the steps have for parameters."""
+
+from __future__ import annotations
+
+from enum import Enum, Flag
+from fractions import Fraction
+from typing import Annotated, Any, NamedTuple
+
+import pytest
+
+from spec.checking import check
+from spec.checking.program import program
+from spec.language import Specification, State, action, constant, initial, invariant, one_of, subset_of, variable
+from spec.testing import Violation, as_state_machine
+from tests.spec.checking import test_spelling
+from tests.spec.testing.running import failure_of
+
+Odd = Annotated[Any, "a value"]
+
+
+class Kind(Enum):
+    """Of a message."""
+
+    ASK = 1
+    VOTE = 2
+
+
+class May(Flag):
+    """What is allowed."""
+
+    READ = 1
+    WRITE = 2
+
+
+Names = Enum("Names", {"class": 1, "two words": 2}, module=__name__)
+
+
+class Door(Enum):
+    """There is another class of this name, in another module."""
+
+    OPEN = 1
+
+
+class Message(NamedTuple):
+    """A record, whose class has a class in it."""
+
+    kind: Kind
+    of: Odd
+
+
+class Step(NamedTuple):
+    """It is called as a class is that programs import."""
+
+    number: int
+
+
+class Sent(State):
+    """What was sent."""
+
+    class Phase(Enum):
+        """Stands in the class of the state."""
+
+        ON = 1
+        OFF = 2
+
+    v: Odd = variable("Any value.")
+    phase: Phase = variable("Of what it is.")
+
+
+VALUES: tuple[Any, ...] = (
+    Kind.ASK,
+    Sent.Phase.OFF,
+    frozenset(),
+    frozenset({Kind.VOTE}),
+    May(0),
+    May.READ | May.WRITE,
+    float("inf"),
+    float("-inf"),
+    10**5000,
+    Names["class"],
+    Names["two words"],
+    Door.OPEN,
+    test_spelling.Door.SHUT,
+    Message(Kind.VOTE, Sent.Phase.ON),
+    Step(3),
+    Fraction(1, 3),
+    "a\n'\"b",
+    b"\0",
+    ((),),
+    None,
+)
+
+
+class Odds(Specification[Sent]):
+    """Any value may be sent, and the one that is meant must not be."""
+
+    meant: int = constant(0, "Which.", at_least=0)
+    kinds: frozenset = constant(frozenset(), "A constant that a program writes.")  # type: ignore[type-arg]
+
+    def sizes(self) -> Any:
+        """The odd ones."""
+        return {Odd: one_of("nothing yet", *VALUES)}
+
+    @initial(phase=Sent.Phase)
+    def begin(self, s: Sent, phase: Sent.Phase) -> None:
+        """In one of several states."""
+        s.phase = phase
+
+    @action
+    def send(self, s: Sent, v: Odd) -> None:
+        """It is sent."""
+        s.v = v
+
+    @action(some=lambda self: subset_of(Kind))
+    def turn(self, s: Sent, some: frozenset[Kind], phase: Sent.Phase) -> None:
+        """Another parameter."""
+        s.phase = phase
+
+    @invariant
+    def never(self, s: Sent) -> bool:
+        """Not what is meant, when it is off."""
+        return s.v != VALUES[self.meant] or s.phase is not Sent.Phase.OFF
+
+
+class OddMachine(as_state_machine(Odds(meant=13))):  # type: ignore[misc]
+    """A person's own machine, made of a generated one."""
+
+
+def runs(text: str) -> None:
+    """Run a program in a namespace of its own."""
+    exec(compile(text, "printed", "exec"), {"__name__": "printed"})
+
+
+@pytest.mark.parametrize("meant", range(len(VALUES)))
+def test_a_trace_as_a_program(meant: int) -> None:
+    """It asserts what breaks."""
+    specification = Odds(meant=meant, kinds=frozenset({Kind.ASK}) if meant else frozenset())
+    trace = check(specification, engine="reference", properties=["never"]).counterexample
+    assert trace is not None
+    runs(program(specification, trace))
+
+
+@pytest.mark.parametrize("meant", [5, 12, 13])
+def test_a_failing_machine_prints_a_program_that_fails(meant: int) -> None:
+    """As Hypothesis prints it."""
+    failure = failure_of(as_state_machine(Odds(meant=meant)))
+    with pytest.raises(Violation, match="never is broken"):
+        runs(printed(failure.text))
+
+
+def test_so_does_one_that_a_person_made_of_it() -> None:
+    """It has the steps' classes, too."""
+    failure = failure_of(OddMachine)
+    with pytest.raises(Violation, match="never is broken"):
+        runs(printed(failure.text))
+
+
+def printed(text: str) -> str:
+    """The program in what Hypothesis prints."""
+    lines = text.splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith(("from ", "import ")))
+    end = next(at for at, line in enumerate(lines) if line.startswith("state.teardown"))
+    return "\n".join(lines[begin:end])
