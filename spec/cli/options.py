@@ -62,6 +62,14 @@ def one(
     return click.option(*names, multiple=True, default=default and [default], callback=only, **said)
 
 
+def readable(context: click.Context, option: click.Parameter, place: Path | None) -> Path | None:
+    """Where a trace is written; every command knows a file that has one by its name."""
+    if place is not None and place.suffix != ".json" and (place.is_file() or not place.exists()):
+        allowed = "a file whose name ends with .json, FILE.itf.json, or a directory that is there"
+        raise click.BadParameter(f"{place} is not {allowed}", context, option)
+    return place
+
+
 COUNT, TEXT, PLACE = Count(min=1), Text(), Place(path_type=Path)
 
 
@@ -110,6 +118,7 @@ PROPERTIES = click.option(
 TRACE = one(
     "--trace",
     type=PLACE,
+    callback=readable,
     metavar="FILE",
     help="Write the counterexample here, as ITF: FILE.itf.json; into a directory each, as PROPERTY.itf.json.",
 )

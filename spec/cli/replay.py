@@ -11,7 +11,7 @@ import click
 
 from spec.cli.answering import can_be_given, tell_text, writing
 from spec.cli.asking import evaluating, explored, of_a_run, of_a_trace
-from spec.cli.options import AS_JSON, COLOUR, TEXT, Place, one
+from spec.cli.options import AS_JSON, COLOUR, TEXT, Place, one, readable
 from spec.streams import tell
 
 
@@ -33,6 +33,7 @@ from spec.streams import tell
 @one(
     "--trace",
     type=Place(dir_okay=False, path_type=Path),
+    callback=readable,
     metavar="FILE",
     help="Write the scenario here as a trace, FILE.itf.json, to draw it or to step through it.",
 )

@@ -1266,6 +1266,15 @@ def test_what_is_shown_is_kept_and_followed(ask: Ask, shown: str, end: str) -> N
     assert kept.read_text() == Path("kept.itf.json").read_text()
 
 
+@pytest.mark.parametrize("command", [("check", "own.py:Counter"), ("replay", "t1-loss-by-truncation")], ids=" ".join)
+def test_a_trace_has_a_name_by_which_it_is_known(ask: Ask, command: tuple[str, ...]) -> None:
+    """Of a file that no command would take for a trace nothing is written."""
+    answer = ask(*command, "--trace", "kept")
+    assert answer.code == 2
+    assert "kept is not a file whose name ends with .json, FILE.itf.json, or a directory that is there" in answer.err
+    assert not Path("kept").exists()
+
+
 def test_where_nothing_is_shown_nothing_is_written(ask: Ask) -> None:
     """And it is said."""
     answer = ask("check", "own.py:Counter", "--show", "s.count['here'] > 3", "--trace", "kept.itf.json")
