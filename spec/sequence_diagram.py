@@ -54,7 +54,11 @@ def lanes_of(trace: Trace) -> tuple[str, ...]:
 
 def _message(trace: Trace, number: int, step: TraceStep) -> Message:
     actor = step.lanes.actor or SYSTEM
-    given = (f"{name}={show(it)}" for name, it in step.step.parameters.items() if name not in step.lanes.parameters)
+    given = (
+        f"{name}={show(it, step.spelling)}"
+        for name, it in step.step.parameters.items()
+        if name not in step.lanes.parameters
+    )
     label = " ".join([step.step.action, *given])
     mark = trace.ending if number == trace.length else ""
     return Message(number, actor, step.lanes.receiver or actor, label, "; ".join(step.said), step.views, mark)

@@ -16,11 +16,14 @@ from spec.checking.check import silent
 from spec.checking.engines import engine_class
 from spec.checking.exploration import OnProgress
 from spec.checking.expression import function_of
+from spec.checking.local.lazy import plain
 from spec.checking.model import EvaluationFailed, Model
+from spec.checking.spelling import Spelling
 from spec.checking.values import show
 from spec.language.errors import UsageError, told
+from spec.language.identity import identity
 from spec.language.specification import Specification
-from spec.language.state import State, key_in_brackets
+from spec.language.state import State
 
 if TYPE_CHECKING:
     import networkx
@@ -90,9 +93,9 @@ def state_graph(
 
     def seen(s: State) -> int:
         values = [function(specification, s) for function in functions]
-        texts = tuple(map(_shown, values))
-        # Different states may print alike, so by themselves they are known by their values.
-        number = numbers.setdefault(texts if by else tuple(map(_frozen, values)), len(numbers))
+        texts = tuple(_shown(written, value, model.spelling) for written, value in zip(chosen, values, strict=True))
+        # What is different may be written alike, so nodes are known by their values.
+        number = numbers.setdefault(tuple(identity(plain(value)) for value in values), len(numbers))
         if number >= most:
             raise _TooMany
         if number == len(nodes):
@@ -125,16 +128,13 @@ def state_graph(
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(written: str, value: Any, spelling: Spelling) -> str:
     """What an expression is, on one line."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key_in_brackets(key)}: {show(each)}" for key, each in value.items()) or "{}"
-    return show(value)
-
-
-def _frozen(value: Any) -> Hashable:
-    """A value of the state by which a state is known; a mapping as its keys and values."""
-    return tuple(value.items()) if isinstance(value, Mapping) else value
+        variable = written.removeprefix("s.")
+        parts = (f"{spelling.key(variable, key)}: {show(each, spelling, inside=True)}" for key, each in value.items())
+        return ", ".join(parts) or "{}"
+    return show(value, spelling)
 
 
 class _TooMany(Exception):

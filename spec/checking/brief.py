@@ -31,7 +31,7 @@ from spec.checking.notebook import Shown
 from spec.checking.reordering import changes_of_actor, fewest_changes_of_actor
 from spec.checking.replay import Replay
 from spec.checking.shortest_paths import fewest_changes_of_shortest
-from spec.checking.trace import Trace, TraceStep, change, remarks, variables_told
+from spec.checking.trace import Trace, TraceStep, remarks, variables_told
 from spec.language.words import Step
 
 __all__ = ["Brief", "brief"]
@@ -80,7 +80,9 @@ class Brief(Shown):
         yield f"  {1:{width}}  initially"
         yield from remarks(width, self.trace.initial_views, "" if self.trace.steps else self.trace.ending)
         if not self.trace.initial_views:
-            yield from (f"  {'':{width}}    {line}" for line in variables_told(self.trace.initial))
+            yield from (
+                f"  {'':{width}}    {line}" for line in variables_told(self.trace.initial, self.trace.spelling)
+            )
         for label, steps in rows:
             if len(steps) == 1 and self.told[int(label) - 2]:
                 yield from self._step(width, int(label), steps[0])
@@ -106,7 +108,7 @@ class Brief(Shown):
         yield from remarks(width, step.views, self.trace.ending if number == self.trace.length else "")
         if step.views:
             return
-        lines = [f"{place}: {change(*values)}" for place, values in step.changes.items()]
+        lines = step.lines
         if self.has_views and (len(lines) > FEW or any(len(line) > SHORT for line in lines)):
             lines = [f"changes {', '.join(step.changes)}"]
         yield from (f"  {'':{width}}    {line}" for line in lines or ["nothing changes"])

@@ -11,8 +11,9 @@ from spec.checking.followed import follow
 from spec.checking.itf import RecordedTrace
 from spec.checking.notebook import Shown
 from spec.checking.refusal import Refusal, RefusedValue
+from spec.checking.spelling import PLAIN, Spelling
 from spec.checking.steps_meant import steps_meant, together
-from spec.checking.trace import TraceStep, change
+from spec.checking.trace import TraceStep
 from spec.checking.values import jsonable, show
 from spec.language.errors import UsageError
 from spec.language.words import Step
@@ -30,6 +31,8 @@ class Explanation(Shown):
     outcomes: tuple[tuple[Step, TraceStep | Refusal], ...]
     """The steps that were asked about: what each would change, or what refuses it. Steps with values that the state
     does not have are among them only if there are no others."""
+    spelling: Spelling = PLAIN
+    """How values are written."""
     brief: bool = False
     """Whether what the refused actions had read is left out of the text: where all actions were asked about."""
 
@@ -44,20 +47,22 @@ class Explanation(Shown):
             if isinstance(outcome, TraceStep):
                 said = f"   {'; '.join(outcome.said)}" if outcome.said else ""
                 yield f"  {step} can be done{said}"
-                yield from (f"    {place}: {change(*values)}" for place, values in outcome.changes.items())
-                if not outcome.changes:
-                    yield "    nothing changes"
+                yield from (f"    {line}" for line in outcome.lines or ["nothing changes"])
         for steps, refusal in self._refused():
             yield f"  {steps} cannot be done: {refusal.guard or 'a guard'} ({refusal.place or 'of unknown place'})"
             if not self.brief:
-                yield from (f"    {cell}: {show(value)}" for cell, value in refusal.looked_at.items())
+                yield from (f"    {cell}: {show(value, self.spelling)}" for cell, value in refusal.looked_at.items())
 
     def _refused(self) -> Iterator[tuple[str, Refusal]]:
         """The steps that cannot be done, with what refuses them; those of an action refused alike together."""
         alike: dict[tuple[str, ...], tuple[list[Step], Refusal]] = {}
         for step, outcome in self.outcomes:
             if isinstance(outcome, Refusal):
-                read = () if self.brief else (f"{cell}: {show(value)}" for cell, value in outcome.looked_at.items())
+                read = (
+                    ()
+                    if self.brief
+                    else (f"{cell}: {show(value, self.spelling)}" for cell, value in outcome.looked_at.items())
+                )
                 reason = (step.action, outcome.guard, outcome.place, *read)
                 alike.setdefault(reason, ([], outcome))[0].append(step)
         for steps, refusal in alike.values():
@@ -65,7 +70,11 @@ class Explanation(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """One object."""
-        return {"system": self.system, "state": self.state, "steps": [_jsonable(*each) for each in self.outcomes]}
+        return {
+            "system": self.system,
+            "state": self.state,
+            "steps": [_jsonable(*each, self.spelling) for each in self.outcomes],
+        }
 
 
 def explain(
@@ -100,16 +109,16 @@ def explain(
     steps = steps_meant(replay.model.actions, action, parameters or {})
     outcomes = tuple((step, replay.would(step)) for step in steps)
     there = tuple(each for each in outcomes if not isinstance(each[1], RefusedValue))
-    return Explanation(recorded.system, at, there or outcomes, brief=action is None)
+    return Explanation(recorded.system, at, there or outcomes, replay.model.spelling, brief=action is None)
 
 
-def _jsonable(step: Step, outcome: TraceStep | Refusal) -> dict[str, Any]:
+def _jsonable(step: Step, outcome: TraceStep | Refusal, spelling: Spelling) -> dict[str, Any]:
     if isinstance(outcome, TraceStep):
         return {"enabled": True, **outcome.to_json()}
     return {
         "enabled": False,
         "action": step.action,
-        "parameters": jsonable(step.parameters),
+        "parameters": jsonable(step.parameters, spelling),
         **outcome._asdict(),
-        "looked_at": jsonable(outcome.looked_at),
+        "looked_at": jsonable(outcome.looked_at, spelling),
     }

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from spec.checking.arguments import Given
-from spec.checking.itf import RecordedState, RecordedTrace, encoded
+from spec.checking.itf import RecordedState, RecordedTrace
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.notebook import Shown
 from spec.checking.paths import as_variables
 from spec.checking.refusal import Refusal
 from spec.checking.replay import NotEnabled, Replay
+from spec.checking.spelling import PLAIN, Spelling
 from spec.checking.trace import Trace
-from spec.checking.values import jsonable
+from spec.checking.values import encoded, jsonable, show
 from spec.language.words import Step
 
 __all__ = ["Followed", "follow"]
@@ -39,6 +40,8 @@ class Followed(Shown):
     """The guard that refuses the next step, if that is how it leaves."""
     trace: Trace | None = None
     """What was followed, if it is a run of the specification and ends as recorded."""
+    spelling: Spelling = field(default=PLAIN, compare=False)
+    """How values of the specification are written."""
     replay: Replay | None = field(default=None, compare=False)
     """The run, in its last state; None if the trace leaves the specification."""
 
@@ -62,7 +65,7 @@ class Followed(Shown):
         """One object; `guard`, `place` and `looked_at` are there if a guard refuses the next step."""
         why: dict[str, Any] = {}
         if self.refusal is not None:
-            why = {**self.refusal._asdict(), "looked_at": jsonable(self.refusal.looked_at)}
+            why = {**self.refusal._asdict(), "looked_at": jsonable(self.refusal.looked_at, self.spelling)}
         return {
             "verdict": "leaves" if self.left else "follows",
             "system": self.recorded.system,
@@ -82,10 +85,11 @@ def follow(recorded: RecordedTrace, specification: Given) -> Followed:
     """
     model = Model(specification)
     first, *rest = recorded.states
+    spelling = model.spelling
     begun = [as_variables(model, state) for state, _ in model.initial_states() if state is not None]
-    initial = next((each for each in begun if _same(each, first.variables)), None)
+    initial = next((each for each in begun if _same(each, first.variables, spelling)), None)
     if initial is None:
-        where = _difference(begun[0], first.variables) if len(begun) == 1 else f"it is none of {len(begun)}"
+        where = _difference(begun[0], first.variables, spelling) if len(begun) == 1 else f"it is none of {len(begun)}"
         return Followed(recorded, 1, f"the specification does not begin there: {where}")
     replay = Replay(specification, initial)
     for state in rest:
@@ -97,12 +101,16 @@ def follow(recorded: RecordedTrace, specification: Given) -> Followed:
             replay.do(step)
         except NotEnabled:
             refused = replay.refusal(step)
-            return Followed(recorded, number, f"{step} cannot be done: {refused}", refused)
+            return Followed(
+                recorded, number, f"{step} cannot be done: {refused.told(spelling)}", refused, spelling=spelling
+            )
         if replay.outside and recorded.property != TYPE_OK:
             return Followed(recorded, number, f"{step} leaves the domains: {replay.outside}")
         reached = replay.states[-1]
-        if not _same(reached, state.variables):
-            return Followed(recorded, number, f"{step} leads elsewhere: {_difference(reached, state.variables)}")
+        if not _same(reached, state.variables, spelling):
+            return Followed(
+                recorded, number, f"{step} leads elsewhere: {_difference(reached, state.variables, spelling)}"
+            )
     wrong = _ends_otherwise(replay, recorded.property)
     if wrong:
         return Followed(recorded, replay.number, wrong)
@@ -117,7 +125,7 @@ def _step(model: Model, state: RecordedState) -> Step | str:
         known = ", ".join(each.name for each in model.actions)
         return f"there is no action {state.action}; there are {known}"
     for instance in action.instances:
-        if {name: encoded(value) for name, value in instance.parameters.items()} == state.picks:
+        if _same(instance.parameters, state.picks, model.spelling):
             return Step(action.name, instance.parameters)
     given = ", ".join(f"{name}={_plain(value)}" for name, value in state.picks.items())
     domains = ", ".join(f"{name} of {domain}" for name, domain in action.domains.items())
@@ -139,16 +147,16 @@ def _ends_otherwise(replay: Replay, decided: str) -> str:
     return f"{decided} was decided by state {found[decided]} already" if found[decided] < replay.number else ""
 
 
-def _same(variables: Mapping[str, Any], recorded: Mapping[str, Any]) -> bool:
-    return {name: encoded(value) for name, value in variables.items()} == recorded
+def _same(variables: Mapping[str, Any], recorded: Mapping[str, Any], spelling: Spelling) -> bool:
+    return {name: encoded(value, spelling) for name, value in variables.items()} == recorded
 
 
-def _difference(variables: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
+def _difference(variables: Mapping[str, Any], recorded: Mapping[str, Any], spelling: Spelling) -> str:
     """The first place in which they differ, with both values."""
     for name, value in variables.items():
         if name not in recorded:
             return f"{name} is not recorded"
-        for told in _differences(name, encoded(value), recorded[name]):
+        for told in _differences(name, encoded(value, spelling), recorded[name]):
             return told
     return f"the specification has no {next(name for name in recorded if name not in variables)}"
 
@@ -179,8 +187,8 @@ def _among(begin: str, end: str, ours: Mapping[str, Any], theirs: Mapping[str, A
 
 def _plain(expression: Any) -> str:
     """An expression of ITF, as a trace shows the value."""
-    if isinstance(expression, bool):
-        return str(expression).lower()
+    if isinstance(expression, bool | str):
+        return show(expression)
     if isinstance(expression, list):
         return f"({', '.join(map(_plain, expression))})"
     if not isinstance(expression, dict):
@@ -196,4 +204,6 @@ def _plain(expression: Any) -> str:
     if expression.keys() == {"tag", "value"} and isinstance(expression["value"], dict):
         parts = ", ".join(f"{name}={_plain(part)}" for name, part in expression["value"].items())
         return f"{expression['tag']}({parts})"
+    if expression.keys() == {"tag", "value"}:
+        return f"{expression['tag']}.{expression['value']}"
     return str(expression)

@@ -5,15 +5,15 @@ to it, with its parameters. `#meta` says of which system and constants the trace
 
 Integers are `{"#bigint": "3"}`, sets `{"#set": [...]}`, mappings `{"#map": [[key, value], ...]}` of the keys that are
 there, sequences lists; a record of class `Leader` is the variant `{"tag": "Leader", "value": {...}}`, a member of an
-enumeration its name, and None the unit, `{"#tup": []}`. What a specification leaves out of a record is not there.
+enumeration its name, or `{"tag": "Valve", "value": "OPEN"}` where the type holds something else of that name, and
+None the unit, `{"#tup": []}`. What a specification leaves out of a record is not there.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from sys import get_int_max_str_digits
 from typing import Any, Final, NamedTuple, NoReturn
@@ -22,8 +22,7 @@ from spec.checking.arguments import Given
 from spec.checking.replay import Replay
 from spec.checking.settings import settings_of
 from spec.checking.trace import Trace
-from spec.checking.values import show
-from spec.language.domains import LEFT_OUT
+from spec.checking.values import encoded, in_order
 from spec.language.errors import UsageError, shown
 from spec.language.words import Step
 
@@ -88,12 +87,13 @@ class RecordedTrace:
         Raises:
             UsageError: it has a constant that cannot be written.
         """
-        given, steps = replay.model.specification, [Step("init", {}), *replay.steps]
+        given, spelling = replay.model.specification, replay.model.spelling
+        steps = [Step("init", {}), *replay.steps]
         states = tuple(
             RecordedState(
-                {name: encoded(value) for name, value in variables.items()},
+                {name: encoded(value, spelling) for name, value in variables.items()},
                 step.action,
-                {name: encoded(value) for name, value in step.parameters.items()},
+                {name: encoded(value, spelling) for name, value in step.parameters.items()},
             )
             for variables, step in zip(replay.states, steps, strict=True)
         )
@@ -176,41 +176,6 @@ class RecordedTrace:
         path.write_text(f'{head}, "states": [\n{states}\n]}}\n', encoding="utf-8")
 
 
-def encoded(value: Any) -> Any:
-    """A value of a state as an expression of ITF.
-
-    >>> encoded((None, True, 3)), encoded(frozenset({2}))
-    ([{'#tup': []}, True, {'#bigint': '3'}], {'#set': [{'#bigint': '2'}]})
-    """
-    if isinstance(value, Enum):
-        return value.name
-    if value is None:
-        return {"#tup": []}
-    if isinstance(value, bool | str):
-        return value
-    if isinstance(value, int):
-        return {"#bigint": str(value)}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        parts = zip(value._fields, value, strict=True)
-        return {
-            "tag": type(value).__name__,
-            "value": {name: encoded(part) for name, part in parts if part is not LEFT_OUT},
-        }
-    if isinstance(value, Mapping):
-        there = [(key, part) for key, part in value.items() if part is not LEFT_OUT]
-        return {"#map": _in_order([encoded(key), encoded(part)] for key, part in there)}
-    if isinstance(value, frozenset):
-        return {"#set": _in_order(map(encoded, value))}
-    if isinstance(value, tuple):
-        return [encoded(part) for part in value]
-    return {"#unserializable": show(value)}
-
-
-def _in_order(expressions: Iterable[Any]) -> list[Any]:
-    """As lists of what has no order of its own are written."""
-    return sorted(expressions, key=lambda each: json.dumps(each, sort_keys=True))
-
-
 class _Malformed(Exception):
     """Where a document is not what it should be."""
 
@@ -261,7 +226,7 @@ def _normal(expression: Any, where: str) -> Any:
         _refuse(where, 'an expression of ITF, such as {"#bigint": "3"}', expression)
     for mark in ("#set", "#map"):
         if mark in expression:
-            return {mark: _in_order(_normal(_member(expression, mark, list, where), where))}
+            return {mark: in_order(_normal(_member(expression, mark, list, where), where))}
     if "#bigint" in expression:
         digits = expression["#bigint"]
         if not (isinstance(digits, str) and digits.removeprefix("-").isdecimal()):

@@ -11,7 +11,7 @@ from html import escape
 from typing import Final
 
 from spec.checking.result import BaseResult
-from spec.checking.trace import Trace, TraceStep, change, variables_told
+from spec.checking.trace import Trace, TraceStep, variables_told
 
 __all__ = ["of_result", "of_trace"]
 
@@ -59,9 +59,11 @@ def _verdict(verdict: str, words: str) -> str:
 def _trace(trace: Trace) -> str:
     named = f"<b>{escape(trace.broken)}</b>" + (f": {escape(trace.sentence)}" if trace.sentence else "")
     marks = [""] * len(trace.steps) + [trace.ending]
-    initially = _row(1, "", "initially", trace.initial_views, marks[0], [*variables_told(trace.initial)])
+    initially = _row(
+        1, "", "initially", trace.initial_views, marks[0], [*variables_told(trace.initial, trace.spelling)]
+    )
     steps = (
-        _row(number, _lanes(each), each.told, each.views, marks[number - 1], _changes(each))
+        _row(number, _lanes(each), each.told, each.views, marks[number - 1], each.lines)
         for number, each in enumerate(trace.steps, start=2)
     )
     why = (f"<div>{escape(line.strip())}</div>" for line in trace.why() if line)
@@ -82,7 +84,3 @@ def _row(number: int, lanes: str, step: str, views: Iterable[str], mark: str, de
 def _lanes(step: TraceStep) -> str:
     """Who does it, and to whom."""
     return " \N{RIGHTWARDS ARROW} ".join(filter(None, step.lanes[:2]))
-
-
-def _changes(step: TraceStep) -> list[str]:
-    return [f"{place}: {change(*values)}" for place, values in step.changes.items()]

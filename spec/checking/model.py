@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
-from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, shown, told
+from spec.checking.spelling import Spelling, spelling_of
+from spec.checking.values import encoded, jsonable, show
+from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, represented, shown, told
 from spec.language.part import Action, Instance, Property, within
 from spec.language.state import Layout, Misplaced, State, Values, Window
 from spec.language.words import Step
@@ -155,6 +157,12 @@ class Model:
             for action in self.actions
         ]
 
+    @cached_property
+    def spelling(self) -> Spelling:
+        """How its values are written."""
+        parameters = (domain for action in self.actions for domain in action.domains.values())
+        return spelling_of(self.layout, parameters, show, (jsonable, encoded))
+
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
         """The numbers of the properties with these names, in order of declaration."""
         wanted = set(names)
@@ -210,6 +218,7 @@ class Model:
         """Every step from a state, with which of the given properties of steps it decides."""
         here, closed, steps, under_way, told = self._here, False, [], self.under_way, self._told_step
         here.load(state)
+        dirty = here.dirty
         if looking_for:
             self._before.load(state)
         for number, action in enumerate(self.actions):
@@ -243,7 +252,8 @@ class Model:
                     steps.append(Transition(number, index, after, "", found))
                 elif wrong:
                     steps.append(Transition(number, index, None, wrong, ()))
-                here.reset()
+                if dirty:
+                    here.reset()
         under_way.now = None
         return Expansion(steps, closed)
 
@@ -370,7 +380,7 @@ class Model:
             for cell, one, other in zip(self.layout.cells, first, second, strict=True)
             if one != other
         )
-        return f"{cell.name} became {one!r} and {other!r}"
+        return f"{cell.name} became {represented(one)} and {represented(other)}"
 
     def _failed(self, what: object, failure: BaseException | str, state: Values) -> EvaluationFailed:
         """The failure of an evaluation that raised.
@@ -401,7 +411,7 @@ class Model:
     def show(self, state: Values) -> str:
         """A state on one line: what differs from the first value of its domain."""
         return ", ".join(
-            f"{cell.name} = {value!r}"
+            f"{cell.name} = {represented(value)}"
             for cell, value, plain in zip(self.layout.cells, state, self.layout.first(), strict=True)
             if value is not plain
         )

@@ -15,7 +15,8 @@ from spec.checking.model import TYPE_OK, EvaluationFailed, Model
 from spec.checking.trace import Trace, TraceStep
 from spec.checking.views import news, sentences
 from spec.language.domains import ABSENT, LEFT_OUT
-from spec.language.errors import Disabled, NothingToSay, SpecificationError
+from spec.language.errors import Disabled, NothingToSay
+from spec.language.identity import same
 from spec.language.part import Instance
 from spec.language.state import Misplaced, Values
 from spec.language.words import Step, listening
@@ -70,7 +71,9 @@ def do(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
         for cell, old, new in zip(model.layout.cells, state, after, strict=True):
             changes.update(differences(cell.name, old, new))
     views = () if after is None else news(sentences(model, state), sentences(model, after))
-    told = TraceStep(action.step(instance_number), tuple(said), changes, views, action.lanes(instance_number))
+    told = TraceStep(
+        action.step(instance_number), tuple(said), changes, views, action.lanes(instance_number), model.spelling
+    )
     return StepDone(told, after, wrong, values)
 
 
@@ -159,6 +162,7 @@ def _trace(model: Model, path: Path, steps: Sequence[StepDone]) -> Trace:
         initial_views=tuple(filter(None, sentences(model, path[0]))),
         steps=tuple(done.told for done in steps),
         states=tuple(as_variables(model, values) for values in (path[0], *(done.values for done in steps))),
+        spelling=model.spelling,
     )
 
 
@@ -196,7 +200,7 @@ def _why(
 
 def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """What changed, field by field within records: `broker[0].epoch`, from 0 to 1."""
-    if old is new or old is LEFT_OUT or _alike(old, new):
+    if old is LEFT_OUT or same(old, new):
         return
     fields = getattr(type(old), "_fields", None)
     if fields is None or type(old) is not type(new):
@@ -204,13 +208,6 @@ def differences(place: str, old: Any, new: Any) -> Iterator[tuple[str, tuple[Any
         return
     for field, before, after in zip(fields, old, new, strict=True):
         yield from differences(f"{place}.{field}", before, after)
-
-
-def _alike(old: Any, new: Any) -> bool:
-    try:
-        return type(old) is type(new) and bool(old == new)
-    except SpecificationError:  # one that was never taken over still has what is to be left out
-        return False
 
 
 def as_variables(model: Model, state: Values) -> dict[str, Any]:

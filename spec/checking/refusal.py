@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from spec import language
 from spec.checking.model import Model
+from spec.checking.spelling import PLAIN, Spelling
 from spec.checking.values import show
 from spec.language.errors import Disabled, NotThere
 from spec.language.state import Values
@@ -31,8 +32,12 @@ class Refusal(NamedTuple):
     """The cells that the action had read until then, with their values."""
 
     def __str__(self) -> str:
+        return self.told(PLAIN)
+
+    def told(self, spelling: Spelling) -> str:
+        """It in a line, with values as they are written by this spelling."""
         told = f"{self.guard} ({self.place})" if self.guard else f"a guard ({self.place or 'of unknown place'})"
-        read = ", ".join(f"{cell} = {show(value)}" for cell, value in self.looked_at.items())
+        read = ", ".join(f"{cell} = {show(value, spelling)}" for cell, value in self.looked_at.items())
         return f"{told} does not hold" + (f", where {read}" if read else "")
 
 

@@ -22,7 +22,7 @@ from spec.checking.model import DEADLOCK, TYPE_OK, Model, Transition
 from spec.checking.paths import as_variables, do, trace, trace_along
 from spec.checking.refusal import Refusal, refusal
 from spec.checking.trace import Trace, TraceStep
-from spec.language.errors import OutOfDomain, UsageError
+from spec.language.errors import OutOfDomain, UsageError, represented
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 
@@ -149,7 +149,9 @@ class Replay:
         for field in place[len(cell) :].split(".")[1:]:
             fields = getattr(value, "_fields", ())
             if field not in fields:
-                raise UsageError(f"there is no place {place}: {value!r} has {', '.join(fields) or 'no fields'}")
+                raise UsageError(
+                    f"there is no place {place}: {represented(value)} has {', '.join(fields) or 'no fields'}"
+                )
             value = getattr(value, field)
         return value
 

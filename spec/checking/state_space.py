@@ -52,8 +52,8 @@ from spec.checking.goal import Goal
 from spec.checking.model import DEADLOCK, Model, Transition
 from spec.checking.paths import Choice, as_variables, trace, traced_failures
 from spec.checking.trace import Trace
-from spec.checking.values import show
 from spec.language.errors import SpecificationError, UsageError, told
+from spec.language.identity import identity
 from spec.language.state import State, Values
 
 if TYPE_CHECKING:
@@ -389,7 +389,7 @@ class StateSpace:
                 written: _value(written, partial(function, specification, s))
                 for written, function in functions.items()
             }
-            classes.append(_Class(numbers.setdefault(tuple(map(_text, seen.values())), len(numbers)), seen))
+            classes.append(_Class(numbers.setdefault(tuple(map(identity, seen.values())), len(numbers)), seen))
         return classes
 
 
@@ -430,10 +430,6 @@ def _value(written: str, evaluate: Callable[[], Any]) -> Any:
     if isinstance(value, State):
         raise UsageError(f"by {written}: it is a part of the state; name a variable of it")
     return dict(value) if isinstance(value, Mapping) else value
-
-
-def _text(value: Any) -> str:
-    return show(tuple(value.items())) if isinstance(value, dict) else show(value)
 
 
 def _both(known: Mapping[str, Any], judged: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

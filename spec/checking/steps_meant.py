@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from math import prod
+from typing import Any
 
+from spec.checking.literals import literal
 from spec.checking.values import show
-from spec.language.errors import UsageError
+from spec.language.errors import UsageError, printed, represented, shown
 from spec.language.part import Action
 from spec.language.words import Step
 
 __all__ = ["parameters_in", "steps_meant", "together"]
 
-_CALL = re.compile(r"(?P<action>[\w.]+)\s*\((?P<inside>.*)\)")
+_TEXT = re.compile(r"""(?<![\w])("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+_CALL = re.compile(r"(?P<action>[\w.]+)\s*\((?P<inside>.*)\)", re.DOTALL)
 
 
 def steps_meant(actions: Iterable[Action], name: str | None, parameters: Mapping[str, str]) -> list[Step]:
@@ -38,11 +42,18 @@ def steps_meant(actions: Iterable[Action], name: str | None, parameters: Mapping
             lacking = f"{name} has no parameter" if name else "no action has a parameter"
             raise UsageError(f"{lacking} {parameter}")
         values = [step.parameters[parameter] for step in having]
-        steps = [step for step, value in zip(having, values, strict=True) if written in (show(value), repr(value))]
+        exactly = [step for step, value in zip(having, values, strict=True) if written in _forms(value)]
+        steps = exactly or [step for step, value in zip(having, values, strict=True) if written == printed(value)]
         if not steps:
             allowed = ", ".join(dict.fromkeys(map(show, values)))
             raise UsageError(f"{parameter}={written}: {parameter} is one of {allowed}")
     return steps
+
+
+def _forms(value: Any) -> tuple[str, ...]:
+    """How a value may be written."""
+    member = (f"{type(value).__name__}.{value.name}",) if isinstance(value, Enum) else ()
+    return show(value), show(value, inside=True), literal(value), shown(value), *member
 
 
 def parameters_in(written: str) -> tuple[str, dict[str, str]] | None:
@@ -63,13 +74,18 @@ def parameters_in(written: str) -> tuple[str, dict[str, str]] | None:
 def _parted(inside: str) -> Iterator[str]:
     """What stands between the commas that stand in no brackets."""
     depth = begin = 0
-    for at, letter in enumerate(inside):
+    for at, letter in enumerate(_without_texts(inside)):
         depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and not depth:
             yield inside[begin:at]
             begin = at + 1
     if inside[begin:].strip():
         yield inside[begin:]
+
+
+def _without_texts(inside: str) -> str:
+    """The same, with blanks in place of what stands in quotes."""
+    return _TEXT.sub(lambda text: " " * len(text[0]), inside)
 
 
 def together(steps: Sequence[Step]) -> str:
@@ -81,7 +97,7 @@ def together(steps: Sequence[Step]) -> str:
     'tell(a=0, b=1), tell(a=1, b=0)'
     """
     names = steps[0].parameters
-    values = {name: list(dict.fromkeys(repr(step.parameters[name]) for step in steps)) for name in names}
+    values = {name: list(dict.fromkeys(represented(step.parameters[name]) for step in steps)) for name in names}
     if prod(map(len, values.values())) != len(steps):
         return ", ".join(map(str, steps))
     any_of = (f"{name}={' or '.join(each)}" for name, each in values.items())

@@ -16,11 +16,11 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from spec.checking.spelling import PLAIN, Spelling
 from spec.checking.trace import Trace
 from spec.checking.values import show
 from spec.language.domains import ABSENT, LEFT_OUT
 from spec.language.errors import UsageError
-from spec.language.state import key_in_brackets
 
 if TYPE_CHECKING:
     import pandas
@@ -58,7 +58,7 @@ def _library(name: str) -> Any:
 
 def columns(trace: Trace) -> dict[str, list[Any]]:
     """The columns by name, each with a value for each state."""
-    steps = trace.steps
+    steps, spelling = trace.steps, getattr(trace, "spelling", PLAIN)
     found: dict[str, list[Any]] = {
         "state": [*range(1, trace.length + 1)],
         "step": [None, *(each.call for each in steps)],
@@ -66,39 +66,42 @@ def columns(trace: Trace) -> dict[str, list[Any]]:
         "actor": [None, *(each.lanes.actor or None for each in steps)],
     }
     for name in trace.initial:
-        for place, values in _places(name, [state[name] for state in trace.states]):
-            found[f"s.{place}" if place in found else place] = _uniform(values)
+        for place, values in _places(name, [state[name] for state in trace.states], spelling):
+            found[f"s.{place}" if place in found else place] = _uniform(values, spelling)
     return found
 
 
-def _places(place: str, values: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+def _places(place: str, values: Sequence[Any], spelling: Spelling) -> Iterator[tuple[str, Sequence[Any]]]:
     """The places in a variable, each with what it holds in each state."""
     there = [each for each in values if each is not None and each is not ABSENT]
     if there and all(isinstance(each, Mapping) for each in there):
         for key in dict.fromkeys(key for each in there for key in each):
-            yield from _places(f"{place}[{key_in_brackets(key)}]", [each.get(key, ABSENT) for each in values])
+            yield from _places(
+                f"{place}[{spelling.key(place, key)}]", [each.get(key, ABSENT) for each in values], spelling
+            )
     elif there and len({type(each) for each in there}) == 1 and hasattr(there[0], "_fields"):
         for field in there[0]._fields:
-            yield from _places(f"{place}.{field}", [getattr(each, field, ABSENT) for each in values])
+            yield from _places(f"{place}.{field}", [getattr(each, field, ABSENT) for each in values], spelling)
     elif any(each is not LEFT_OUT for each in there) or not there:
         yield place, values
 
 
-def _uniform(values: Sequence[Any]) -> list[Any]:
+def _uniform(values: Sequence[Any], spelling: Spelling) -> list[Any]:
     """The values of a column, which are all of one kind."""
-    plain = [None if each is None or each is ABSENT or each is LEFT_OUT else _plain(each) for each in values]
+    plain = [
+        None if each is None or each is ABSENT or each is LEFT_OUT else _plain(each, spelling) for each in values
+    ]
     kinds = {_kind(each) for each in plain if each is not None}
     if len(kinds - {"empty"}) > 1 or "other" in kinds:
-        return [None if each is None else show(value) for each, value in zip(plain, values, strict=True)]
+        return [None if each is None else show(value, spelling) for each, value in zip(plain, values, strict=True)]
     return plain
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.name
+def _plain(value: Any, spelling: Spelling) -> Any:
     if isinstance(value, frozenset | tuple) and not hasattr(value, "_fields"):
-        return [_plain(each) for each in value]
-    return value
+        return [_plain(each, spelling) for each in value]
+    word = None if hasattr(value, "_fields") else spelling.word(value)
+    return value.name if word is None and isinstance(value, Enum) else word or value
 
 
 def _kind(value: Any) -> str:

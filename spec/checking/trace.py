@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spec.checking.model import DEADLOCK
 from spec.checking.notebook import Shown
-from spec.checking.values import jsonable, show
+from spec.checking.spelling import PLAIN, Spelling
+from spec.checking.values import change, jsonable, jsonable_change, jsonable_state, show
 from spec.language.domains import LEFT_OUT
 from spec.language.part import Lanes
-from spec.language.state import key_in_brackets
 from spec.language.words import Step
 
 if TYPE_CHECKING:
@@ -37,11 +37,15 @@ class TraceStep:
     outside the domains."""
     lanes: Lanes = field(default_factory=Lanes)
     """Who takes it, and to whom it is done."""
+    spelling: Spelling = field(default=PLAIN, compare=False, repr=False)
+    """How its values are written."""
 
     @property
     def call(self) -> str:
         """The action with its parameters."""
-        parameters = ", ".join(f"{name}={show(value)}" for name, value in self.step.parameters.items())
+        parameters = ", ".join(
+            f"{name}={show(value, self.spelling, inside=True)}" for name, value in self.step.parameters.items()
+        )
         return f"{self.step.action}({parameters})"
 
     @property
@@ -55,6 +59,11 @@ class TraceStep:
         actor, receiver = self.lanes.unsaid
         return self._with_said(f"{f'{actor}: ' * bool(actor)}{self.call}{f' -> {receiver}' * bool(receiver)}")
 
+    @property
+    def lines(self) -> list[str]:
+        """What it changed, a place to a line."""
+        return [f"{place}: {change(*values, self.spelling)}" for place, values in self.changes.items()]
+
     def _with_said(self, words: str) -> str:
         return f"{words}   {'; '.join(self.said)}" if self.said else words
 
@@ -62,8 +71,8 @@ class TraceStep:
         """A step of the JSON contract; `views` is there if they say something."""
         told = {
             "action": self.step.action,
-            "parameters": jsonable(self.step.parameters),
-            "changes": {place: [jsonable(old), jsonable(new)] for place, (old, new) in self.changes.items()},
+            "parameters": jsonable(self.step.parameters, self.spelling),
+            "changes": {place: jsonable_change(*values, self.spelling) for place, values in self.changes.items()},
         }
         return {**told, "views": list(self.views)} if self.views else told
 
@@ -90,6 +99,8 @@ class Trace(Shown):
     """Whether the property is a `sometimes` that was witnessed."""
     states: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
     """Each state, variable by variable; the last with a value outside its domain, if it is that which breaks."""
+    spelling: Spelling = field(default=PLAIN, compare=False)
+    """How its values are written."""
 
     @property
     def length(self) -> int:
@@ -104,7 +115,7 @@ class Trace(Shown):
         return {
             **({"property": self.broken} if self.broken else {}),
             "length": self.length,
-            "initial": jsonable(self.initial),
+            "initial": jsonable_state(self.initial, self.spelling),
             **views,
             "steps": [each.to_json() for each in self.steps],
         }
@@ -142,7 +153,7 @@ class Trace(Shown):
         width, mark = len(str(self.length)), self.ending
         yield f"  {1:{width}}  initially"
         yield from remarks(width, self.initial_views, "" if self.steps else mark)
-        for line in variables_told(self.initial):
+        for line in variables_told(self.initial, self.spelling):
             yield f"  {'':{width}}    {line}"
         for number, step in enumerate(self.steps, start=2):
             yield from step_lines(number, width, step, mark if number == self.length else "")
@@ -167,7 +178,7 @@ class Trace(Shown):
         elif self.looked_at:
             yield f"  {self.broken} does not hold{where}, which looked at"
             for place, value in self.looked_at.items():
-                yield f"    {place}: {show(value)}"
+                yield f"    {place}: {show(value, self.spelling)}"
         else:
             yield f"  {self.broken} does not hold{where}"
 
@@ -180,39 +191,24 @@ def remarks(width: int, views: Iterable[str], mark: str) -> Iterator[str]:
         yield f"  {'':{width}}  ! {mark}"
 
 
-def variables_told(variables: Mapping[str, Any]) -> Iterator[str]:
+def variables_told(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> Iterator[str]:
     """The initial state, line by line; keys of one variable that hold nothing stand in one line."""
     for name, value in variables.items():
         if not isinstance(value, Mapping) or not value:
             if value is not LEFT_OUT:
-                yield f"{name}: {'{}' if isinstance(value, Mapping) else show(value)}"
+                yield f"{name}: {'{}' if isinstance(value, Mapping) else show(value, spelling)}"
             continue
         for key, each in value.items():
             if each not in EMPTY:
-                yield f"{name}[{key_in_brackets(key)}]: {show(each)}"
+                yield f"{name}[{spelling.key(name, key)}]: {show(each, spelling)}"
         for empty in EMPTY:
-            keys = [key_in_brackets(key) for key, each in value.items() if each == empty]
+            keys = [spelling.key(name, key) for key, each in value.items() if each == empty]
             if keys:
                 yield f"{name}[{'; '.join(keys)}]: {show(empty)}"
-
-
-def change(old: Any, new: Any) -> str:
-    """What a place held and holds; of a set, what comes and what goes.
-
-    >>> change(1, 2), change(frozenset({1, 2}), frozenset({2, 3}))
-    ('1 -> 2', '+{3} -{1}')
-    """
-    if isinstance(old, frozenset) and isinstance(new, frozenset):
-        come, gone = new - old, old - new
-        return " ".join([*([f"+{show(come)}"] if come else []), *([f"-{show(gone)}"] if gone else [])])
-    return f"{show(old)} -> {show(new)}"
 
 
 def step_lines(number: int, width: int, step: TraceStep, mark: str = "") -> Iterator[str]:
     """A step as a trace prints it: its number and name, what the views say, and what it changed."""
     yield f"  {number:{width}}  {step.line}"
     yield from remarks(width, step.views, mark)
-    for place, (old, new) in step.changes.items():
-        yield f"  {'':{width}}    {place}: {change(old, new)}"
-    if not step.changes:
-        yield f"  {'':{width}}    nothing changes"
+    yield from (f"  {'':{width}}    {line}" for line in step.lines or ["nothing changes"])

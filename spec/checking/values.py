@@ -1,47 +1,112 @@
-"""Values of a state as they are printed: as text for a person, as JSON for a program."""
+"""Values of a state as they are written: as text for a person, as JSON for a program, as ITF for other tools.
+
+A string stands without quotes unless it could be taken for something else: for nothing, a truth, a number, for
+several values or a part of one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
+from spec.checking.literals import literal
+from spec.checking.spelling import PLAIN, WORDS, Spelling, name_of_key, name_of_member
 from spec.language.domains import ABSENT, LEFT_OUT, Subset
 from spec.language.errors import LONGEST_INTEGER, printed, shown
 
+PARTING: Final = frozenset('()[]{},;"\\')
+"""What parts values from each other, or quotes them."""
+BEGINS: Final = ("(", "[", "{", '"', "'")
+ENDS: Final = (")", "]", "}")
+"""How values begin and end that have parts, or are quoted."""
+DIGITS: Final = 4_000
+"""Of an integer that are written at once; Python refuses more than 4,300."""
 
-def show(value: Any) -> str:
+
+def show(value: Any, spelling: Spelling = PLAIN, *, inside: bool = False) -> str:
     """A value of a state, shortly: records without what is left out or as it always begins.
 
-    >>> show((None, True, frozenset({2}))), show(())
-    ('(none, true, {2})', '()')
+    Args:
+        value: of a state, or of a parameter.
+        spelling: of the specification that has it.
+        inside: whether it stands among others, with commas between them.
+
+    >>> show((None, True, frozenset({2}))), show(()), show("yes"), show("none")
+    ('(none, true, {2})', '()', 'yes', '"none"')
     """
     if value is None:
         return "none"
     if isinstance(value, bool):
         return str(value).lower()
+    if _is_record(value):
+        return _record(value, spelling)
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(show(part, spelling, inside=True) for part in value) + "}"
+    if isinstance(value, tuple) and value.__class__.__str__ is tuple.__str__:
+        parts = ", ".join(show(part, spelling, inside=True) for part in value)
+        return f"({parts}{',' * (len(value) == 1)})"
+    word = spelling.word(value)
+    if word is not None:
+        return word
     if isinstance(value, Enum):
-        return value.name
+        return name_of_member(value)
     if value is ABSENT or value is LEFT_OUT:
         return "absent" if value is ABSENT else "?"
-    if _is_record(value):
-        return _record(value)
-    if isinstance(value, frozenset):
-        return "{" + ", ".join(map(show, value)) + "}"
-    if isinstance(value, tuple) and value.__class__.__str__ is tuple.__str__:
-        return "(" + ", ".join(map(show, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, str):
+        return value if _is_plain(value, inside) else literal(value)
+    if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
+        return f"{value:#x}"
     return printed(value)
+
+
+def _is_plain(text: str, inside: bool) -> bool:
+    """Whether a string can be taken for nothing but itself."""
+    if text != text.strip() or len(text.splitlines()) != 1 or text.lower() in WORDS or "->" in text:
+        return False
+    if inside and (PARTING & {*text} or not text.isprintable()):
+        return False
+    return not (text.startswith(BEGINS) or text.endswith(ENDS) or _is_number(text))
+
+
+def _is_number(text: str) -> bool:
+    for number in (float, lambda text: int(text, 0)):
+        try:
+            number(text)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+def change(old: Any, new: Any, spelling: Spelling = PLAIN) -> str:
+    """What a place held and holds; of a set, what comes and what goes.
+
+    >>> change(1, 2), change(frozenset({1, 2}), frozenset({2, 3}))
+    ('1 -> 2', '+{3} -{1}')
+    """
+    if isinstance(old, frozenset) and isinstance(new, frozenset) and old != new:
+        come, gone = new - old, old - new
+        return " ".join(
+            [*([f"+{show(come, spelling)}"] if come else []), *([f"-{show(gone, spelling)}"] if gone else [])]
+        )
+    before, after = show(old, spelling), show(new, spelling)
+    if before == after:  # one lies outside its domain, and looks like what is in it
+        before, after = literal(old), literal(new)
+    return f"{before} -> {after}"
 
 
 def _is_record(value: object) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def _record(value: Any) -> str:
+def _record(value: Any, spelling: Spelling) -> str:
     fields = fields_of(value)
     if fields is None:
         return str(value)
-    return f"{value.__class__.__name__}({', '.join(f'{name}={show(part)}' for name, part in fields)})"
+    parts = ", ".join(f"{name}={show(part, spelling, inside=True)}" for name, part in fields)
+    return f"{value.__class__.__name__}({parts})"
 
 
 def fields_of(value: Any) -> list[tuple[str, Any]] | None:
@@ -60,27 +125,98 @@ def fields_of(value: Any) -> list[tuple[str, Any]] | None:
     ]
 
 
-def jsonable(value: Any) -> Any:
+def jsonable(value: Any, spelling: Spelling = PLAIN) -> Any:
     """A value of a state as JSON: records as objects, sets and tuples as lists, absent things as null."""
+    if value is None:
+        return None
+    if _is_record(value):
+        parts = zip(value._fields, value, strict=True)
+        return {name: jsonable(part, spelling) for name, part in parts if part is not LEFT_OUT}
+    if isinstance(value, Mapping):
+        return {name_of_key(key): jsonable(part, spelling) for key, part in value.items() if part is not LEFT_OUT}
+    if isinstance(value, frozenset):
+        members = value if isinstance(value, Subset) else sorted(value, key=shown)
+        found = [jsonable(part, spelling) for part in members]
+        return found if spelling.word(value) is None else {"#set": found}
+    if isinstance(value, tuple):
+        return [jsonable(part, spelling) for part in value]
+    word = spelling.word(value)
+    if word is not None:
+        return word
     if isinstance(value, Enum):
-        return value.name
-    if value is ABSENT or value is None:
+        return name_of_member(value)
+    if value is ABSENT or value is LEFT_OUT:
         return None
     if isinstance(value, bool | str) or (isinstance(value, int) and value.bit_length() <= LONGEST_INTEGER):
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    return f"{value:#x}" if isinstance(value, int) else printed(value)
+
+
+def jsonable_change(old: Any, new: Any, spelling: Spelling = PLAIN) -> list[Any]:
+    """What a place held and holds, as JSON."""
+    before, after = jsonable(old, spelling), jsonable(new, spelling)
+    return [before, after] if before != after or type(before) is not type(after) else [literal(old), literal(new)]
+
+
+def jsonable_state(variables: Mapping[str, Any], spelling: Spelling = PLAIN) -> dict[str, Any]:
+    """The variables of a state as JSON: a mapping as an object of its keys."""
+    return {
+        name: {
+            spelling.member(name, key): jsonable(part, spelling)
+            for key, part in value.items()
+            if part is not LEFT_OUT
+        }
+        if isinstance(value, Mapping)
+        else jsonable(value, spelling)
+        for name, value in variables.items()
+        if value is not LEFT_OUT
+    }
+
+
+def encoded(value: Any, spelling: Spelling = PLAIN) -> Any:
+    """A value of a state as an expression of ITF, see `itf`.
+
+    >>> encoded((None, True, 3)), encoded(frozenset({2}))
+    ([{'#tup': []}, True, {'#bigint': '3'}], {'#set': [{'#bigint': '2'}]})
+    """
+    if isinstance(value, Enum):
+        word, name = spelling.word(value), name_of_member(value)
+        return name if word is None else {"tag": word.removesuffix(f".{name}"), "value": name}
+    if value is None:
+        return {"#tup": []}
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return {"#bigint": _digits(value)}
     if _is_record(value):
-        return {name: jsonable(part) for name, part in zip(value._fields, value, strict=True) if part is not LEFT_OUT}
+        parts = zip(value._fields, value, strict=True)
+        return {
+            "tag": type(value).__name__,
+            "value": {name: encoded(part, spelling) for name, part in parts if part is not LEFT_OUT},
+        }
     if isinstance(value, Mapping):
-        return {name_of_key(key): jsonable(part) for key, part in value.items() if part is not LEFT_OUT}
-    if isinstance(value, frozenset) and not isinstance(value, Subset):
-        return [jsonable(part) for part in sorted(value, key=shown)]
-    if isinstance(value, tuple | frozenset):
-        return [jsonable(part) for part in value]
-    return None if value is LEFT_OUT else printed(value)
+        there = [(key, part) for key, part in value.items() if part is not LEFT_OUT]
+        return {"#map": in_order([encoded(key, spelling), encoded(part, spelling)] for key, part in there)}
+    if isinstance(value, frozenset):
+        return {"#set": in_order(encoded(part, spelling) for part in value)}
+    if isinstance(value, tuple):
+        return [encoded(part, spelling) for part in value]
+    return {"#unserializable": show(value, spelling)}
 
 
-def name_of_key(key: Any) -> str:
-    """A key of a mapping as the name of a JSON member."""
-    return key.name if isinstance(key, Enum) else str(key)
+def in_order(expressions: Iterable[Any]) -> list[Any]:
+    """As lists of what has no order of its own are written in ITF."""
+    return sorted(expressions, key=lambda each: json.dumps(each, sort_keys=True))
+
+
+def _digits(value: int) -> str:
+    """An integer in decimal, however large."""
+    if value.bit_length() <= LONGEST_INTEGER:
+        return str(value)
+    left, digits = abs(value), list[str]()
+    while left:
+        left, lowest = divmod(left, 10**DIGITS)
+        digits.append(f"{lowest:0{DIGITS}}")
+    return "-" * (value < 0) + "".join(reversed(digits)).lstrip("0")

@@ -13,11 +13,12 @@ from spec.checking.lanes import SYSTEM, from_left_to_right
 from spec.checking.model import Model, Transition
 from spec.checking.paths import Choice, as_variables
 from spec.checking.pictures import captions, drawings
+from spec.checking.spelling import PLAIN, Spelling
 from spec.checking.values import fields_of, show
 from spec.checking.views import sentences
 from spec.language.domains import LEFT_OUT
 from spec.language.specification import Specification
-from spec.language.state import Misplaced, Values, key_in_brackets
+from spec.language.state import Misplaced, Values
 from spec.language.words import listening, without_bounds
 
 __all__ = ["Exit", "Territory", "pictured", "territory_of_trace", "whole_system"]
@@ -122,7 +123,8 @@ class Territory:
 
     def values_of(self, state: Values) -> dict[str, Any]:
         """The value of each variable, as the page draws it."""
-        return {name: pictured(value) for name, value in as_variables(self.model, state).items()}
+        spelling = self.model.spelling
+        return {name: pictured(value, spelling, name) for name, value in as_variables(self.model, state).items()}
 
     def sentences_of(self, state: Values) -> list[str]:
         """What the views say."""
@@ -140,10 +142,10 @@ class Territory:
         window.writable(action.name)
         with listening(said.append), suppress(Misplaced), without_bounds():
             action.instances[step.instance](window.s)
-        lanes = action.lanes(step.instance)
+        lanes, given = action.lanes(step.instance), action.step(step.instance).parameters
         return Exit(
             action=action.name,
-            parameters={name: show(value) for name, value in action.step(step.instance).parameters.items()},
+            parameters={name: show(value, self.model.spelling) for name, value in given.items()},
             said="; ".join(said),
             actor=lanes.actor,
             receiver=lanes.receiver,
@@ -183,7 +185,7 @@ def _about(specification: Specification) -> str:
     return (type(specification).__doc__ or "").strip().partition("\n")[0]
 
 
-def pictured(value: Any) -> Any:
+def pictured(value: Any, spelling: Spelling = PLAIN, variable: str = "") -> Any:
     """A value as the page draws it: words, a list of cells, or the pairs of a `record` or a `mapping`.
 
     >>> pictured((1, frozenset({2}))), pictured({"ann": None})
@@ -191,10 +193,14 @@ def pictured(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {
-            "mapping": [[key_in_brackets(key), pictured(part)] for key, part in value.items() if part is not LEFT_OUT]
+            "mapping": [
+                [spelling.key(variable, key), pictured(part, spelling)]
+                for key, part in value.items()
+                if part is not LEFT_OUT
+            ]
         }
     if fields := fields_of(value):
-        return {"record": [[name, pictured(part)] for name, part in fields]}
+        return {"record": [[name, pictured(part, spelling)] for name, part in fields]}
     if type(value) is tuple:
-        return [pictured(each) for each in value]
-    return show(value)
+        return [pictured(each, spelling) for each in value]
+    return show(value, spelling)

@@ -271,9 +271,11 @@ def written(text: str, model: Model) -> Step:
 
 def _value(name: str, shown: str, instances: list[Mapping[str, Any]]) -> object:
     """The value of a parameter that is shown like this; if no step has it, the text as Python reads it, or itself."""
-    for instance in instances:
-        if name in instance and shown in (show(instance[name]), repr(instance[name])):
-            return instance[name]
+    values = [instance[name] for instance in instances if name in instance]
+    for reads in (lambda value: (show(value), show(value, inside=True), repr(value)), lambda value: (str(value),)):
+        for value in values:
+            if shown in reads(value):
+                return value
     with suppress(SyntaxError, ValueError):
         return ast.literal_eval(shown)
     return shown
