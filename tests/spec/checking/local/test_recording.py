@@ -561,7 +561,7 @@ def pairs(cls: Any, do: Callable[[Any], Any]) -> Specification:
 
 
 SELF_WILLED: list[tuple[Any, Callable[[Any], Any]]] = [
-    (Ordered, lambda pair: Ordered(pair < (5, 2) and 1, 0)),
+    (Ordered, lambda pair: Ordered(int(pair < (5, 2)), 0)),
     (Hiding, lambda pair: Hiding(pair.left - 6, pair[1])),
     (Remembering, lambda pair: pair._replace(left=(pair.total, pair._replace(right=2).total)[1] % 3)),
     (Of, lambda pair: pair._replace(left=pair.right, count=pair.count)),
