@@ -538,6 +538,10 @@ class _TotalMapping(MutableMapping[Any, Any]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is a dict of its own, and so is what is unpickled: the state is not copied with it."""
+        return dict, (dict(self),)
+
 
 def _mapping(variable: Variable, row: CellRow) -> _TotalMapping:
     """The mapping that a variable is."""

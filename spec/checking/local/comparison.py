@@ -9,6 +9,7 @@ there. One that held no unread value has seen plain values only: there is nothin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from typing import Any, NamedTuple
 
 from spec.checking.local.evaluating import Evaluated, NoStep, View, outcome_on_plain_values
@@ -224,6 +225,10 @@ class _Cells(dict[int, Any]):
     def load(self, packed: int) -> None:
         self.clear()
         self.packed = packed
+
+    def copy(self) -> _Cells:
+        """What is not in it yet is looked at when it is asked for, as here."""
+        return copy(self)
 
     def __missing__(self, at: int) -> Any:
         value = self[at] = self.cells[at].unpack(self.packed)
