@@ -2,7 +2,7 @@
 
 That takes a tenth of a second, in which Python would answer Ctrl-C with a traceback of whatever is loaded just then.
 Before this there is only Python's own start, some hundredths of a second, which nothing of ours can change; so this
-module loads nothing that is not loaded already.
+module loads hardly anything that is not loaded already.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+
+from spec import hash_seed
 
 INTERRUPTED = 130
 """As `spec.failures` has it, which is not loaded yet."""
@@ -19,6 +21,7 @@ OBJECT = f'{{"error": "interrupted; nothing was kept", "exit": {INTERRUPTED}}}\n
 
 def main() -> None:
     """Load the command, and run it."""
+    hash_seed.pin()
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _answer)

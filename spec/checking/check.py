@@ -64,8 +64,9 @@ def check(
         UsageError: an unknown property, action or witness, an engine that cannot be had, an action or property
             without the symmetry, an argument that is out of range or means nothing, something that cannot be shown.
         EvaluationFailed: an action or property raised, or did what it must not; with the shortest trace there.
+        SpecificationError: one of them depends on something else than the state, or the specification is not well
+            made in another way.
         EnvironmentFailed: a disk is full, a Java has died, or the like.
-        SpecificationError: the specification is not well made.
     """
     subject = arguments.specification(specification, release)
     named = arguments.names("properties", properties)
@@ -84,6 +85,7 @@ def check(
     chosen = _engine(engine)
     with traced_failures(model), Watchdog(model, on_progress, Statistics(0, 0, 0, 0, 0.0)) as watched:
         found = chosen.explore(model, options, watched)
+    model.hidden_state.require_unchanged()
     if found.ended != "interrupted":
         on_progress(found.statistics)
     return _result(model, options, found, chosen.name, bool(named), release, accepted)

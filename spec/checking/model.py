@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from spec.checking import arguments
 from spec.checking.arguments import Given
+from spec.checking.hidden_state import HiddenState
 from spec.checking.spelling import Spelling, spelling_of
 from spec.checking.values import encoded, jsonable, show
 from spec.language.errors import Bounded, Disabled, NothingToSay, SpecificationError, represented, shown, told
@@ -126,6 +127,7 @@ class Model:
         self.actions = specification.actions
         if not self.actions:
             raise SpecificationError(f"{specification.name}: it has no action")
+        self.hidden_state = HiddenState(specification)
         type_ok = Property(TYPE_OK, "invariant", "Every variable holds a value of its domain.", False, ())
         deadlock = Property(DEADLOCK, "invariant", "In every state some action is enabled.", False, ())
         self.goal = goal

@@ -240,6 +240,7 @@ def simulate(
             return batches, how, batches.walker.path(first) if run is not None and how == "bounded" else None
 
         done, ended, path = until_nothing_is_seen_through(walked)
+        model.hidden_state.require_unchanged()
         so_far = done.so_far()
         tally, counterexample, example = done.tally, None, None
         if tally.discovery is not None:

@@ -12,7 +12,8 @@ import hashlib
 import pickle
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cache
 from importlib.util import resolve_name
 from itertools import chain
 from pathlib import Path
@@ -54,6 +55,14 @@ def modules_of(specification: Specification) -> list[ModuleType]:
             found[name] = module
             waiting += _imported(module)
     return [found[name] for name in sorted(found)]
+
+
+def is_the_authors(module: str, own: Collection[str]) -> bool:
+    """Whether the author of a specification answers for a module, where `own` are the packages of its classes."""
+    root = module.partition(".")[0]
+    if not module or module.startswith(_NOT_THE_AUTHORS):
+        return False
+    return root in own or root in PACKAGES or (module in sys.modules and not _is_installed(sys.modules[module]))
 
 
 def classes_of(part: Part[Any]) -> list[type]:
@@ -163,8 +172,14 @@ def _file(module: ModuleType) -> Path | None:
 
 def _is_installed(module: ModuleType) -> bool:
     """Whether a module came with Python or by an installer; one without a file did."""
-    file = _file(module)
-    return file is None or any(file.is_relative_to(home) for home in _INSTALLED)
+    file = getattr(module, "__file__", None)
+    return not file or _lies_with_the_installed(file)
+
+
+@cache
+def _lies_with_the_installed(file: str) -> bool:
+    path = Path(file).resolve()
+    return any(path.is_relative_to(home) for home in _INSTALLED)
 
 
 def _is_here_only(module: ModuleType) -> bool:

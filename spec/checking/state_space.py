@@ -141,6 +141,7 @@ def state_space(specification: Given, *, max_states: int = MOST_STATES) -> State
                         "set smaller constants, or a larger max_states"
                     )
             level = found
+    model.hidden_state.require_unchanged()
     return StateSpace(model, depths, len(initial), steps)
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
+D = TypeVar("D", bound="Domain[Any] | MappingDomain")
 
 TOLD: Final = 20
 """Values that a message names; behind them it says how many there are."""
@@ -882,6 +883,29 @@ def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
             "a mapping is a variable by itself, no part of a domain: its keys may be pairs, `tuple_of(a, b)`"
         )
     return EnumerationDomain(values)
+
+
+DEEPEST: Final = 100
+"""Levels of values inside values; each takes several calls inside calls, of which Python has a thousand."""
+
+
+def not_too_deep(make: Callable[[], D]) -> D:
+    """The domain that is made, if its values are not nested too deep.
+
+    Raises:
+        SpecificationError: they are.
+    """
+    too_deep = f"its type is nested more than {DEEPEST} deep"
+    try:
+        made = make()
+    except RecursionError:
+        raise SpecificationError(f"{too_deep}, or what says its size does not come to an end") from None
+    level: list[Domain[Any]] = list(made.cells.values()) if isinstance(made, MappingDomain) else [made]
+    for _ in range(DEEPEST):
+        level = list({id(inner): inner for domain in level for inner in domain.inner}.values())
+        if not level:
+            return made
+    raise SpecificationError(too_deep)
 
 
 def _integer(given: Any, what: str) -> int:

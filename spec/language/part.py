@@ -38,6 +38,7 @@ from spec.language.domains import (
     SubsetDomain,
     as_domain,
     choices_of,
+    not_too_deep,
 )
 from spec.language.errors import NotThere, OutOfDomain, SpecificationError, shown
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_in, types_of_fields
@@ -300,18 +301,19 @@ class Part(Generic[S], metaclass=Body):
             if parameter == mark.family:
                 continue
             try:
-                if parameter not in mark.parameters:
-                    domains[parameter] = self.domain_of(_type_of(method, parameter))
-                    continue
-                given = mark.parameters[parameter]
-                if isinstance(given, OfState):
-                    domains[parameter] = self._members(given) or self.domain_of(_type_of(method, parameter))
-                else:
-                    ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
-                    domains[parameter] = as_domain(ranged)
+                domains[parameter] = not_too_deep(partial(self._domain_of_parameter, method, parameter, mark))
             except SpecificationError as wrong:
                 raise SpecificationError(f"{mark.kind} {name}: parameter {parameter}: {wrong}") from None
         return domains
+
+    def _domain_of_parameter(self, method: Callable[..., Any], parameter: str, mark: Mark) -> Domain[Any]:
+        if parameter not in mark.parameters:
+            return self.domain_of(_type_of(method, parameter))
+        given = mark.parameters[parameter]
+        if isinstance(given, OfState):
+            return self._members(given) or self.domain_of(_type_of(method, parameter))
+        ranged: Any = given(self) if callable(given) and not isinstance(given, type) else given
+        return as_domain(ranged)
 
     def _members(self, given: OfState) -> Domain[Any] | None:
         """What may be in a set or a tuple of the state, or a key of a mapping, if a parameter ranges over such.
@@ -481,22 +483,23 @@ class Part(Generic[S], metaclass=Body):
     def _laid_out(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
         """As its type has it, or what is said there of the whole or, key by key, of a mapping's values."""
         try:
-            type_, of = types_of_fields(self.states)[name], declared.of
-            if isinstance(type_, type) and issubclass(type_, State):
-                raise SpecificationError(
-                    f"{type_.__name__} is a class of states, of a part: {name}: {type_.__name__}"
-                )
-            if of is None:
-                return self._sizes.layout(type_)
-            asked = len(inspect.signature(of).parameters)
-            if asked < 2:
-                given = of(self) if asked else of()
-                if isinstance(given, MappingDomain):
-                    return given
-                return self._sizes.narrowed(type_, given if isinstance(given, AtMost) else as_domain(given))
-            return self._sizes.layout(type_, lambda key: of(self, key))
+            return not_too_deep(lambda: self._domain_of_variable(name, declared))
         except SpecificationError as wrong:
             raise SpecificationError(f"variable {name}: {wrong}") from None
+
+    def _domain_of_variable(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
+        type_, of = types_of_fields(self.states)[name], declared.of
+        if isinstance(type_, type) and issubclass(type_, State):
+            raise SpecificationError(f"{type_.__name__} is a class of states, of a part: {name}: {type_.__name__}")
+        if of is None:
+            return self._sizes.layout(type_)
+        asked = len(inspect.signature(of).parameters)
+        if asked < 2:
+            given = of(self) if asked else of()
+            if isinstance(given, MappingDomain):
+                return given
+            return self._sizes.narrowed(type_, given if isinstance(given, AtMost) else as_domain(given))
+        return self._sizes.layout(type_, lambda key: of(self, key))
 
     @cached_property
     def initials(self) -> tuple[Instance, ...]:

@@ -181,7 +181,12 @@ class SpecificationMachine(RuleBasedStateMachine):
         """What else is to be done when the specification has taken a step, or has begun."""
 
     def teardown(self) -> None:
-        """The walk is over: Hypothesis is told how many distinct actions it took."""
+        """The walk is over: Hypothesis is told how many distinct actions it took.
+
+        Raises:
+            SpecificationError: something that actions and properties look at besides the state has changed.
+        """
+        self._graph.model.hidden_state.require_unchanged()
         if currently_in_test_context() and _running().max_examples >= TARGETED:
             target(len(self._distinct), label="distinct actions taken")
 

@@ -61,6 +61,8 @@ class Act:
     def __init__(self, action: Action, index: int):
         self.action, self.index, self.instance = action, index, action.instances[index]
         self.rule = action.name
+        self.too_deep = False
+        """Whether it recursed too deep in some evaluation."""
 
     def __call__(self, view: View) -> int:
         """The outcome."""
@@ -87,6 +89,8 @@ class Judge:
 
     def __init__(self, rule: str, instance: Instance, sought: bool, over_steps: bool):
         self.rule, self.instance, self.sought, self.over_steps = rule, instance, sought, over_steps
+        self.too_deep = False
+        """Whether it recursed too deep in some evaluation."""
 
     def __call__(self, view: View) -> int:
         """The outcome."""
@@ -125,5 +129,6 @@ def outcome_on_plain_values(evaluate: Evaluated, view: View) -> int:
         return evaluate.misplaced
     except KeyboardInterrupt:
         raise
-    except BaseException:  # sys.exit, too, is a failure of what calls it
+    except BaseException as failure:  # sys.exit, too, is a failure of what calls it
+        evaluate.too_deep |= isinstance(failure, RecursionError)
         return FAILED

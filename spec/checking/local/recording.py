@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from spec.checking.local.comparison import Claim, Comparison, Refuted, Situation
@@ -28,7 +29,7 @@ from spec.checking.local.outcomes import ENABLED, LEFT
 from spec.checking.local.transparency import opaque
 from spec.checking.model import EvaluationFailed, Model, SeenThrough
 from spec.checking.packed_state import PackedState, number_of
-from spec.language.errors import OutOfDomain
+from spec.language.errors import OutOfDomain, told
 from spec.language.part import Action, Instance
 from spec.language.state import Cell, CellRow, Values
 from spec.language.words import Step
@@ -198,7 +199,17 @@ class Recorder:
             if lazily and claimed_again and refuted.twice:
                 self.model.seen_through.add(evaluate.rule)
                 raise SeenThrough(evaluate.rule) from None
-            raise EvaluationFailed(str(evaluate), DIFFERS, self._shown(registers)) from None
+            cause = self.why_not_repeated([evaluate.instance], DIFFERS)
+            raise EvaluationFailed(str(evaluate), cause, self._shown(registers)) from None
+
+    def why_not_repeated(self, instances: Iterable[Instance], otherwise: str) -> str:
+        """What it means that an evaluation of one of these came out otherwise when it was done again.
+
+        How many calls are inside calls already is not always the same, so recursion may be too deep only once.
+        """
+        asked = set(map(id, instances))
+        every: Iterable[Evaluated] = chain(*self._acts, self._judges.values())
+        return TOO_DEEP if any(each.too_deep and id(each.instance) in asked for each in every) else otherwise
 
     def _told_in(self, evaluate: Evaluated, registers: Sequence[int]) -> str:
         return self.model.describe(evaluate, self._state_in(registers))
@@ -211,6 +222,7 @@ class Recorder:
         return PackedState.of_words(layout, registers[: layout.words]).values
 
 
+TOO_DEEP = told(RecursionError("maximum recursion depth exceeded"))
 DIFFERS = "done again with the same values it does not do the same: it is not deterministic"
 
 

@@ -29,6 +29,7 @@ from spec.checking.local.tables import DecisionTables
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
 from spec.checking.packed import bytes_of, words_of
 from spec.checking.packed_state import BYTES, PackedState
+from spec.language.part import Instance
 from spec.language.state import Values
 
 PATIENCE = 64
@@ -164,7 +165,8 @@ class Seeker:
             self.model.found_in(state, [number])
         except EvaluationFailed as failure:
             return failure
-        return self._not_repeated(self.model.properties[number].name, state)
+        judged = self.model.properties[number]
+        return self._not_repeated(judged.name, state, judged.instances)
 
     def _failure_in_steps(self, failed: Match, decided: Collection[int]) -> EvaluationFailed:
         state, step = self._unpacked(failed.before), self.tables.all[failed.table]
@@ -172,12 +174,13 @@ class Seeker:
             self.model.expand(state, [number for number in self.tables.of_kind("step") if number not in decided])
         except EvaluationFailed as failure:
             return failure
-        return self._not_repeated(str(self.model.actions[step.number].step(step.index)), state)
+        return self._not_repeated(str(self.model.actions[step.number].step(step.index)), state, [step.instance])
 
-    def _not_repeated(self, what: str, state: Values) -> EvaluationFailed:
+    def _not_repeated(self, what: str, state: Values, instances: Iterable[Instance]) -> EvaluationFailed:
         """It raised while it was recorded, and does not when it is done again."""
         again = "it is not deterministic: done twice in one state, it raised once and once it did not"
-        return EvaluationFailed(what, again, self.model.show(state))
+        cause = self.tables.recorder.why_not_repeated(instances, again)
+        return EvaluationFailed(what, cause, self.model.show(state))
 
     def _unpacked(self, packed: bytes) -> Values:
         return PackedState.of_bytes(self.model.layout, packed).values

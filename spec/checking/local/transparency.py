@@ -39,7 +39,14 @@ def opaque(model: Model) -> dict[str, str]:
     rules: tuple[Action | Property, ...] = (*model.actions, *model.properties)
     runs = {rule.name: rule.instances[0].run for rule in rules if rule.instances}
     every = reachable.reached(*runs.values())
-    wrong = {function: why for function in every.functions if (why := _opacity(function, reachable))}
+    named: dict[FunctionType, list[Named]] = {}
+    for each in every.named:
+        named.setdefault(each.by, []).append(each)
+    wrong = {
+        function: why
+        for function in every.functions
+        if (why := _opacity(function, named.get(function, []), reachable))
+    }
     found = {}
     for name, run in runs.items() if wrong else ():
         reached = reachable.reached(run).functions
@@ -48,9 +55,8 @@ def opaque(model: Model) -> dict[str, str]:
     return found
 
 
-def _opacity(function: FunctionType, reachable: Reachable) -> str:
+def _opacity(function: FunctionType, named: list[Named], reachable: Reachable) -> str:
     """What a function does that lazy values do not stand; empty if it does nothing of that."""
-    named = reachable.named(function)
     for each in named:
         if any(each.value is asks for asks in ASKS_WHAT_IT_IS):
             return f"calls {each.name}"
@@ -89,7 +95,7 @@ def _swallowed(function: FunctionType, named: list[Named]) -> str:
     if not any(code.co_exceptiontable for code in codes_of(function.__code__)):
         return ""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function.__code__)))
     except (OSError, TypeError, SyntaxError, ValueError):
         return "something that is not known: its source cannot be read"
     names = {each.name: each.value for each in named}

@@ -592,7 +592,10 @@ class CompiledWalker:
 
     def _not_repeated(self, end: WalkDiscovery) -> EvaluationFailed:
         state = self.model.show(self.path(end.run, end.steps)[0])
-        return EvaluationFailed(f"run {end.run}", "it raises now and then: it is not deterministic", state)
+        cause = self.tables.recorder.why_not_repeated(
+            (table.instance for table in self.tables.all), "it raises now and then: it is not deterministic"
+        )
+        return EvaluationFailed(f"run {end.run}", cause, state)
 
 
 def _untold(runs: int, steps: int) -> None:

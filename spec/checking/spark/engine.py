@@ -45,7 +45,7 @@ from spec.checking.spark.visited_buckets import load
 from spec.checking.spark.work import Work
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
 from spec.checking.symmetry import SPOT_CHECKS
-from spec.language.errors import UsageError
+from spec.language.errors import SpecificationError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -267,7 +267,10 @@ class _Search:
             EvaluationFailed: an evaluation did, with the shortest path there.
             OutOfMemory: a part of the level did not fit.
             UsageError: the spot checks found that the symmetry does not hold.
+            SpecificationError: something that actions and properties look at besides the state has changed.
         """
+        if report.hidden_state:
+            raise SpecificationError(report.hidden_state)
         self.nothing_is(report.seen_through)
         if failure := report.first_failure():
             wanted = [number for number in self.work.in_steps if number not in self.checkpoint.discoveries]

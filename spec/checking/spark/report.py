@@ -28,6 +28,8 @@ class Report(LevelDiscoveries):
     """Where the new states were written."""
     out_of_memory: bool = False
     """Whether memory ended the work on this part."""
+    hidden_state: str = ""
+    """What actions and properties look at besides the state and has changed; empty if nothing has."""
     sample: list[bytes] = field(default_factory=list)
     """Some of the new states, if orbits are explored: those of which the symmetry is examined."""
     seen_through: set[str] = field(default_factory=set)
@@ -62,6 +64,7 @@ class Report(LevelDiscoveries):
         self.sample += other.sample
         self.printed += other.printed
         self.out_of_memory |= other.out_of_memory
+        self.hidden_state = self.hidden_state or other.hidden_state
         self.workers |= other.workers
         self.seen_through |= other.seen_through
 

@@ -83,7 +83,7 @@ def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     with _worker_for(job) as worker:
         report = Report.on_nothing(worker.work.model)
         report.workers.add(_this_process())
-        with _told(report), report.printing():
+        with _told(report, worker.work.model), report.printing():
             for share in _numbers(batches):
                 states = worker.states(job.level, job.shares[share])
                 for found in worker.expand(states, job.decided, report, job.directory.buckets):
@@ -102,7 +102,7 @@ def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
             report.workers.add(_this_process())
             buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
             each = ((block.states, block.actions) for block in chain([first], blocks))
-            with _told(report), report.printing():
+            with _told(report, worker.work.model), report.printing():
                 worker.settle(each, buckets, job.level, job.decided, report)
         yield pa.RecordBatch.from_pydict({"report": pa.array([pickle.dumps(report)], pa.binary())})
 
@@ -168,10 +168,13 @@ def _is_for(worker: WorkerState, job: Job) -> bool:
 
 
 @contextmanager
-def _told(report: Report) -> Iterator[None]:
-    """Put what raises into the report. A failure that cannot be repeated has no state and is of the whole level."""
+def _told(report: Report, model: Model) -> Iterator[None]:
+    """Put what raises into the report, and what has changed. A failure that cannot be repeated has no state and is of
+    the whole level.
+    """
     try:
         yield
+        report.hidden_state = model.hidden_state.changed()
     except OutOfMemory:
         report.out_of_memory = True
     except SeenThrough as seen:

@@ -6,7 +6,9 @@ systems, with values of every kind, are in `tests/spec/checking/test_random_syst
 
 from __future__ import annotations
 
+import inspect
 import random
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -41,7 +43,7 @@ from spec.language import (
 )
 from tests.spec.checking import toys
 from tests.spec.checking.local.comparing import agreed, explored, in_small_pieces, new_states, reached_first
-from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop, watching
+from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop, chance, watching
 from tests.spec.checking.test_reference import PROPERTIES as OF_TABLES
 from tests.spec.checking.test_reference import tables
 from tests.spec.toys import TOYS, RaisingAction, RaisingProperty, Retrying, WrongStart
@@ -321,6 +323,44 @@ def test_a_mistake_in_a_property_is_told(judge: Any, over: str) -> None:
     assert agreed(watching(word, judge, over)())["failed"].startswith("odd")
 
 
+class DescendingState(State):
+    """Of `Descending`."""
+
+    number: int = variable("The number.", of=lambda self: integers(0, 5))
+    other: int = variable("Another.", of=lambda self: integers(0, 5))
+
+
+def descended(depth: int, number: int) -> int:
+    """So many calls inside calls, and operations on a value of the state on the way back."""
+    return 0 if depth == 0 else (descended(depth - 1, number) + number) % 6
+
+
+class Descending(Specification[DescendingState]):
+    """Its recursion comes to an end."""
+
+    depth: int = constant(0, "How deep it is.")
+
+    @action
+    def count(self, s: DescendingState) -> None:
+        s.number = (s.number + 1) % 6
+
+    @action
+    def descend(self, s: DescendingState) -> None:
+        s.other = descended(self.depth, s.number)
+
+
+def test_recursion_that_is_too_deep_for_lazy_values_alone_is_told_as_that() -> None:
+    """Whichever of several evaluations has a few calls more inside calls: it is no matter of chance."""
+    most = sys.getrecursionlimit() - len(inspect.stack())
+    told = set[str]()
+    for depth in range(most - 45, most, 3):
+        try:
+            check(Descending(depth=depth), engine=LocalEngine())
+        except EvaluationFailed as failure:
+            told.add(failure.cause)
+    assert told == {"RecursionError: maximum recursion depth exceeded"}
+
+
 def test_an_initial_state_outside_its_domain_is_refused() -> None:
     """In the words of the reference engine."""
     with pytest.raises(SpecificationError, match="the initial state is outside its domain: number: 7 is not"):
@@ -478,7 +518,7 @@ class Whim(Specification[WhimState]):
     @action
     def up(self, s: WhimState) -> None:
         require(s.x < 9)
-        if random.random() < 0.5:
+        if chance().random() < 0.5:
             s.x += 1
 
 
