@@ -889,23 +889,21 @@ DEEPEST: Final = 100
 """Levels of values inside values; each takes several calls inside calls, of which Python has a thousand."""
 
 
-def not_too_deep(make: Callable[[], D]) -> D:
-    """The domain that is made, if its values are not nested too deep.
+TOO_DEEP: Final = f"its type is nested more than {DEEPEST} deep"
+
+
+def not_too_deep(made: D) -> D:
+    """The same domain, if its values are not nested too deep.
 
     Raises:
         SpecificationError: they are.
     """
-    too_deep = f"its type is nested more than {DEEPEST} deep"
-    try:
-        made = make()
-    except RecursionError:
-        raise SpecificationError(f"{too_deep}, or what says its size does not come to an end") from None
     level: list[Domain[Any]] = list(made.cells.values()) if isinstance(made, MappingDomain) else [made]
     for _ in range(DEEPEST):
         level = list({id(inner): inner for domain in level for inner in domain.inner}.values())
         if not level:
             return made
-    raise SpecificationError(too_deep)
+    raise SpecificationError(TOO_DEEP)
 
 
 def _integer(given: Any, what: str) -> int:

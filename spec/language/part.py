@@ -31,6 +31,7 @@ from typing import Any, ClassVar, Final, Generic, NamedTuple, NoReturn, Self, ge
 from typing_extensions import TypeVar
 
 from spec.language.domains import (
+    TOO_DEEP,
     Domain,
     MappingDomain,
     PossiblyDomain,
@@ -301,7 +302,7 @@ class Part(Generic[S], metaclass=Body):
             if parameter == mark.family:
                 continue
             try:
-                domains[parameter] = not_too_deep(partial(self._domain_of_parameter, method, parameter, mark))
+                domains[parameter] = not_too_deep(self._domain_of_parameter(method, parameter, mark))
             except SpecificationError as wrong:
                 raise SpecificationError(f"{mark.kind} {name}: parameter {parameter}: {wrong}") from None
         return domains
@@ -483,12 +484,15 @@ class Part(Generic[S], metaclass=Body):
     def _laid_out(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
         """As its type has it, or what is said there of the whole or, key by key, of a mapping's values."""
         try:
-            return not_too_deep(lambda: self._domain_of_variable(name, declared))
+            return not_too_deep(self._domain_of_variable(name, declared))
         except SpecificationError as wrong:
             raise SpecificationError(f"variable {name}: {wrong}") from None
 
     def _domain_of_variable(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
-        type_, of = types_of_fields(self.states)[name], declared.of
+        try:
+            type_, of = types_of_fields(self.states)[name], declared.of
+        except RecursionError:
+            raise SpecificationError(f"it, or a variable beside it: {TOO_DEEP}") from None
         if isinstance(type_, type) and issubclass(type_, State):
             raise SpecificationError(f"{type_.__name__} is a class of states, of a part: {name}: {type_.__name__}")
         if of is None:

@@ -174,7 +174,7 @@ def _told(report: Report, model: Model) -> Iterator[None]:
     """
     try:
         yield
-        report.hidden_state = model.hidden_state.changed()
+        report.hidden_state = report.hidden_state or model.hidden_state.changed()
     except OutOfMemory:
         report.out_of_memory = True
     except SeenThrough as seen:
