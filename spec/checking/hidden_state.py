@@ -38,7 +38,7 @@ CHANCE: Final = {
         for unit in ("", "_ns")
     },
     "uuid": {"getnode", "uuid1", "uuid4", "uuid6", "uuid7"},
-    "os": {"getpid", "getrandom", "times", "urandom"},
+    "os": {"getrandom", "times", "urandom"},
     "secrets": {"randbelow", "token_bytes", "token_hex", "token_urlsafe"},
 }
 """By module, what answers otherwise from call to call, or from process to process."""

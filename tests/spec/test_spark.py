@@ -24,7 +24,7 @@ from spec.checking.local import LocalEngine
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
-from spec.language import Specification, SpecificationError
+from spec.language import Specification, SpecificationError, action
 from tests.spec.checking.everywhere import checked
 from tests.spec.checking.local.comparing import explored as alike
 from tests.spec.checking.local.test_resume import SmallMemory
@@ -223,6 +223,26 @@ def test_a_failed_evaluation_in_a_worker_is_one_line(toy: Specification, by_jobs
     assert failed.value.path == expected.value.path
     assert failed.value.path is not None
     assert "\n" not in str(failed.value)
+
+
+MEMORY: list[int] = []
+
+
+class Remembering(Countdown):
+    """It keeps count of its steps."""
+
+    @action
+    def remember(self, s: Any) -> None:
+        """It changes nothing else."""
+        MEMORY.append(1)
+
+
+@pytest.mark.spark
+def test_what_is_kept_in_a_worker_is_told_by_the_driver(by_jobs: Explore) -> None:
+    """Where it is changed nothing has changed in the driver."""
+    with pytest.raises(SpecificationError, match=r"^action remember of Remembering looks at MEMORY .*meanwhile"):
+        explored(by_jobs(), Remembering(top=1))
+    assert not MEMORY
 
 
 @pytest.mark.spark
