@@ -193,6 +193,7 @@ def _result(
         documentation=documentation(model),
         bounds={"max_states": options.max_states, "max_depth": options.max_depth},
         symmetry=options.symmetry,
+        compared=found.compared,
         wants_every_action=_wants_every_action(model, named),
         accept_vacuous=accepted,
         accepted=tuple(told for name, told in never if name in accepted) if found.ended == "complete" else (),

@@ -114,7 +114,7 @@ def with_paths(
         elif end.is_step:
             path = symmetry.concrete(states, number, PackedState.of_bytes(model.layout, end.state).number)
         else:
-            path = symmetry.concrete(states)
+            path = symmetry.concrete(states, number)
         found[number] = Discovery(length, path)
     return found
 

@@ -101,6 +101,8 @@ class Exploration:
     discoveries: dict[int, Discovery] = field(default_factory=dict)
     """By number of the property, the first discovery of each."""
     bytes_per_state: float | None = None
+    compared: str = ""
+    """What was compared so that orbits may be merged, in words; empty without symmetry."""
     compile_seconds: float = 0.0
     """What compiling took, before or beside exploring, beyond the seconds of `statistics`; 0 if all was there."""
     kept: str = ""

@@ -43,7 +43,7 @@ def identity_of(model: Model, options: Options) -> Identity:
             each.name: "looked at" if number in looked_at else "not looked at"
             for number, each in enumerate(model.properties)
         },
-        "states": {"of each orbit": "one" if options.symmetry else "all"},
+        "states": {"of each orbit": "one, compared" if options.symmetry else "all"},
     }
     if unknown:
         told = "; ".join(dict.fromkeys(unknown))

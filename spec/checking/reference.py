@@ -134,7 +134,7 @@ class _Search:
                 number = next(number for number in wanted if self.model.properties[number].name == failure.what)
                 raise self.failed_in(state, failure, number) from failure.__cause__
             for number in found:
-                self.discoveries[number] = Discovery(self.depth, self.path_to(state))
+                self.discoveries[number] = Discovery(self.depth, self.path_to(state, number))
 
     def expand(self, level: list[Values]) -> list[Values]:
         """The next level, in order; each state with its lowest predecessor, since this level is in order."""
@@ -169,7 +169,7 @@ class _Search:
             for action in enabled:
                 self.coverage[action].enabled += 1
             if not steps and not closed and self.deadlock in self.options.properties:
-                self.discoveries.setdefault(self.deadlock, Discovery(self.depth, self.path_to(state)))
+                self.discoveries.setdefault(self.deadlock, Discovery(self.depth, self.path_to(state, self.deadlock)))
             if time.perf_counter() >= self.look_again:
                 self.on_progress(self.statistics(len(level) - done + len(following)))
                 self.look_again = time.perf_counter() + OFTEN
@@ -185,9 +185,10 @@ class _Search:
         """Bytes that it takes to put so many states in order, each by its packed number."""
         return states * (2 * 8 + 32 + self.model.layout.width // 7)
 
-    def path_to(self, state: Values) -> Path:
+    def path_to(self, state: Values, number: int) -> Path:
+        """The path to a state in which this property is decided."""
         states, choices = self.states_to(state)
-        return self.symmetry.concrete(states) if self.symmetry else (states[0], choices)
+        return self.symmetry.concrete(states, number) if self.symmetry else (states[0], choices)
 
     def failed_in(
         self, state: Values, failure: EvaluationFailed, number: int | None, looking_for: Sequence[int] = ()
@@ -223,4 +224,7 @@ class _Search:
 
     def report(self, ended: str, queue: int = 0) -> Exploration:
         coverage = tuple(Coverage(**vars(each)) for each in self.coverage)
-        return Exploration(ended, self.statistics(queue), coverage, dict(self.discoveries))
+        statistics, compared = self.statistics(queue), ""
+        if self.symmetry is not None:
+            compared = self.symmetry.renamings.summary(self.symmetry.renamings.compared, statistics.distinct)
+        return Exploration(ended, statistics, coverage, dict(self.discoveries), compared=compared)

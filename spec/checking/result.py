@@ -275,6 +275,8 @@ class Result(BaseResult):
     """`max_states` and `max_depth`, within which was explored; None where there is none."""
     symmetry: bool = False
     """Whether states are those of orbits."""
+    compared: str = ""
+    """What was compared so that orbits may be merged, in words; empty without symmetry."""
     wants_every_action: bool = True
     """Whether an action that is never taken counts: not where properties are named, or something is to be shown."""
     accept_vacuous: tuple[str, ...] = ()
@@ -299,6 +301,8 @@ class Result(BaseResult):
             f"  {self.distinct_states:,} distinct states, {self.generated_states:,} generated, depth {self.depth}, "
             f"in {self.seconds:.1f} s ({self.states_per_second:,} states/s), engine {self.engine}"
         )
+        if self.compared:
+            yield f"  symmetry    {self.compared}"
         if self.jobs is not None:
             yield f"  {_by_jobs(self.jobs)}"
 
@@ -320,6 +324,7 @@ class Result(BaseResult):
             **self._asked(),
             "bounds": dict(self.bounds),
             "symmetry": self.symmetry,
+            "compared": self.compared or None,
             "accept_vacuous": list(self.accept_vacuous),
             "engine": self.engine,
             "jobs": None if self.jobs is None else self.jobs._asdict(),

@@ -92,6 +92,9 @@ class Commit:
     """Worker processes that took part in one of these jobs, at most."""
     seen_through: tuple[str, ...] = ()
     """See `Model.seen_through`: what was known when the level was expanded."""
+    compared_states: int = 0
+    by_permutations: Sequence[str] = ()
+    """Under symmetry, what was compared: see `spec.checking.renamings`."""
 
     @property
     def rows(self) -> int:

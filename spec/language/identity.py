@@ -37,7 +37,7 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and identity(one) == identity(other)
     if cls is not other.__class__:
         return False
-    if cls is int or cls is str:
+    if cls is int or cls is str or type(one) is not cls:  # one that stands for another knows what it is equal to
         return bool(one == other)
     # 0.0 equals -0.0, and a class of the author's may call equal what it likes.
     return bool(one == other) and (cls.__repr__ is object.__repr__ or repr(one) == repr(other))
@@ -56,7 +56,7 @@ def identity(value: Any) -> Hashable:
         return AbstractSet, frozenset(map(identity, _members(value)))
     if isinstance(value, Mapping):
         return Mapping, frozenset((identity(key), identity(part)) for key, part in value.items())
-    if cls is int or cls is str or cls.__repr__ is object.__repr__:
+    if cls is int or cls is str or cls.__repr__ is object.__repr__ or type(value) is not cls:
         return cls, value
     return cls, value, repr(value)
 

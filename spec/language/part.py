@@ -21,7 +21,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, wraps
 from itertools import product
 from string import Formatter
@@ -158,6 +158,8 @@ class Property:
     doc: str
     over_steps: bool
     instances: tuple[Instance, ...]
+    domains: Mapping[str, Domain[Any]] = field(default_factory=dict)
+    """Of its parameters."""
 
     @cached_property
     def part(self) -> tuple[str, ...]:
@@ -582,7 +584,8 @@ class Part(Generic[S], metaclass=Body):
                 mark.kind,
                 sentence_of(function),
                 tuple(inspect.signature(function).parameters)[1] == "before",
-                self._instances(name, mark, self._domains(name, mark)),
+                self._instances(name, mark, domains := self._domains(name, mark)),
+                domains,
             )
             for name, function, mark in self._of_kind(*PROPERTIES)
             if not mark.of or self._actions_of(name, mark)

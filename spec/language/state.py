@@ -441,6 +441,13 @@ class Window:
             values[at] = cells[at].admit(values[at])
         return tuple(values)
 
+    def packed(self, before: int) -> int:
+        """The same as `changed`, packed; `before` is the state on which the window was put."""
+        cells, values = self.layout.cells, self._row.values
+        for at in self._row.dirty:
+            before = before & ~cells[at].mask | cells[at].pack(values[at])
+        return before
+
     def assigned(self) -> dict[str, tuple[Any, Any]]:
         """Which cells were assigned since the state was loaded: their values before and now."""
         return {

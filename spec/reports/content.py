@@ -59,6 +59,7 @@ def checked(result: Result) -> list[tuple[str, str]]:
         *([("release", result.release)] if result.release is not None else []),
         ("bounds", bounds(result)),
         ("states", "one of each orbit of interchangeable values" if result.symmetry else "all"),
+        *([("symmetry", result.compared)] if result.compared else []),
         *([("left out of the model", result.leaves_out)] if result.leaves_out else []),
         *([("accepted", "; ".join(result.accepted))] if result.accepted else []),
         *([("not checked", NOT_CHECKED)] if result.verdict == "holds" else []),

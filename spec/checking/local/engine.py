@@ -39,10 +39,10 @@ from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
-from spec.checking.packed import sample_of
 from spec.checking.packed_state import PackedState
+from spec.checking.renamings import Compared
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
-from spec.checking.symmetry import SPOT_CHECKS, Symmetry
+from spec.checking.symmetry import Symmetry
 from spec.language.errors import UsageError
 
 TUNINGS = [1_000, 10_000, 100_000]
@@ -176,6 +176,8 @@ class _Search:
         self.discoveries: dict[int, PackedDiscovery] = {}
         self.jobs = Jobs()
         """Of the run that is resumed, if Spark began it."""
+        self.before = Compared()
+        """What was compared before it was resumed."""
         self.depth = self.generated = 0
         self.python = 0.0
         self.tunings = list(TUNINGS)
@@ -236,7 +238,6 @@ class _Search:
         kept of a level is all that is known of it.
         """
         self.depth += level > 0
-        self.examine()
         last = ended(self.model, self.options, self.discoveries, self.statistics(level))
         if self.directory is None:
             self.checkpoints.append(self.now(level))
@@ -275,7 +276,7 @@ class _Search:
             self.pool.new_states[action] = coverage.new_states
         self.depth, self.discoveries = checkpoint.statistics.depth, dict(checkpoint.discoveries)
         self.generated = checkpoint.statistics.generated - int(output.taken.sum())
-        self.jobs = checkpoint.jobs
+        self.jobs, self.before = checkpoint.jobs, checkpoint.compared
         self.started = time.perf_counter() - checkpoint.statistics.seconds
         self.judged(self.sweep(acting=False))  # what holds is handed on only by who knows what was looked at for it
 
@@ -328,14 +329,6 @@ class _Search:
             del self.tunings[0]
             self.tables.tune(self.visited.some(len(self.visited.levels), SAMPLE))
             self.python += time.perf_counter() - began
-
-    def examine(self) -> None:
-        """Look at some states of the newest level whether going by orbits is sound."""
-        if self.symmetry is None:
-            return
-        began = time.perf_counter()
-        self.symmetry.spot_check(sample_of(self.visited.parts(len(self.visited.levels)), SPOT_CHECKS))
-        self.python += time.perf_counter() - began
 
     # Discoveries.
 
@@ -402,7 +395,11 @@ class _Search:
         pool = self.pool
         counts = zip(pool.enabled, pool.taken, pool.new_states, pool.changing, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
-        return Checkpoint(self.statistics(level), coverage, dict(self.discoveries), self.jobs)
+        return Checkpoint(self.statistics(level), coverage, dict(self.discoveries), self.jobs, self.compared())
+
+    def compared(self) -> Compared:
+        """What was compared so far, before the run was resumed, too."""
+        return self.before.besides(self.symmetry.renamings.compared) if self.symmetry else Compared()
 
     def report(self, why: str) -> Exploration:
         found = self.report_without_discoveries(why)
@@ -434,6 +431,7 @@ class _Search:
             checkpoint.statistics,
             coverage,
             bytes_per_state=checkpoint.statistics.bytes_per_state,
+            compared=self.symmetry.renamings.summary(self.compared()) if self.symmetry else "",
             levels=tuple(each.statistics for each in self.checkpoints if each.statistics.queue),
             jobs=checkpoint.jobs if checkpoint.jobs.levels else None,
         )

@@ -27,7 +27,8 @@ from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
-from spec.checking.packed_state import PackedState
+from spec.checking.packed_state import PackedState, number_of
+from spec.checking.renamings import OF_STEP, Evaluation
 from spec.checking.symmetry import Symmetry
 from spec.language.part import Instance
 
@@ -79,11 +80,11 @@ class DecisionTables:
     """What was learned of a model so far.
 
     Args:
-        symmetry: by which successors are to be put for their orbits; without it they stay what they are.
+        symmetry: puts successors for their orbits, and compares what is learned; without it they stay what they are.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
-        self.model = model
+        self.model, self.symmetry = model, symmetry
         self.words = model.layout.words
         self.recorder = Recorder(model)
         slots = self.recorder.slots
@@ -199,6 +200,7 @@ class DecisionTables:
 
         Raises:
             EvaluationFailed: what was recorded contradicts what was learned before.
+            UsageError: it tells interchangeable values apart.
         """
         if self.outcome(number, registers) >= 0:
             return
@@ -211,8 +213,19 @@ class DecisionTables:
             recorded = self.recorder.of_state(table.instance, table.sought, registers)
         else:
             recorded = self.recorder.of_step(table.instance, table.sought, registers)
+        if self.symmetry is not None:
+            self._compare(table, registers)
         self._insert(number, recorded, registers)
         self.learned += 1
+
+    def _compare(self, table: DecisionTable, registers: Sequence[int]) -> None:
+        """Compare what is learned with what it does under other names, see `spec.checking.renamings`."""
+        assert self.symmetry is not None
+        here, before, step = number_of(registers[: self.words]), number_of(registers[self.words : -1]), registers[-1]
+        taken = (step & 0xFFFF, step >> 16) if step & 0xFFFF < len(self.model.actions) else None
+        if table.kind != OF_STEP:
+            before, taken = here, None
+        self.symmetry.renamings.compare(Evaluation(table.kind, table.number, table.index, here, before, taken))
 
     def outcome(self, number: int, registers: Sequence[int]) -> int:
         """The outcome for what is in the registers; -1 if that is not learned yet."""

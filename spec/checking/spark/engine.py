@@ -31,7 +31,7 @@ from spec.checking.local.compiling import compiled, told_by
 from spec.checking.local.jit import Array
 from spec.checking.memory import Budget, OutOfMemory, private
 from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
-from spec.checking.packed import Words, sample, words_of
+from spec.checking.packed import Words, words_of
 from spec.checking.packed_state import BYTES
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
@@ -44,7 +44,6 @@ from spec.checking.spark.stages import Job
 from spec.checking.spark.visited_buckets import load
 from spec.checking.spark.work import Work
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
-from spec.checking.symmetry import SPOT_CHECKS
 from spec.language.errors import SpecificationError, UsageError
 
 if TYPE_CHECKING:
@@ -237,7 +236,8 @@ class _Search:
         return report
 
     def settle(self, blocks: list[tuple[Words, Array]], level: int, decided: frozenset[int], report: Report) -> None:
-        self.worker.settle(blocks, range(self.directory.buckets), level, decided, report)
+        compared = self.checkpoint.compared.states
+        self.worker.settle(blocks, range(self.directory.buckets), level, decided, report, compared)
         newest = self.worker.newest()
         self.newest = None if newest is None else (level + 1, newest)
 
@@ -266,9 +266,11 @@ class _Search:
         Raises:
             EvaluationFailed: an evaluation did, with the shortest path there.
             OutOfMemory: a part of the level did not fit.
-            UsageError: the spot checks found that the symmetry does not hold.
+            UsageError: interchangeable values are told apart.
             SpecificationError: something that actions and properties look at besides the state has changed.
         """
+        if report.refused:
+            raise UsageError(report.refused)
         if report.hidden_state:
             raise SpecificationError(report.hidden_state)
         self.nothing_is(report.seen_through)
@@ -278,8 +280,6 @@ class _Search:
             raise failed(self.model, failure, level, self.predecessors, wanted, self.work.symmetry)
         if report.out_of_memory:
             raise OutOfMemory
-        if self.work.symmetry:
-            self.work.symmetry.spot_check(sample(words_of(report.sample, self.work.width), SPOT_CHECKS))
         level = before.level + 1
         coverage = {
             action.name: {figure: before.coverage[action.name][figure] + new for figure, new in vars(more).items()}
@@ -301,6 +301,8 @@ class _Search:
             before.job_levels + bool(report.workers),
             max(before.job_workers, len(report.workers)),
             tuple(sorted(self.model.seen_through)),
+            before.compared_states + report.compared.states,
+            tuple(sorted({*before.by_permutations, *report.compared.by_permutations})),
         )
         self.directory.commit(commit)
         return commit
@@ -329,6 +331,7 @@ class _Search:
             decided,
             shares(self.directory, level, parallelism, largest),
             work,
+            self.checkpoint.compared.states,
             min(self.directory.buckets, max(parallelism, -(-2 * rows // largest))),
         )
 
@@ -385,4 +388,13 @@ class _Search:
     def report_without_discoveries(self, why: str) -> Exploration:
         coverage = self.checkpoint.coverage or tuple(Coverage() for _ in self.model.actions)
         statistics, jobs = self.checkpoint.statistics, self.checkpoint.jobs
-        return Exploration(why, statistics, coverage, levels=tuple(self.complete), jobs=jobs)
+        return Exploration(
+            why, statistics, coverage, compared=self.compared(), levels=tuple(self.complete), jobs=jobs
+        )
+
+    def compared(self) -> str:
+        """What was compared so that orbits may be merged, in words."""
+        if self.work.symmetry is None:
+            return ""
+        compared, statistics = self.checkpoint.compared, self.checkpoint.statistics
+        return self.work.symmetry.renamings.summary(compared, statistics.distinct if self.work.is_plain else None)

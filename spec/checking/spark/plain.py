@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.packed import Words, bytes_of, words_of
+from spec.checking.renamings import Compared
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
-from spec.checking.symmetry import Symmetry
+from spec.checking.symmetry import COMPARED, Symmetry
 
 OFTEN = 64
 """States between two looks at how much memory is left."""
@@ -28,6 +30,8 @@ class PlainWork(Work):
     Args:
         quota: of memory, for this whole process.
     """
+
+    is_plain = True
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, quota: MemoryQuota):
         super().__init__(model, properties, symmetry)
@@ -93,6 +97,16 @@ class PlainWork(Work):
             except EvaluationFailed as error:
                 report.failures.append(LocatedFailure(packed, number, error))
                 yield number
+
+    def compare(self, parts: Sequence[Words], before: int, share: float) -> Compared:
+        """Compare the states, as long as not too many were compared before, see `Work`."""
+        if self.symmetry is None:
+            return Compared()
+        room = int(max(0, COMPARED - before) * share)
+        few = sorted(chain.from_iterable(map(bytes_of, parts)))[:room]
+        for packed in few:
+            self.symmetry.examine_state(self.unpack(packed))
+        return self.by_permutations.besides(Compared(len(few)))
 
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessors of the targets among these states, see `Work`."""

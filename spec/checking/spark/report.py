@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from spec.checking.exploration import Coverage
 from spec.checking.level_discoveries import LevelDiscoveries
 from spec.checking.model import Model
+from spec.checking.renamings import Compared
 from spec.checking.rundir import LevelFile
 
 PRINTED = 10_000
@@ -30,8 +31,10 @@ class Report(LevelDiscoveries):
     """Whether memory ended the work on this part."""
     hidden_state: str = ""
     """What actions and properties look at besides the state and has changed; empty if nothing has."""
-    sample: list[bytes] = field(default_factory=list)
-    """Some of the new states, if orbits are explored: those of which the symmetry is examined."""
+    compared: Compared = field(default_factory=Compared)
+    """What was compared, if orbits are explored."""
+    refused: str = ""
+    """What tells interchangeable values apart; empty if nothing does."""
     seen_through: set[str] = field(default_factory=set)
     """Actions and properties that did otherwise on lazy values than on plain ones: then nothing else here counts."""
     printed: str = ""
@@ -61,7 +64,8 @@ class Report(LevelDiscoveries):
             mine.new_states += its.new_states
             mine.changing += its.changing
         self.files += other.files
-        self.sample += other.sample
+        self.compared = self.compared.besides(other.compared)
+        self.refused = min(filter(None, (self.refused, other.refused)), default="")
         self.printed += other.printed
         self.out_of_memory |= other.out_of_memory
         self.hidden_state = self.hidden_state or other.hidden_state

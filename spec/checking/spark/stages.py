@@ -37,6 +37,7 @@ from spec.checking.spark.long_evaluations import announced
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import cores
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
+from spec.language.errors import UsageError
 
 BLOCK = 32_768
 """States in a row, at most. Rows are what Spark counts when it hands them on."""
@@ -66,6 +67,8 @@ class Job:
     """The ranges of the level, task by task."""
     work: int | None
     """The quota of a worker in bytes; None: half of its share of its machine."""
+    compared: int
+    """States that were compared one by one before, see `Symmetry.examine`."""
     settlers: int
     """Tasks that settle the next level. Task n has the buckets whose numbers leave n when divided by this number."""
 
@@ -103,7 +106,7 @@ def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
             buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
             each = ((block.states, block.actions) for block in chain([first], blocks))
             with _told(report, worker.work.model), report.printing():
-                worker.settle(each, buckets, job.level, job.decided, report)
+                worker.settle(each, buckets, job.level, job.decided, report, job.compared)
         yield pa.RecordBatch.from_pydict({"report": pa.array([pickle.dumps(report)], pa.binary())})
 
 
@@ -179,6 +182,8 @@ def _told(report: Report, model: Model) -> Iterator[None]:
         report.out_of_memory = True
     except SeenThrough as seen:
         report.seen_through.add(seen.rule)
+    except UsageError as refused:  # values are told apart
+        report.refused = str(refused)
     except EvaluationFailed as error:
         report.failures.append(LocatedFailure(b"", STEP, error))
 

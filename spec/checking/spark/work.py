@@ -15,6 +15,7 @@ from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.packed import Words
 from spec.checking.packed_state import PackedState
+from spec.checking.renamings import Compared
 from spec.checking.spark.report import Report
 from spec.checking.symmetry import Symmetry
 from spec.language.state import Values
@@ -26,6 +27,9 @@ class Work(ABC):
     Args:
         symmetry: gives the representatives of orbits; without it states stand for themselves.
     """
+
+    is_plain = False
+    """Whether it runs state by state, and learns no paths."""
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
         self.model, self.properties, self.symmetry = model, tuple(properties), symmetry
@@ -70,6 +74,24 @@ class Work(ABC):
     @abstractmethod
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Look at the newest level, which is complete."""
+
+    def compare(self, parts: Sequence[Words], before: int, share: float) -> Compared:
+        """Compare new states one by one, if the work learns no paths, and tell what was compared.
+
+        Args:
+            parts: the states.
+            before: how many were compared before.
+            share: the part of as many as may be compared yet that is for these.
+
+        Raises:
+            UsageError: values are told apart.
+        """
+        return self.by_permutations
+
+    @property
+    def by_permutations(self) -> Compared:
+        """What was compared under permutations alone, see `Compared`."""
+        return self.symmetry.renamings.compared._replace(states=0) if self.symmetry else Compared()
 
     @abstractmethod
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:

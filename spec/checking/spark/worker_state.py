@@ -12,7 +12,7 @@ from spec.checking.limits import too_large
 from spec.checking.local.jit import Array
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import Model
-from spec.checking.packed import Words, sample_of
+from spec.checking.packed import Words
 from spec.checking.rundir import RunDirectory
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.compiled import CompiledWork
@@ -21,7 +21,7 @@ from spec.checking.spark.plain import PlainWork
 from spec.checking.spark.report import Report
 from spec.checking.spark.visited_buckets import VisitedBuckets
 from spec.checking.spark.work import Work
-from spec.checking.symmetry import SPOT_CHECKS, Symmetry
+from spec.checking.symmetry import Symmetry
 
 FEWEST = 256
 """States that are expanded at once, at least."""
@@ -66,6 +66,7 @@ class WorkerState:
             moved = by_bucket(found, self.work.words, buckets)
             self.work.release()
             yield moved
+        report.compared = report.compared.besides(self.work.by_permutations)
 
     def settle(
         self,
@@ -74,10 +75,12 @@ class WorkerState:
         level: int,
         decided: Collection[int],
         report: Report,
+        compared: int = 0,
     ) -> None:
         """Judge the new states among the successors of a level, and write them to attempts.
 
-        The successors come in blocks, each with the lowest action that leads to it, and are of these buckets.
+        The successors come in blocks, each with the lowest action that leads to it, and are of these buckets. So many
+        states were compared one by one before (`Symmetry.examine`).
 
         Raises:
             OutOfMemory: the new states do not fit.
@@ -91,8 +94,9 @@ class WorkerState:
             for coverage, new in zip(report.coverage, new_states, strict=True):
                 coverage.new_states += int(new)
         parts = visited_buckets.visited.parts(1)
-        if self.work.symmetry:
-            report.sample += sample_of(parts, SPOT_CHECKS)
+        report.compared = report.compared.besides(
+            self.work.compare(parts, compared, len(buckets) / self.directory.buckets)
+        )
         files = self.directory.write_parts(level + 1, parts, at_once=1)
         visited_buckets.settled(level + 1, buckets, files)
         report.files += files

@@ -524,7 +524,7 @@ class OrdersInAnInvariant(Apart):
     @invariant(broker=each_broker)
     def upwards(self, s: ApartState, broker: int) -> bool:
         """Votes go up."""
-        return s.vote[broker] is None or s.vote[broker] <= 7
+        return s.vote[broker] is None or s.vote[broker] <= 1
 
 
 class SinglesOutInAWitness(Apart):
@@ -577,7 +577,7 @@ class HasAFavourite(Apart, Specification[HasAFavouriteState]):
 REFUSED: dict[type[Specification], str] = {
     OrdersInAnAction: "action choose of {} tells brokers apart: it orders brokers",
     SinglesOutInAGuard: "action choose of {} tells brokers apart: it singles out broker 1",
-    SinglesOutInAnEffect: "action choose of {} tells brokers apart: it singles out a broker",
+    SinglesOutInAnEffect: "action choose of {} tells brokers apart: it singles out broker 0",
     Counts: "action choose of {} tells brokers apart: it counts with a broker",
     GoesByTheOrderOfASet: "action choose of {} tells brokers apart: it does otherwise with broker 1 for 2, broker 2 ",
     GoesByAName: "action choose of {} tells brokers apart: it does otherwise with broker ",
@@ -586,7 +586,7 @@ REFUSED: dict[type[Specification], str] = {
     GoesByTheOrderInAnInvariant: "property first_is_silent of {} tells brokers apart: it does otherwise with broker ",
     SinglesOutInAStep: "property first_never_votes of {} tells brokers apart: it does otherwise with broker ",
     BeginsWithOne: "initial of {} tells brokers apart: it singles out a broker",
-    BoundsOne: "a bound of {} tells brokers apart: it does otherwise with broker ",
+    BoundsOne: "action choose of {} tells brokers apart: it does otherwise with broker ",
     HasAFavourite: "variable favourite of {} tells brokers apart: its domain is not symmetric: ",
 }
 
