@@ -64,9 +64,13 @@ class Permuted:
 
     def __init__(self, layout: Layout, images: Sequence[Image]):
         self._codes = Codes(layout)
+        self.sources = [0] * len(layout.cells)
+        """By cell, the bits of the cells from which it takes what this puts there."""
         self._from: list[list[tuple[int, Image]]] = [[] for _ in layout.cells]
         for slot, image in enumerate(images):
-            self._from[layout.slots[image.source].cell].append((slot, image))
+            source = layout.slots[image.source].cell
+            self._from[source].append((slot, image))
+            self.sources[layout.slots[slot].cell] |= layout.cells[source].mask
         self._known: list[tuple[int, dict[int, int]]] = [(cell.mask, {}) for cell in layout.cells]
 
     def of(self, packed: int) -> int:

@@ -58,6 +58,19 @@ def buckets_of(states: Words, buckets: int) -> npt.NDArray[np.int64]:
     return (_hashed(states) % buckets).astype(np.int64)
 
 
+def sample(states: Words, most: int) -> list[bytes]:
+    """So many of these states at most, whatever their order: the same of all of them as of the samples of parts."""
+    if len(states) > most:
+        states = states[np.argpartition(_hashed(states), most)[:most]]
+    return bytes_of(states)
+
+
+def sample_of(parts: Iterable[Words], most: int) -> list[bytes]:
+    """The `sample` of the states of all parts."""
+    chosen = [words_of(sample(part, most), 8 * part.shape[1]) for part in parts]
+    return sample(np.concatenate(chosen), most) if chosen else []
+
+
 def stored(states: Words) -> npt.NDArray[Any]:
     """Words as they lie in a file."""
     return np.ascontiguousarray(states, ">u8")

@@ -19,7 +19,9 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from inspect import unwrap
+from operator import or_
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,8 +36,12 @@ from spec.language.state import Misplaced
 
 REMEDY: Final = "compare values of the state with each other and with no constant, or do without --symmetry"
 """What an author may do."""
+SPOT_CHECKS: Final = 8
+"""States of each level that are compared one by one where paths are learned: what a path reads in its own order it may
+not read in another, so that an image of the state in which it was recorded does not stand for those of all its states.
+"""
 REMEMBERED: Final = 200_000
-"""Evaluations that were compared state by state, at most, that are remembered as compared."""
+"""Evaluations that were compared state by state, at most, of which is remembered what they read."""
 NOT_THE_AUTHORS: Final = (Path(language.__file__).parent, Path(__file__).parent)
 """Folders of code that calls an author's, and is called by it; so is what lies directly in that of Python's own."""
 ACTION, OF_STATE, OF_STEP = "action", "state", "step"
@@ -122,6 +128,7 @@ class _Names:
         self.model, self.hashed_as, self.probe = model, hashed_as, probe
         self._here, self._before = model.window(), model.window()
         self._at = self._at_before = -1
+        self._read: tuple[set[int], set[int]] = set(), set()
         self.failure: BaseException | None = None
         """Of the latest evaluation."""
         self.converted = False
@@ -141,21 +148,18 @@ class _Names:
                 return FAILED, 0
         return found
 
-    def watched(self, evaluation: Evaluation) -> tuple[Outcome, tuple[int, ...]]:
-        """What comes of an evaluation with names; and what it read.
+    def watch(self) -> None:
+        """From now on, notice what is read."""
+        self._read = self._here.watch(), self._before.watch()
 
-        That is the bits of the cells of the state that it read, those of the state before, and what stands in them.
-        """
-        looked_at = self._here.watch(), self._before.watch()
-        outcome = self._outcome(evaluation)
-        masks = [self._mask_of(cells) for cells in looked_at]
-        return outcome, (*masks, evaluation.here & masks[0], evaluation.before & masks[1])
-
-    def _mask_of(self, cells: Iterable[int]) -> int:
-        mask = 0
-        for at in cells:
-            mask |= self.model.layout.cells[at].mask
-        return mask
+    def read(self) -> tuple[int, int]:
+        """The bits of all cells that were read since then: of the state, and of the one before; before permuting."""
+        cells, probe = self.model.layout.cells, self.probe
+        here, before = (
+            reduce(or_, (cells[at].mask if probe is None else probe.states.sources[at] for at in read), 0)
+            for read in self._read
+        )
+        return here, before
 
     def _outcome(self, evaluation: Evaluation) -> Outcome:
         self.failure = None
@@ -233,8 +237,9 @@ class Renamings:
             for sort, its in sorts_in(self.anonymous[0]).items()
             if any(type(one) is not Anonymous for one in its)
         )
-        self._met: set[tuple[Any, ...]] = set()
-        """Evaluations that were compared, by what they read."""
+        self._known: dict[tuple[Any, ...], dict[tuple[int, int], dict[tuple[int, int], Outcome]]] = {}
+        """What came of each instance, by which bits of the states it read in all evaluations, and what stood there."""
+        self._remembered = 0
         images = [None, *self.probes]
         self._with_names = _Names(model, None, None)
         self._anonymously = [
@@ -252,13 +257,22 @@ class Renamings:
                 raise self.refused("a domain", str(failed), place_of(failed)) from failed
 
     def compare_once(self, evaluation: Evaluation) -> Outcome:
-        """See `compare`. What reads what another evaluation of the same instance has read is not compared again."""
-        outcome, read = self._with_names.watched(evaluation)
-        if (key := (*evaluation[:3], evaluation.step, *read)) not in self._met:
-            if len(self._met) >= REMEMBERED:
-                self._met.clear()
-            self._met.add(key)
-            self.compare(evaluation)
+        """See `compare`. It is not done again where all evaluations would read what they have read before."""
+        its = evaluation.kind, evaluation.number, evaluation.instance, evaluation.step
+        here, before, known = evaluation.here, evaluation.before, self._known.setdefault(its, {})
+        for masks, met in known.items():
+            outcome = met.get((here & masks[0], before & masks[1]))
+            if outcome is not None:
+                return outcome if outcome[0] != ENABLED else self._with_names.outcome(evaluation)
+        every = [self._with_names, *self._anonymously, *self._permuted]
+        for names in every:
+            names.watch()
+        outcome = self.compare(evaluation)
+        read = [names.read() for names in every]
+        masks = reduce(or_, (one for one, _ in read)), reduce(or_, (other for _, other in read))
+        if self._remembered < REMEMBERED:
+            self._remembered += 1
+            known.setdefault(masks, {})[here & masks[0], before & masks[1]] = outcome
         return outcome
 
     def compare(self, evaluation: Evaluation) -> Outcome:
@@ -301,7 +315,12 @@ class Renamings:
             many = f"all {len(self.probes) + 1}" if self.whole else f"{len(self.probes)}"
             images = f" and under {many} permutation{'' if many == '1' else 's'}"
             images += "" if self.whole else f" that generate{'s' if many == '1' else ''} all"
-        told = f"{what} compared with anonymous values{images}"
+        where = (
+            f", in states where paths were learned and {SPOT_CHECKS} of each level"
+            if images and distinct is None
+            else ""
+        )
+        told = f"{what} compared with anonymous values{images}{where}"
         if compared.by_permutations:
             told += f"; under permutations alone, as names are read: {', '.join(sorted(compared.by_permutations))}"
         return told

@@ -13,7 +13,7 @@ state by state what follows it and what holds in it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +22,7 @@ from spec.checking.group import every_permutation, generators, order, sorts_in
 from spec.checking.images import Image, NotSymmetric, Permuted, images
 from spec.checking.least import Least
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Transition
+from spec.checking.packed_state import PackedState
 from spec.checking.paths import Path
 from spec.checking.renamings import (
     ACTION,
@@ -208,6 +209,11 @@ class Symmetry:
         for state in few:
             self.examine_state(state)
         self.renamings.compared = self.renamings.compared.besides(Compared(len(few)))
+
+    def spot_check(self, states: Iterable[bytes]) -> None:
+        """Compare a few states of a level, packed: see `packed.sample`."""
+        for packed in sorted(states):
+            self.examine_state(PackedState.of_bytes(self.model.layout, packed).values)
 
     def examine_state(self, state: Values) -> None:
         """Compare what follows one state and what holds in it, unless that was done.

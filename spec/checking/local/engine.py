@@ -39,8 +39,9 @@ from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
+from spec.checking.packed import sample_of
 from spec.checking.packed_state import PackedState
-from spec.checking.renamings import Compared
+from spec.checking.renamings import SPOT_CHECKS, Compared
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
 from spec.checking.symmetry import Symmetry
 from spec.language.errors import UsageError
@@ -238,6 +239,7 @@ class _Search:
         kept of a level is all that is known of it.
         """
         self.depth += level > 0
+        self.spot_check()
         last = ended(self.model, self.options, self.discoveries, self.statistics(level))
         if self.directory is None:
             self.checkpoints.append(self.now(level))
@@ -329,6 +331,14 @@ class _Search:
             del self.tunings[0]
             self.tables.tune(self.visited.some(len(self.visited.levels), SAMPLE))
             self.python += time.perf_counter() - began
+
+    def spot_check(self) -> None:
+        """Compare some states of the newest level under other names, beside the paths that are learned."""
+        if self.symmetry is None:
+            return
+        began = time.perf_counter()
+        self.symmetry.spot_check(sample_of(self.visited.parts(len(self.visited.levels)), SPOT_CHECKS))
+        self.python += time.perf_counter() - began
 
     # Discoveries.
 

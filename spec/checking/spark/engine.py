@@ -31,8 +31,9 @@ from spec.checking.local.compiling import compiled, told_by
 from spec.checking.local.jit import Array
 from spec.checking.memory import Budget, OutOfMemory, private
 from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
-from spec.checking.packed import Words, words_of
+from spec.checking.packed import Words, sample, words_of
 from spec.checking.packed_state import BYTES
+from spec.checking.renamings import SPOT_CHECKS
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.source import pickled
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
@@ -280,6 +281,8 @@ class _Search:
             raise failed(self.model, failure, level, self.predecessors, wanted, self.work.symmetry)
         if report.out_of_memory:
             raise OutOfMemory
+        if self.work.symmetry:
+            self.work.symmetry.spot_check(sample(words_of(report.sample, self.work.width), SPOT_CHECKS))
         level = before.level + 1
         coverage = {
             action.name: {figure: before.coverage[action.name][figure] + new for figure, new in vars(more).items()}

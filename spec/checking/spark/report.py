@@ -31,6 +31,8 @@ class Report(LevelDiscoveries):
     """Whether memory ended the work on this part."""
     hidden_state: str = ""
     """What actions and properties look at besides the state and has changed; empty if nothing has."""
+    sample: list[bytes] = field(default_factory=list)
+    """Some of the new states, if orbits are explored: those that are compared one by one beside the learned paths."""
     compared: Compared = field(default_factory=Compared)
     """What was compared, if orbits are explored."""
     refused: str = ""
@@ -64,6 +66,7 @@ class Report(LevelDiscoveries):
             mine.new_states += its.new_states
             mine.changing += its.changing
         self.files += other.files
+        self.sample += other.sample
         self.compared = self.compared.besides(other.compared)
         self.refused = min(filter(None, (self.refused, other.refused)), default="")
         self.printed += other.printed

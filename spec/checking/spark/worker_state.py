@@ -12,7 +12,8 @@ from spec.checking.limits import too_large
 from spec.checking.local.jit import Array
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import Model
-from spec.checking.packed import Words
+from spec.checking.packed import Words, sample_of
+from spec.checking.renamings import SPOT_CHECKS
 from spec.checking.rundir import RunDirectory
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.compiled import CompiledWork
@@ -97,6 +98,8 @@ class WorkerState:
         report.compared = report.compared.besides(
             self.work.compare(parts, compared, len(buckets) / self.directory.buckets)
         )
+        if self.work.symmetry and not self.work.is_plain:
+            report.sample += sample_of(parts, SPOT_CHECKS)
         files = self.directory.write_parts(level + 1, parts, at_once=1)
         visited_buckets.settled(level + 1, buckets, files)
         report.files += files
