@@ -37,11 +37,10 @@ from spec.language.state import Misplaced
 REMEDY: Final = "compare values of the state with each other and with no constant, or do without --symmetry"
 """What an author may do."""
 SPOT_CHECKS: Final = 8
-"""States of each level that are compared one by one where paths are learned: what a path reads in its own order it may
-not read in another, so that an image of the state in which it was recorded does not stand for those of all its states.
-"""
+"""States of each level that are compared under permutations, beside the paths that are learned. In an image of its
+state a path may read more, if it walks a set in another order: then one state does not stand for all of its."""
 REMEMBERED: Final = 200_000
-"""Evaluations that were compared state by state, at most, of which is remembered what they read."""
+"""Evaluations that were compared, at most, of which is remembered what they read."""
 NOT_THE_AUTHORS: Final = (Path(language.__file__).parent, Path(__file__).parent)
 """Folders of code that calls an author's, and is called by it; so is what lies directly in that of Python's own."""
 ACTION, OF_STATE, OF_STEP = "action", "state", "step"
@@ -238,7 +237,7 @@ class Renamings:
             if any(type(one) is not Anonymous for one in its)
         )
         self._known: dict[tuple[Any, ...], dict[tuple[int, int], dict[tuple[int, int], Outcome]]] = {}
-        """What came of each instance, by which bits of the states it read in all evaluations, and what stood there."""
+        """What came of each instance, by which bits of the states all evaluations read, and what stood there."""
         self._remembered = 0
         images = [None, *self.probes]
         self._with_names = _Names(model, None, None)
@@ -256,18 +255,18 @@ class Renamings:
             except (ToldApart, OutOfDomain, TypeError) as failed:
                 raise self.refused("a domain", str(failed), place_of(failed)) from failed
 
-    def compare_once(self, evaluation: Evaluation) -> Outcome:
+    def compare_once(self, evaluation: Evaluation, anonymously: bool = True) -> Outcome:
         """See `compare`. It is not done again where all evaluations would read what they have read before."""
-        its = evaluation.kind, evaluation.number, evaluation.instance, evaluation.step
+        its = anonymously, evaluation.kind, evaluation.number, evaluation.instance, evaluation.step
         here, before, known = evaluation.here, evaluation.before, self._known.setdefault(its, {})
         for masks, met in known.items():
             outcome = met.get((here & masks[0], before & masks[1]))
             if outcome is not None:
                 return outcome if outcome[0] != ENABLED else self._with_names.outcome(evaluation)
-        every = [self._with_names, *self._anonymously, *self._permuted]
+        every = [self._with_names, *(self._anonymously if anonymously else ()), *self._permuted]
         for names in every:
             names.watch()
-        outcome = self.compare(evaluation)
+        outcome = self.compare(evaluation, anonymously)
         read = [names.read() for names in every]
         masks = reduce(or_, (one for one, _ in read)), reduce(or_, (other for _, other in read))
         if self._remembered < REMEMBERED:
@@ -275,10 +274,11 @@ class Renamings:
             known.setdefault(masks, {})[here & masks[0], before & masks[1]] = outcome
         return outcome
 
-    def compare(self, evaluation: Evaluation) -> Outcome:
+    def compare(self, evaluation: Evaluation, anonymously: bool = True) -> Outcome:
         """What comes of an evaluation, if it does the same whatever values are called.
 
-        One that fails is not compared: the run ends with that.
+        It is compared with anonymous values, unless these have nothing new to say, and under permutations. One that
+        fails is not compared: the run ends with that.
 
         Raises:
             UsageError: it tells values apart.
@@ -286,7 +286,7 @@ class Renamings:
         outcome = self._with_names.outcome(evaluation)
         if outcome[0] == FAILED:
             return outcome
-        for names in self._anonymously:
+        for names in self._anonymously if anonymously else ():
             if names.outcome(evaluation) != self._renamed(names, outcome):
                 raise self._refused(evaluation, names)
             if names.converted:
@@ -315,12 +315,9 @@ class Renamings:
             many = f"all {len(self.probes) + 1}" if self.whole else f"{len(self.probes)}"
             images = f" and under {many} permutation{'' if many == '1' else 's'}"
             images += "" if self.whole else f" that generate{'s' if many == '1' else ''} all"
-        where = (
-            f", in states where paths were learned and {SPOT_CHECKS} of each level"
-            if images and distinct is None
-            else ""
-        )
-        told = f"{what} compared with anonymous values{images}{where}"
+        if images and distinct is None:
+            images += f", and {SPOT_CHECKS} states of each level under these"
+        told = f"{what} compared with anonymous values{images}"
         if compared.by_permutations:
             told += f"; under permutations alone, as names are read: {', '.join(sorted(compared.by_permutations))}"
         return told

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -211,11 +212,11 @@ class Symmetry:
         self.renamings.compared = self.renamings.compared.besides(Compared(len(few)))
 
     def spot_check(self, states: Iterable[bytes]) -> None:
-        """Compare a few states of a level, packed: see `packed.sample`."""
+        """Compare a few states of a level under permutations, beside learned paths; see `packed.sample`."""
         for packed in sorted(states):
-            self.examine_state(PackedState.of_bytes(self.model.layout, packed).values)
+            self.examine_state(PackedState.of_bytes(self.model.layout, packed).values, anonymously=False)
 
-    def examine_state(self, state: Values) -> None:
+    def examine_state(self, state: Values, *, anonymously: bool = True) -> None:
         """Compare what follows one state and what holds in it, unless that was done.
 
         Raises:
@@ -225,7 +226,8 @@ class Symmetry:
         if packed in self._examined:
             return
         self._examined.add(packed)
-        compare, properties = self.renamings.compare_once, self.model.properties
+        compare = partial(self.renamings.compare_once, anonymously=anonymously)
+        properties = self.model.properties
         for number in self.in_states:
             for index in range(len(properties[number].instances)):
                 compare(Evaluation(OF_STATE, number, index, packed, packed))

@@ -250,7 +250,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
     found = ask("check", "own.py:Counter", "--without", "stops", "--json").json()
     assert list(found) == [
         *("system", "constants", "switches", "release", "leaves_out", "bounds", "symmetry"),
-        *("accept_vacuous", "engine", "jobs", "versions", "verdict", "why"),
+        *("compared", "accept_vacuous", "engine", "jobs", "versions", "verdict", "why"),
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
         *(
@@ -276,6 +276,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
         "leaves_out": "time",
         "bounds": {"max_states": None, "max_depth": None},
         "symmetry": False,
+        "compared": None,
         "accept_vacuous": [],
         "seen_through": [],
         "known": [],

@@ -15,6 +15,7 @@ from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine, worker_state
 from spec.language import Specification, UsageError
 from spec.systems.replication import Replication
+from tests.spec.checking.test_renamings import InAProperty
 from tests.spec.checking.test_symmetry import REFUSED, Society, societies
 from tests.spec.test_spark import comparable, expanded_by_jobs, exploration, explored
 
@@ -73,11 +74,14 @@ def test_jobs_find_the_same_orbits(specification: Specification, session: SparkS
 
 
 @pytest.mark.spark
-def test_jobs_are_looked_at_too(session: SparkSession) -> None:
-    """What a job found is in the sample."""
-    spoilt = next(each for each in REFUSED if each.__name__ == "GoesByTheOrderInAnInvariant")
-    with pytest.raises(UsageError, match="tells brokers apart"):
-        check(spoilt(), engine=SparkEngine(session=session, driver_level=0, buckets=3), symmetry=True)
+def test_what_a_job_refuses_the_driver_refuses(session: SparkSession) -> None:
+    """With the same line."""
+    told = set()
+    for engine in (SparkEngine(session=session, driver_level=0, buckets=3), LocalEngine(1)):
+        with pytest.raises(UsageError) as refused:
+            check(InAProperty(), engine=engine, symmetry=True)
+        told.add(str(refused.value))
+    assert len(told) == 1
 
 
 def test_a_run_by_orbits_goes_on_where_the_other_engine_left_it(tmp_path: Path) -> None:

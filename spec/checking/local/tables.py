@@ -225,7 +225,7 @@ class DecisionTables:
         taken = (step & 0xFFFF, step >> 16) if step & 0xFFFF < len(self.model.actions) else None
         if table.kind != OF_STEP:
             before, taken = here, None
-        self.symmetry.renamings.compare_once(Evaluation(table.kind, table.number, table.index, here, before, taken))
+        self.symmetry.renamings.compare(Evaluation(table.kind, table.number, table.index, here, before, taken))
 
     def outcome(self, number: int, registers: Sequence[int]) -> int:
         """The outcome for what is in the registers; -1 if that is not learned yet."""
