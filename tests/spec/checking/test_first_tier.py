@@ -49,6 +49,7 @@ def figures_of(specification: Any, engine: Any, **asked: Any) -> dict[str, Any]:
     """All that does not depend on the engine."""
     found = check(specification, engine=engine, **asked).to_json()
     for figure in (
+        "compared",
         "engine",
         "jobs",
         "versions",
