@@ -276,7 +276,6 @@ def test_json_is_as_promised(ask: Ask) -> None:
         "leaves_out": "time",
         "bounds": {"max_states": None, "max_depth": None},
         "symmetry": False,
-        "compared": None,
         "accept_vacuous": [],
         "seen_through": [],
         "known": [],
