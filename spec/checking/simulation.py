@@ -126,6 +126,7 @@ class Simulation(BaseResult):
             **self._asked(),
             "bounds": dict(NO_BOUNDS),
             "symmetry": False,
+            "compared": None,
             "accept_vacuous": [],
             "engine": "simulation",
             "jobs": None,
