@@ -20,7 +20,7 @@ def same(one: Any, other: Any) -> bool:
     """
     if one is other:
         return True
-    cls = one.__class__  # not type(one), of which a lazy value would be none
+    cls: Any = one.__class__  # not type(one), of which a lazy value would be none
     if isinstance(one, tuple):
         if cls is not other.__class__ or len(one) != len(other):
             return False
@@ -40,7 +40,11 @@ def same(one: Any, other: Any) -> bool:
     if cls is int or cls is str or type(one) is not cls:  # one that stands for another knows what it is equal to
         return bool(one == other)
     # 0.0 equals -0.0, and a class of the author's may call equal what it likes.
-    return bool(one == other) and (cls.__repr__ is object.__repr__ or repr(one) == repr(other))
+    return bool(one == other) and (_prints_as_any_object(cls) or repr(one) == repr(other))
+
+
+def _prints_as_any_object(cls: Any) -> bool:
+    return cls.__repr__ is object.__repr__
 
 
 def identity(value: Any) -> Hashable:
@@ -56,7 +60,7 @@ def identity(value: Any) -> Hashable:
         return AbstractSet, frozenset(map(identity, _members(value)))
     if isinstance(value, Mapping):
         return Mapping, frozenset((identity(key), identity(part)) for key, part in value.items())
-    if cls is int or cls is str or cls.__repr__ is object.__repr__ or type(value) is not cls:
+    if cls is int or cls is str or _prints_as_any_object(cls) or type(value) is not cls:
         return cls, value
     return cls, value, repr(value)
 

@@ -29,7 +29,7 @@ from tests.spec.checking.everywhere import checked
 from tests.spec.checking.local.comparing import explored as alike
 from tests.spec.checking.local.test_resume import SmallMemory
 from tests.spec.checking.random_systems import Writer, loaded
-from tests.spec.checking.test_random_systems import SEED, UNTIL_MENDED
+from tests.spec.checking.test_random_systems import SEED
 from tests.spec.toys import (
     BOUNDED,
     BOUNDS,
@@ -197,7 +197,7 @@ def test_jobs_agree_with_the_reference(toy: str, bounds: dict[str, Any], by_jobs
 def test_jobs_agree_about_random_systems(systems: range, by_jobs: Explore, tmp_path: Path) -> None:
     """Whole results, of systems in files of their own."""
     for number in systems:
-        text = Writer(f"{SEED}, spark, {number}", UNTIL_MENDED).module()
+        text = Writer(f"{SEED}, spark, {number}").module()
         with loaded(text, tmp_path) as system:
             bounds: dict[str, Any] = {"keep_going": number % 2 == 0, "max_depth": 3}
             assert checked(system, by_jobs(), **bounds) == checked(system, "reference", **bounds), text

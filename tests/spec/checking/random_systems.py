@@ -12,7 +12,7 @@ import linecache
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum, Flag
 from functools import lru_cache
@@ -79,11 +79,10 @@ class Writer:
 
     Args:
         seed: which one.
-        without: features that it does not have.
     """
 
-    def __init__(self, seed: str, without: Collection[str] = ()):
-        self.random, self.without = Random(seed), without
+    def __init__(self, seed: str):
+        self.random = Random(seed)
         self.kinds = [self.kind(), self.kind()]
         self.of = {name: self.one_of(self.kinds) for name in "abtp"}
         self.key_texts = {name: self.one_of(KEYS) for name in "tp"}
@@ -95,7 +94,7 @@ class Writer:
 
     def form(self, forms: Forms) -> str:
         """A line of any feature."""
-        return str(self.one_of(forms[self.one_of([name for name in forms if name not in self.without])]))
+        return str(self.one_of(forms[self.one_of([*forms])]))
 
     def chance(self, share: float) -> bool:
         """True so often."""
@@ -149,8 +148,7 @@ class Writer:
             yield from (f"{s}.t[{key}]",) * 2
         for key in map(written, self.keys["p"]):
             yield from (f"{s}.p.get({key})", f"{s}.p.get({key})", f"{s}.p[{key}]", f"{key} in {s}.p")
-        if "views" not in self.without:
-            yield from (f"{s}.t", f"{s}.p", f"copy.deepcopy({s}.t)", f"copy.deepcopy({s}.p)")
+        yield from (f"{s}.t", f"{s}.p", f"copy.deepcopy({s}.t)", f"copy.deepcopy({s}.p)")
         yield from (f"len({s}.p)", f"tuple({s}.p)", f"tuple({s}.t.values())", f"tuple({s}.p.items())", f"dict({s}.t)")
 
     # Rules and properties.

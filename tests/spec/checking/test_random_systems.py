@@ -20,9 +20,6 @@ from tests.spec.checking.local.comparing import in_small_pieces
 from tests.spec.checking.random_systems import Writer, loaded, shrunk
 
 SEED = seed_of_this_run("SYSTEMS_SEED")
-UNTIL_MENDED = ("types", "text", "swallowing", "copies", "views", "zero flags")
-"""Features that are known to be taken otherwise by some engine."""
-
 BOUNDS: list[dict[str, Any]] = [
     {"keep_going": True},
     {},
@@ -61,7 +58,7 @@ def difference(text: str, number: int, directory: Path) -> tuple[str, str]:
 def go_through(numbers: range, directory: Path) -> None:
     """Ask everybody about systems, and tell the first about which somebody differs."""
     for number in numbers:
-        text = Writer(f"{SEED}, {number}", UNTIL_MENDED).module()
+        text = Writer(f"{SEED}, {number}").module()
         where, wrong = difference(text, number, directory)
         assert where or not wrong, f"{wrong}\n\n{text}"  # what is written can be loaded
         if where:

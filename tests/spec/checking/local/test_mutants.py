@@ -63,7 +63,6 @@ from tests.spec.checking.local.comparing import (
 )
 from tests.spec.checking.local.test_engine import CHANCE, KNOWN, MetAndRaised, Whim
 from tests.spec.checking.random_systems import Writer, loaded
-from tests.spec.checking.test_random_systems import UNTIL_MENDED
 from tests.spec.toys import Walkers
 
 Fault = Callable[[pytest.MonkeyPatch], None]
@@ -221,7 +220,7 @@ def randomly() -> None:
     """Some random systems, the same each time."""
     with TemporaryDirectory() as directory:
         for number in range(20):
-            text = Writer(f"mutants, {number}", UNTIL_MENDED).module()
+            text = Writer(f"mutants, {number}").module()
             with loaded(text, Path(directory)) as system:
                 everybody_agrees(system, Path(directory), number, keep_going=True, max_states=300)
 
