@@ -12,7 +12,7 @@ from spec.checking.exploration import Coverage, Jobs, Options, Statistics
 from spec.checking.figures import keeping_figures
 from spec.checking.identity import identity_of
 from spec.checking.model import Model
-from spec.checking.renamings import Compared
+from spec.checking.renamings import ComparedSoFar
 from spec.checking.rundir import BUCKETS, Commit, LevelFile, RunDirectory, held
 from spec.language.errors import EnvironmentFailed, UsageError
 
@@ -25,7 +25,7 @@ class Checkpoint(NamedTuple):
     discoveries: Mapping[int, PackedDiscovery]
     """By number of the property."""
     jobs: Jobs = Jobs()
-    compared: Compared = Compared()
+    compared: ComparedSoFar = ComparedSoFar()
 
 
 BEFORE_FIRST = Checkpoint(Statistics(0, 0, 0, 0, 0.0), (), {})
@@ -40,7 +40,7 @@ def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
         tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
         discovered_in(model, commit.findings),
         Jobs(commit.job_levels, commit.job_workers),
-        Compared(commit.compared_states, frozenset(commit.by_permutations)),
+        ComparedSoFar(commit.compared_states, frozenset(commit.by_permutations)),
     )
 
 

@@ -86,11 +86,11 @@ class Evaluation(NamedTuple):
     """Action and instance of the step; None if there is none that may be looked at."""
 
 
-Outcome = tuple[str, int]
+EvaluationOutcome = tuple[str, int]
 """What came of an evaluation, and of an action that is enabled the packed state after it, else 0."""
 
 
-class Compared(NamedTuple):
+class ComparedSoFar(NamedTuple):
     """What was compared so far, as far as it has to be counted."""
 
     states: int = 0
@@ -99,9 +99,9 @@ class Compared(NamedTuple):
     """Actions and properties that made text or numbers of names, and sorts whose values have names throughout: where
     permutations alone can tell."""
 
-    def besides(self, other: Compared) -> Compared:
+    def besides(self, other: ComparedSoFar) -> ComparedSoFar:
         """Both what this says and what another does."""
-        return Compared(self.states + other.states, self.by_permutations | other.by_permutations)
+        return ComparedSoFar(self.states + other.states, self.by_permutations | other.by_permutations)
 
 
 class _AsksForStep(BaseException):
@@ -133,7 +133,7 @@ class _Names:
         self.converted = False
         """Whether the latest evaluation made text or numbers of anonymous values."""
 
-    def outcome(self, evaluation: Evaluation) -> Outcome:
+    def outcome(self, evaluation: Evaluation) -> EvaluationOutcome:
         """What comes of an evaluation, once it is permuted."""
         if self.probe is not None:
             evaluation = self.probe.of(evaluation)
@@ -160,7 +160,7 @@ class _Names:
         )
         return here, before
 
-    def _outcome(self, evaluation: Evaluation) -> Outcome:
+    def _outcome(self, evaluation: Evaluation) -> EvaluationOutcome:
         self.failure = None
         if self._at != evaluation.here:
             self._here.load(self.model.layout.unpack(evaluation.here))
@@ -180,7 +180,7 @@ class _Names:
             self._here.writable(None)
             self._here.reset()
 
-    def _act(self, evaluation: Evaluation) -> Outcome:
+    def _act(self, evaluation: Evaluation) -> EvaluationOutcome:
         action = self.model.actions[evaluation.number]
         self._here.writable(action.name)
         try:
@@ -195,7 +195,7 @@ class _Names:
             return LEFT, 0
         return (ENABLED, after) if returned is None else (FAILED, 0)
 
-    def _judge(self, evaluation: Evaluation) -> Outcome:
+    def _judge(self, evaluation: Evaluation) -> EvaluationOutcome:
         judged = self.model.properties[evaluation.number]
         given: tuple[Any, ...] = (self._here.s,)
         if evaluation.kind == OF_STEP:
@@ -227,7 +227,7 @@ class Renamings:
 
     def __init__(self, model: Model, sorts: Sorts, probes: Sequence[Probe], *, whole: bool):
         self.model, self.sorts, self.probes, self.whole = model, sorts, tuple(probes), whole
-        self.compared = Compared()
+        self.compared = ComparedSoFar()
         self.anonymous = [self._anonymous(number) for number in range(max(map(len, sorts.values())))]
         """The same model with anonymous values, by the value as which they hash; each is to be used under the
         `anonymity` of its number."""
@@ -236,7 +236,7 @@ class Renamings:
             for sort, its in sorts_in(self.anonymous[0]).items()
             if any(type(one) is not Anonymous for one in its)
         )
-        self._known: dict[tuple[Any, ...], dict[tuple[int, int], dict[tuple[int, int], Outcome]]] = {}
+        self._known: dict[tuple[Any, ...], dict[tuple[int, int], dict[tuple[int, int], EvaluationOutcome]]] = {}
         """What came of each instance, by which bits of the states all evaluations read, and what stood there."""
         self._remembered = 0
         images = [None, *self.probes]
@@ -255,7 +255,7 @@ class Renamings:
             except (ToldApart, OutOfDomain, TypeError) as failed:
                 raise self.refused("a domain", str(failed), place_of(failed)) from failed
 
-    def compare_once(self, evaluation: Evaluation, anonymously: bool = True) -> Outcome:
+    def compare_once(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
         """See `compare`. It is not done again where all evaluations would read what they have read before."""
         its = anonymously, evaluation.kind, evaluation.number, evaluation.instance, evaluation.step
         here, before, known = evaluation.here, evaluation.before, self._known.setdefault(its, {})
@@ -274,7 +274,7 @@ class Renamings:
             known.setdefault(masks, {})[here & masks[0], before & masks[1]] = outcome
         return outcome
 
-    def compare(self, evaluation: Evaluation, anonymously: bool = True) -> Outcome:
+    def compare(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
         """What comes of an evaluation, if it does the same whatever values are called.
 
         It is compared with anonymous values, unless these have nothing new to say, and under permutations. One that
@@ -296,15 +296,15 @@ class Renamings:
                 raise self._refused(evaluation, names)
         return outcome
 
-    def _renamed(self, names: _Names, outcome: Outcome) -> Outcome:
+    def _renamed(self, names: _Names, outcome: EvaluationOutcome) -> EvaluationOutcome:
         if names.probe is None or outcome[0] != ENABLED:
             return outcome
         return ENABLED, names.probe.states.of(outcome[1])
 
     def _note(self, names: Iterable[str]) -> None:
-        self.compared = self.compared.besides(Compared(0, frozenset(names)))
+        self.compared = self.compared.besides(ComparedSoFar(0, frozenset(names)))
 
-    def summary(self, compared: Compared, distinct: int | None = None) -> str:
+    def summary(self, compared: ComparedSoFar, distinct: int | None = None) -> str:
         """What was compared, in words: of so many states some one by one, or else every path that was learned."""
         what = "every learned path" if distinct is None else "every state"
         beyond = distinct is not None and compared.states < distinct

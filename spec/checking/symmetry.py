@@ -30,7 +30,7 @@ from spec.checking.renamings import (
     ENABLED,
     OF_STATE,
     OF_STEP,
-    Compared,
+    ComparedSoFar,
     Evaluation,
     Probe,
     Renamings,
@@ -209,7 +209,7 @@ class Symmetry:
         few = level[: max(0, COMPARED - self.renamings.compared.states)]
         for state in few:
             self.examine_state(state)
-        self.renamings.compared = self.renamings.compared.besides(Compared(len(few)))
+        self.renamings.compared = self.renamings.compared.besides(ComparedSoFar(len(few)))
 
     def spot_check(self, states: Iterable[bytes]) -> None:
         """Compare a few states of a level under permutations, beside learned paths; see `packed.sample`."""

@@ -1426,7 +1426,7 @@ def test_a_page_of_what_raises_is_a_mistake_of_the_specification(ask: Ask) -> No
 
 def test_a_trace_of_what_raises_is_a_mistake_of_the_specification(ask: Ask, kept: Path) -> None:
     """As in a check."""
-    kept.write_text(kept.read_text().replace("own.py:Counter", "own.py:Failing"))
+    kept.write_text(kept.read_text().replace("own.py:Counter", "own.py:FailingInvariant"))
     answer = ask("replay", "kept.itf.json")
     assert (answer.code, answer.out) == (75, "")
     assert "ZeroDivisionError" in answer.err

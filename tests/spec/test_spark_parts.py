@@ -274,7 +274,7 @@ def lost_by_a_job(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers find no predecessor."""
     monkeypatch.setattr(search, "driver_level", 0)
     monkeypatch.setattr(search, "job", lambda *_: None)
-    monkeypatch.setattr(search, "run_job", lambda _: {})
+    monkeypatch.setattr(search, "run_job", lambda _: ({}, set()))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from copy import copy
 from typing import Any, NamedTuple
 
-from spec.checking.local.evaluating import Evaluated, NoStep, View, outcome_on_plain_values
+from spec.checking.local.evaluating import Evaluated, EvaluationView, NoStep, outcome_on_plain_values
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.lenses import Lens
 from spec.checking.local.outcomes import ENABLED, FAILED
@@ -24,7 +24,7 @@ OTHERS = 8
 """Other values that are tried of a value that was held and neither read nor written, at most."""
 
 
-class Situation(NamedTuple):
+class Surroundings(NamedTuple):
     """What an evaluation may depend on: two packed states, and the step between them."""
 
     here: int
@@ -47,14 +47,14 @@ class Claim(NamedTuple):
 class Refuted(Exception):
     """Plain values give something else."""
 
-    def __init__(self, situation: Situation, twice: bool):
+    def __init__(self, situation: Surroundings, twice: bool):
         super().__init__()
         self.situation = situation
         self.twice = twice
         """Whether they give the same when they are evaluated twice."""
 
 
-class Comparison:
+class PlainComparison:
     """Evaluates on plain values what was recorded.
 
     Args:
@@ -75,9 +75,9 @@ class Comparison:
         self._tried = set[Any]()
         """What was evaluated with other values: of which slots it knew, and which values it held."""
         self._view = _Beside(model)
-        self._elsewhere = Situation(0, 0, self.no_action)
+        self._elsewhere = Surroundings(0, 0, self.no_action)
 
-    def compare(self, evaluate: Evaluated, at: Situation, claim: Claim, mixed: bool) -> None:
+    def compare(self, evaluate: Evaluated, at: Surroundings, claim: Claim, mixed: bool) -> None:
         """Look whether a claim is true; if `mixed`, in a state that is put together from another one, too.
 
         Raises:
@@ -95,7 +95,7 @@ class Comparison:
             for other in self._with_other_values(at, claim.unused):
                 self._require(evaluate, other, claim)
 
-    def _with_other_values(self, at: Situation, unused: Collection[Lens]) -> Iterator[Situation]:
+    def _with_other_values(self, at: Surroundings, unused: Collection[Lens]) -> Iterator[Surroundings]:
         """The same situation, with other values in these places."""
         values = [self._values_of(lens) for lens in unused]
         for number in range(max(map(len, values))):
@@ -129,7 +129,7 @@ class Comparison:
         """A step; the first one if it is none, for what does not look at it."""
         return 0 if step & 0xFFFF == self.no_action else step
 
-    def _mixed(self, at: Situation, elsewhere: Situation, reads: Mapping[int, int]) -> Situation:
+    def _mixed(self, at: Surroundings, elsewhere: Surroundings, reads: Mapping[int, int]) -> Surroundings:
         """What was read, and everything else from elsewhere, cell by cell.
 
         A cell that was read in part cannot be put together from two others. It is the other one, if that agrees in
@@ -141,7 +141,7 @@ class Comparison:
         step = self._a_step(elsewhere.step)
         if self.step_slot in reads:
             step = at.step if self.step_slot + 1 in reads else at.step & 0xFFFF
-        return Situation(here, before, step)
+        return Surroundings(here, before, step)
 
     def _mixed_state(self, mine: int, other: int, reads: Mapping[int, int], first: int) -> int:
         read: dict[int, int] = {}
@@ -154,19 +154,19 @@ class Comparison:
                 other = other & ~self.cells[cell].mask | mine & mask
         return other
 
-    def _require(self, evaluate: Evaluated, there: Situation, claim: Claim) -> None:
+    def _require(self, evaluate: Evaluated, there: Surroundings, claim: Claim) -> None:
         found = self._outcome(evaluate, there)
         if found != self._claimed(there, claim):
             raise Refuted(there, twice=found == self._outcome(evaluate, there))
 
-    def _outcome(self, evaluate: Evaluated, there: Situation) -> tuple[int, int]:
+    def _outcome(self, evaluate: Evaluated, there: Surroundings) -> tuple[int, int]:
         """What comes of plain values: the outcome, and the state that an action makes."""
         view = self._view
         view.load(there)
         outcome = outcome_on_plain_values(evaluate, view)
         return outcome, view.after if outcome == ENABLED else 0
 
-    def _claimed(self, there: Situation, claim: Claim) -> tuple[int, int]:
+    def _claimed(self, there: Surroundings, claim: Claim) -> tuple[int, int]:
         after = there.here if claim.outcome == ENABLED else 0
         for slot, what in claim.writes.items():
             if isinstance(what, Copy):
@@ -177,18 +177,18 @@ class Comparison:
         return claim.outcome, after
 
 
-class _Beside(View):
+class _Beside(EvaluationView):
     """A situation in plain values, of which nothing is recorded but which cells were looked at."""
 
     def __init__(self, model: Model):
         here, before = CellRow(), CellRow()
         here.values, before.values = _Cells(model.layout.cells), _Cells(model.layout.cells)
         super().__init__(model, here, before)
-        self.there = Situation(0, 0, 0)
+        self.there = Surroundings(0, 0, 0)
         self.asked_for_step = False
         self.after = 0
 
-    def load(self, there: Situation) -> None:
+    def load(self, there: Surroundings) -> None:
         """Look at this situation."""
         self.there, self.asked_for_step = there, False
         self.here.values.load(there.here)

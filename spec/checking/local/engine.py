@@ -41,7 +41,7 @@ from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.model import Model, SeenThrough, until_nothing_is_seen_through
 from spec.checking.packed import sample_of
 from spec.checking.packed_state import PackedState
-from spec.checking.renamings import SPOT_CHECKS, Compared
+from spec.checking.renamings import SPOT_CHECKS, ComparedSoFar
 from spec.checking.rundir import BUCKETS, Commit, RunDirectory, writing
 from spec.checking.symmetry import Symmetry
 from spec.language.errors import UsageError
@@ -177,7 +177,7 @@ class _Search:
         self.discoveries: dict[int, PackedDiscovery] = {}
         self.jobs = Jobs()
         """Of the run that is resumed, if Spark began it."""
-        self.before = Compared()
+        self.before = ComparedSoFar()
         """What was compared before it was resumed."""
         self.depth = self.generated = 0
         self.python = 0.0
@@ -407,9 +407,9 @@ class _Search:
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
         return Checkpoint(self.statistics(level), coverage, dict(self.discoveries), self.jobs, self.compared())
 
-    def compared(self) -> Compared:
+    def compared(self) -> ComparedSoFar:
         """What was compared so far, before the run was resumed, too."""
-        return self.before.besides(self.symmetry.renamings.compared) if self.symmetry else Compared()
+        return self.before.besides(self.symmetry.renamings.compared) if self.symmetry else ComparedSoFar()
 
     def report(self, why: str) -> Exploration:
         found = self.report_without_discoveries(why)

@@ -16,7 +16,7 @@ class NoStep(BaseException):
     """A property wants to know which step it was, and there was none."""
 
 
-class View:
+class EvaluationView:
     """The state, the state before and the step, as far as an evaluation has looked at them."""
 
     def __init__(self, model: Model, here: CellRow, before: CellRow):
@@ -64,7 +64,7 @@ class Act:
         self.too_deep = False
         """Whether it recursed too deep in some evaluation."""
 
-    def __call__(self, view: View) -> int:
+    def __call__(self, view: EvaluationView) -> int:
         """The outcome."""
         view.here.writer = self.rule
         try:
@@ -92,7 +92,7 @@ class Judge:
         self.too_deep = False
         """Whether it recursed too deep in some evaluation."""
 
-    def __call__(self, view: View) -> int:
+    def __call__(self, view: EvaluationView) -> int:
         """The outcome."""
         try:
             answer = self._asked_of(view)
@@ -113,7 +113,7 @@ class Judge:
     def __str__(self) -> str:
         return self.rule
 
-    def _asked_of(self, view: View) -> Any:
+    def _asked_of(self, view: EvaluationView) -> Any:
         return self.instance(view.then, view.step(), view.s) if self.over_steps else view.bound(self.instance)()
 
 
@@ -121,7 +121,7 @@ Evaluated = Act | Judge
 """What is evaluated. Its `rule` is the name of the action or property."""
 
 
-def outcome_on_plain_values(evaluate: Evaluated, view: View) -> int:
+def outcome_on_plain_values(evaluate: Evaluated, view: EvaluationView) -> int:
     """The outcome on a view whose values are plain: whatever it raises is a failure of what is evaluated."""
     try:
         return evaluate(view)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
-from spec.checking.local.comparison import Claim, Comparison, Refuted, Situation
-from spec.checking.local.evaluating import Act, Evaluated, Judge, NoStep, View, outcome_on_plain_values
+from spec.checking.local.comparison import Claim, PlainComparison, Refuted, Surroundings
+from spec.checking.local.evaluating import Act, Evaluated, EvaluationView, Judge, NoStep, outcome_on_plain_values
 from spec.checking.local.lazy import Copy, ReadSlots, Writes
 from spec.checking.local.lenses import Lens, Lenses, RecordLens, Unlike
 from spec.checking.local.outcomes import ENABLED, LEFT
@@ -95,7 +95,7 @@ class Recorder:
         self._acts = [[Act(action, index) for index in range(len(action.instances))] for action in model.actions]
         self._judges: dict[int, Judge] = {}
         self._names = {id(one): each.name for each in model.properties for one in each.instances}
-        self._comparison = Comparison(model, 2 * self.n_slots)
+        self._comparison = PlainComparison(model, 2 * self.n_slots)
         self._cell_of = [place.cell for place in model.layout.slots]
         self._done: dict[int, int] = {}
         self.opaque = {*opaque(model), *model.seen_through}
@@ -191,7 +191,7 @@ class Recorder:
         words = self.model.layout.words
         here, before = number_of(registers[:words]), number_of(registers[words : 2 * words])
         try:
-            self._comparison.compare(evaluate, Situation(here, before, registers[2 * words]), claim, mixed)
+            self._comparison.compare(evaluate, Surroundings(here, before, registers[2 * words]), claim, mixed)
         except Refuted as refuted:
             seen = ReadSlots(self._places, registers)
             outcome, writes, lazily = self._outcome(evaluate, seen)
@@ -226,7 +226,7 @@ TOO_DEEP = told(RecursionError("maximum recursion depth exceeded"))
 DIFFERS = "done again with the same values it does not do the same: it is not deterministic"
 
 
-class _SeenView(View):
+class _SeenView(EvaluationView):
     """A view that reads slots, so that it is known which were read."""
 
     def __init__(self, model: Model, n_slots: int, here: CellRow, before: CellRow):

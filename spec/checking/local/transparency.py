@@ -74,7 +74,7 @@ def _is_known(value: Any, reachable: Reachable) -> bool:
     if not callable(value) or (isinstance(value, type) and issubclass(value, BaseException)):
         return True
     module = str(getattr(value, "__module__", None) or type(value).__module__)
-    return module in reachable.modules or module.partition(".")[0].removeprefix("_") in KNOWN
+    return reachable.is_the_authors(module) or module.partition(".")[0].removeprefix("_") in KNOWN
 
 
 def _formats(function: FunctionType, named: list[Named]) -> bool:

@@ -119,10 +119,16 @@ class SparkEngine:
         allotment = allotted(Budget(self.memory), self.workers, cores())
         compile_seconds = 0.0 if too_large(model) else compiled(load, model.layout.words, told_by(on_progress))
         quota = MemoryQuota(allotment.work, private() + CLIENT)
+
+        def work_now() -> Work:
+            return work_on(model, options.properties, quota, by_orbits=options.symmetry, on_progress=on_progress)
+
+        work, known = work_now(), set(model.seen_through)
+        initial = work.initial_states()
         with ExitStack() as until_done:
             directory, commits = self._directory(model, options, until_done, again)
-            work = work_on(model, options.properties, quota, by_orbits=options.symmetry, on_progress=on_progress)
-            initial = work.initial_states()
+            if model.seen_through != known:  # the run that is resumed knew more
+                work = work_now()
             until_done.enter_context(environment_failures(self.run_dir, SparkFailed))
             cluster = SparkCluster(self.session, self.workers, directory.path / "_spark.log", allotment)
             until_done.callback(cluster.stop)

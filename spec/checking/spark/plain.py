@@ -14,7 +14,7 @@ from spec.checking.local.visited import Visited
 from spec.checking.memory import OutOfMemory
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.packed import Words, bytes_of, words_of
-from spec.checking.renamings import Compared
+from spec.checking.renamings import ComparedSoFar
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
@@ -98,15 +98,15 @@ class PlainWork(Work):
                 report.failures.append(LocatedFailure(packed, number, error))
                 yield number
 
-    def compare(self, parts: Sequence[Words], before: int, share: float) -> Compared:
+    def compare(self, parts: Sequence[Words], before: int, share: float) -> ComparedSoFar:
         """Compare the states, as long as not too many were compared before, see `Work`."""
         if self.symmetry is None:
-            return Compared()
+            return ComparedSoFar()
         room = int(max(0, COMPARED - before) * share)
         few = sorted(chain.from_iterable(map(bytes_of, parts)))[:room]
         for packed in few:
             self.symmetry.examine_state(self.unpack(packed))
-        return self.by_permutations.besides(Compared(len(few)))
+        return self.by_permutations.besides(ComparedSoFar(len(few)))
 
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessors of the targets among these states, see `Work`."""

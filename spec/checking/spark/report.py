@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from spec.checking.exploration import Coverage
 from spec.checking.level_discoveries import LevelDiscoveries
 from spec.checking.model import Model
-from spec.checking.renamings import Compared
+from spec.checking.renamings import ComparedSoFar
 from spec.checking.rundir import LevelFile
 
 PRINTED = 10_000
@@ -33,7 +33,7 @@ class Report(LevelDiscoveries):
     """What actions and properties look at besides the state and has changed; empty if nothing has."""
     sample: list[bytes] = field(default_factory=list)
     """Some of the new states, if orbits are explored: those that are compared one by one beside the learned paths."""
-    compared: Compared = field(default_factory=Compared)
+    compared: ComparedSoFar = field(default_factory=ComparedSoFar)
     """What was compared, if orbits are explored."""
     refused: str = ""
     """What tells interchangeable values apart; empty if nothing does."""

@@ -15,7 +15,7 @@ from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.packed import Words
 from spec.checking.packed_state import PackedState
-from spec.checking.renamings import Compared
+from spec.checking.renamings import ComparedSoFar
 from spec.checking.spark.report import Report
 from spec.checking.symmetry import Symmetry
 from spec.language.state import Values
@@ -75,7 +75,7 @@ class Work(ABC):
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Look at the newest level, which is complete."""
 
-    def compare(self, parts: Sequence[Words], before: int, share: float) -> Compared:
+    def compare(self, parts: Sequence[Words], before: int, share: float) -> ComparedSoFar:
         """Compare new states one by one, if the work learns no paths, and tell what was compared.
 
         Args:
@@ -89,9 +89,9 @@ class Work(ABC):
         return self.by_permutations
 
     @property
-    def by_permutations(self) -> Compared:
-        """What was compared under permutations alone, see `Compared`."""
-        return self.symmetry.renamings.compared._replace(states=0) if self.symmetry else Compared()
+    def by_permutations(self) -> ComparedSoFar:
+        """What was compared under permutations alone, see `ComparedSoFar`."""
+        return self.symmetry.renamings.compared._replace(states=0) if self.symmetry else ComparedSoFar()
 
     @abstractmethod
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:

@@ -24,7 +24,7 @@ from spec.language import Specification, SpecificationError
 from spec.testing import Violation, as_state_machine
 from spec.testing.walk import Walk, WalkedGraph
 
-ITS_OWN = {"engine", "seconds", "compile_seconds", "bytes_per_state", "jobs"}
+ITS_OWN = {"engine", "seconds", "compile_seconds", "bytes_per_state", "jobs", "seen_through"}
 """What an engine may tell that others do not."""
 
 RUNS, STEPS = 12, 12

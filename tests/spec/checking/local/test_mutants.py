@@ -24,7 +24,7 @@ from numba import njit
 from spec.checking.local import LocalEngine, expanding, jit, seeking, storing, tables, visited, worker_pool
 from spec.checking.local import engine as local
 from spec.checking.local.arrays import MET, Outbox, WorkerOutput
-from spec.checking.local.comparison import Comparison
+from spec.checking.local.comparison import PlainComparison
 from spec.checking.local.expanding import FULL
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
@@ -391,8 +391,8 @@ def nothing_is_compared(compare: Any, self: Recorder, *args: Any) -> None:
     """So what is a matter of chance is believed."""
 
 
-@instead(Comparison, "_require", shown_by="a text with a percent sign")
-def a_path_is_not_compared(require: Any, self: Comparison, *args: Any) -> None:
+@instead(PlainComparison, "_require", shown_by="a text with a percent sign")
+def a_path_is_not_compared(require: Any, self: PlainComparison, *args: Any) -> None:
     """So what lazy values do is believed."""
 
 
