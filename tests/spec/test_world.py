@@ -557,7 +557,7 @@ def test_a_real_disk_that_gives_way_loses_nothing(engine: str, size: str, wrong:
 
 def test_a_full_disk_has_its_exit_code(ask: Callable[[str], Answer], tmp_path: Path) -> None:
     """And is an object, as every error is; what only a temporary directory held is not kept."""
-    with files_up_to(1_000):
+    with files_up_to(1_600):
         kept = ask("check own.py:Large --engine local --run-dir run --json")
         answer = ask("check own.py:Large --engine spark --json")
     assert (kept.code, kept.json()["exit"]) == (74, 74)
