@@ -154,7 +154,7 @@ def _actors(steps: Iterable[TraceStep]) -> list[str]:
 
 
 def _done(specification: Given, trace: Trace, steps: Iterable[Step]) -> Replay:
-    replay = Replay(specification, trace.initial)
+    replay = Replay(specification, trace.initial, judging=[trace.broken])
     for each in steps:
         replay.do(each)
     return replay

@@ -91,7 +91,7 @@ def follow(recorded: RecordedTrace, specification: Given) -> Followed:
     if initial is None:
         where = _difference(begun[0], first.variables, spelling) if len(begun) == 1 else f"it is none of {len(begun)}"
         return Followed(recorded, 1, f"the specification does not begin there: {where}")
-    replay = Replay(specification, initial)
+    replay = Replay(specification, initial, judging=[recorded.property] if recorded.property else None)
     for state in rest:
         number = replay.number + 1
         step = _step(replay.model, state)

@@ -70,7 +70,7 @@ class RecordedTrace:
         Raises:
             UsageError: it has a constant that cannot be written.
         """
-        replay = Replay(specification, trace.initial)
+        replay = Replay(specification, trace.initial, judging=[trace.broken])
         for each in trace.steps:
             replay.do(each.step)
         return cls.along(replay, trace.broken, system)

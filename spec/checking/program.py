@@ -25,7 +25,7 @@ def program(specification: Given, trace: Trace) -> str:
         UsageError: it is no trace of it, or a program cannot import or write what it would need.
         EvaluationFailed: an action or a property raised.
     """
-    replay = Replay(specification, trace.initial)
+    replay = Replay(specification, trace.initial, judging=[trace.broken])
     for each in trace.steps:
         replay.do(each.step)
     given, imports = replay.model.specification, Imports("replay")

@@ -34,14 +34,29 @@ class NotEnabled(UsageError):
 class Replay:
     """A run of a specification, as far as it has come."""
 
-    def __init__(self, specification: Given, initial: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        specification: Given,
+        initial: Mapping[str, Any] | None = None,
+        *,
+        judging: Collection[str] | None = None,
+    ):
         """Begin in the only initial state, or in this one, given as a trace has it.
+
+        Args:
+            specification: whose run it is.
+            initial: the initial state.
+            judging: names of the only properties to look at. On the way to what one breaks, others may raise.
 
         Raises:
             UsageError: there are several, or there is none like this.
         """
         self.model = Model(specification)
-        judged = [n for n, each in enumerate(self.model.properties) if each.name != DEADLOCK]
+        judged = [
+            number
+            for number, each in enumerate(self.model.properties)
+            if each.name != DEADLOCK and (judging is None or each.name in judging)
+        ]
         self._of_states, self._of_steps = split(self.model, judged)
         self._first = self._begin(initial)
         self._path: list[tuple[int, int]] = []

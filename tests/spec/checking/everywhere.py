@@ -123,7 +123,7 @@ def agreed(specification: Specification, directory: Path, seed: int = 0, **asked
         result = check(specification, engine="reference", **asked)
         for trace in result.counterexamples:
             written(specification, trace, directory)
-            taken(specification, trace)
+            taken(specification, trace, expected)
 
 
 def is_known(explored: dict[str, Any], name: str, verdict: str, length: int) -> bool:
@@ -178,8 +178,8 @@ def written(specification: Specification, trace: Trace, directory: Path) -> None
     same("what is replayed", told(followed.trace), told(trace))
 
 
-def taken(specification: Specification, trace: Trace) -> None:
-    """A walk of a machine that takes the steps of a trace comes to what it breaks."""
+def taken(specification: Specification, trace: Trace, explored: dict[str, Any]) -> None:
+    """A walk of a machine that takes the steps of a trace comes to what it breaks, unless something raises before."""
     walk, broken = Walk(WalkedGraph(specification)), ""
     model = walk.graph.model
     begun = [
@@ -191,6 +191,9 @@ def taken(specification: Specification, trace: Trace) -> None:
             walk.go(step)
         except Violation as violation:
             broken = violation.trace.broken if violation.trace else ""
+        except EvaluationFailed:
+            same("what a walk comes to", may_fail(explored), True)
+            return
     if trace.broken == DEADLOCK:
         same("a deadlock in a walk", walk.offers(), {})
     elif broken != trace.broken:  # it tells one of those that are broken there

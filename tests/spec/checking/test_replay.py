@@ -10,6 +10,8 @@ from hypothesis import given
 from spec.checking import EvaluationFailed, Model, NotEnabled, Replay, Trace, check
 from spec.checking.check import silent
 from spec.checking.exploration import Options
+from spec.checking.followed import follow
+from spec.checking.itf import RecordedTrace
 from spec.checking.model import DEADLOCK, TYPE_OK
 from spec.checking.paths import trace
 from spec.checking.reference import ReferenceEngine
@@ -287,3 +289,37 @@ def test_every_trace_of_a_table_can_be_replayed(table: Table) -> None:
             assert replay.do(each.step) == each
         assert (replay.broken | replay.witnessed)[name] == replay.number == told.length
         assert replay.trace(name) == told
+
+
+class TwoJudges(Specification[LiftState]):
+    """One property is decided early, and raises further on; another breaks behind that."""
+
+    floors: int = constant(3, "how many there are")
+
+    @action
+    def up(self, s: LiftState) -> None:
+        require(s.floor < 3)
+        s.floor += 1
+
+    @invariant(by=(1, 0))
+    def early(self, s: LiftState, by: int) -> bool:
+        return s.floor < 1 or (s.floor != 1 if by else 1 // (s.floor - 2) < 9)
+
+    @invariant
+    def late(self, s: LiftState) -> bool:
+        return s.floor < 3
+
+
+def test_a_trace_passes_by_a_property_that_was_decided_before() -> None:
+    """It is written, read and followed for what it shows, as nobody asked there about the other."""
+    found = check(TwoJudges, engine="reference", keep_going=True)
+    early, late = found.counterexamples
+    assert (early.broken, late.broken, late.length) == ("early", "late", 5)
+    recorded = RecordedTrace.of(TwoJudges, late)
+    followed = follow(recorded, TwoJudges)
+    assert (followed.left, str(followed.trace)) == ("", str(late))
+    replay = Replay(TwoJudges)
+    for each in late.steps[:2]:
+        replay.do(each.step)
+    with pytest.raises(EvaluationFailed, match="early: ZeroDivisionError"):
+        replay.do(late.steps[2].step)
