@@ -200,8 +200,8 @@ class WorkerOutput(NamedTuple):
     """By action: states in which some instance is enabled."""
     taken: Array
     """By action."""
-    changing: Array
-    """By action: how often its successor was another state."""
+    unchanging: Array
+    """By action: how often its successor was the same state."""
     missing: Array
     """Paths that are not learned yet: the table, and the registers; 1 + 2 * words + 1 each."""
     put_off: Array

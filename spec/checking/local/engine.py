@@ -274,7 +274,7 @@ class _Search:
         checkpoint, output = self.checkpoints[-1], self.pool.workers[0].output
         for action, coverage in enumerate(checkpoint.coverage):
             output.enabled[action], output.taken[action] = coverage.enabled, coverage.taken
-            output.changing[action] = coverage.changing
+            output.unchanging[action] = coverage.taken - coverage.changing
             self.pool.new_states[action] = coverage.new_states
         self.depth, self.discoveries = checkpoint.statistics.depth, dict(checkpoint.discoveries)
         self.generated = checkpoint.statistics.generated - int(output.taken.sum())

@@ -242,7 +242,6 @@ def _send_off(
             output.taken[action] += 1
             base = successor * reach
             if effect[successor] != LEFT and not are_same(after, base, registers, i * reach, words):
-                output.changing[action] += 1
                 shaken = _bits_from(affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
                 if by_orbits and represent_in(shape, orbits, after, base, scratch.orbits):
                     shaken = handed_on
@@ -255,6 +254,8 @@ def _send_off(
                 prefetch(outbox.marks, place + 8)
                 outbox.count[partition] += 1
                 full |= outbox.count[partition] >= room - program.actions
+            elif effect[successor] != LEFT:
+                output.unchanging[action] += 1
             successor += 1
         done += 1
         if full or cursor[Cursor.STOP] != 0:

@@ -116,7 +116,7 @@ class WorkerPool:
                     flags=np.zeros(len(tables.all) + 1, np.uint8),
                     enabled=np.zeros(actions, np.int64),
                     taken=np.zeros(actions, np.int64),
-                    changing=np.zeros(actions, np.int64),
+                    unchanging=np.zeros(actions, np.int64),
                     missing=np.zeros((ENDURANCE * PATIENCE + len(tables.all)) * self.reach, np.uint64),
                     put_off=np.zeros(len(PutOff) * ENDURANCE * PATIENCE, np.int64),
                     cursor=np.zeros(len(Cursor), np.int64),
@@ -152,7 +152,7 @@ class WorkerPool:
     @property
     def changing(self) -> Array:
         """By action, how often it changed something."""
-        counts: Array = sum(worker.output.changing for worker in self.workers)
+        counts: Array = self.taken - sum(worker.output.unchanging for worker in self.workers)
         return counts
 
     @property

@@ -54,7 +54,7 @@ class CompiledWork(Work):
         try:
             pool.take_in(states.reshape(-1))
             pool.complete()
-            output.enabled[:] = output.taken[:] = output.changing[:] = 0
+            output.enabled[:] = output.taken[:] = output.unchanging[:] = 0
             live = self.tables.live([*decided, *self.in_states])
             flags = pool.sweep(live, _nothing)
         except OutOfMemory:
