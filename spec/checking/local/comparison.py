@@ -20,8 +20,9 @@ from spec.checking.model import Model
 from spec.language.state import WORD, Cell, CellRow
 from spec.language.words import Step
 
-OTHERS = 8
-"""Other values that are tried of a value that was held and neither read nor written, at most."""
+OTHERS, OF_MANY_PARTS = 8, 3
+"""Other values that are tried of a value that was held and neither read nor written, at most; and of a record or the
+like, which is mostly held to ask whether there is one."""
 
 
 class Surroundings(NamedTuple):
@@ -73,7 +74,7 @@ class PlainComparison:
         self._cell_of = [place.cell for place in layout.slots]
         self._others: dict[Lens, list[tuple[int, int]]] = {}
         self._tried = set[Any]()
-        """What was evaluated with other values: of which slots it knew, and which values it held."""
+        """What was evaluated with other values, and of which."""
         self._view = _Beside(model)
         self._elsewhere = Surroundings(0, 0, self.no_action)
 
@@ -90,7 +91,7 @@ class PlainComparison:
         self._require(evaluate, at, claim)
         if mixed:
             self._require(evaluate, self._mixed(at, elsewhere, claim.reads), claim)
-        if claim.unused and (tried := (evaluate, *claim.reads, *claim.unused)) not in self._tried:
+        if claim.unused and (tried := (evaluate, *claim.unused)) not in self._tried:
             self._tried.add(tried)
             for other in self._with_other_values(at, claim.unused):
                 self._require(evaluate, other, claim)
@@ -115,7 +116,8 @@ class PlainComparison:
             assert lens.shape is not None
             domain, slots = lens.shape.domain, range(lens.at, lens.at + lens.slots)
             size = domain.size
-            some = range(size) if size <= OTHERS else (size * number // OTHERS for number in range(OTHERS))
+            most = OTHERS if lens.slots == 1 else OF_MANY_PARTS
+            some = range(size) if size <= most else (size * number // most for number in range(most))
             places = [slot % self.n_slots for slot in slots]
             mask = sum(self._masks[place] for place in places)
             each = (domain.codes(domain.unrank(rank)) for rank in some)
