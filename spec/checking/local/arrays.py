@@ -201,7 +201,7 @@ class WorkerOutput(NamedTuple):
     taken: Array
     """By action."""
     unchanging: Array
-    """By action: how often its successor was the same state."""
+    """By action: how often its successor was the same state, or none."""
     missing: Array
     """Paths that are not learned yet: the table, and the registers; 1 + 2 * words + 1 each."""
     put_off: Array

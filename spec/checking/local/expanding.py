@@ -254,7 +254,7 @@ def _send_off(
                 prefetch(outbox.marks, place + 8)
                 outbox.count[partition] += 1
                 full |= outbox.count[partition] >= room - program.actions
-            elif effect[successor] != LEFT:
+            else:
                 output.unchanging[action] += 1
             successor += 1
         done += 1
