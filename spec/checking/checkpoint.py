@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 from spec.checking.discoveries import PackedDiscovery, as_committed, discovered_in
 from spec.checking.exploration import Coverage, Jobs, Options, Statistics
 from spec.checking.figures import keeping_figures
-from spec.checking.identity import identity_of
 from spec.checking.model import Model
 from spec.checking.renamings import ComparedSoFar
+from spec.checking.run_identity import identity_of
 from spec.checking.rundir import BUCKETS, Commit, LevelFile, RunDirectory, held
 from spec.language.errors import EnvironmentFailed, UsageError
 

@@ -14,8 +14,8 @@ import pytest
 
 from spec.checking.check import asked
 from spec.checking.exploration import Options
-from spec.checking.identity import identity_of
 from spec.checking.model import Model
+from spec.checking.run_identity import identity_of
 from spec.checking.rundir import Identity, difference
 from spec.language.errors import EnvironmentWarning
 from spec.loading import system_named
@@ -209,7 +209,7 @@ def test_every_process_has_the_same(folder: Path) -> None:
     """However strings hash there."""
     code = (
         "import json; from spec.checking.model import Model; from spec.loading import system_named;"
-        "from spec.checking.identity import identity_of; from spec.checking.exploration import Options;"
+        "from spec.checking.run_identity import identity_of; from spec.checking.exploration import Options;"
         f"print(json.dumps(identity_of(Model(system_named({str(folder / 'settled.py:Settled')!r})()), Options(()))))"
     )
     told = {
