@@ -7,7 +7,7 @@ several values or a part of one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from enum import Enum
 from typing import Any, Final
 
@@ -125,6 +125,11 @@ def fields_of(value: Any) -> list[tuple[str, Any]] | None:
     ]
 
 
+def _is_live(value: object) -> bool:
+    """Whether it is a mapping of the state itself, in a value of no type that was assigned: it may hold itself."""
+    return isinstance(value, MutableMapping) and not isinstance(value, dict)
+
+
 def jsonable(value: Any, spelling: Spelling = PLAIN) -> Any:
     """A value of a state as JSON: records as objects, sets and tuples as lists, absent things as null."""
     if value is None:
@@ -132,6 +137,8 @@ def jsonable(value: Any, spelling: Spelling = PLAIN) -> Any:
     if _is_record(value):
         parts = zip(value._fields, value, strict=True)
         return {name: jsonable(part, spelling) for name, part in parts if part is not LEFT_OUT}
+    if _is_live(value):
+        return printed(value)
     if isinstance(value, Mapping):
         return {name_of_key(key): jsonable(part, spelling) for key, part in value.items() if part is not LEFT_OUT}
     if isinstance(value, frozenset):
@@ -196,6 +203,8 @@ def encoded(value: Any, spelling: Spelling = PLAIN) -> Any:
             "tag": type(value).__name__,
             "value": {name: encoded(part, spelling) for name, part in parts if part is not LEFT_OUT},
         }
+    if _is_live(value):
+        return {"#unserializable": printed(value)}
     if isinstance(value, Mapping):
         there = [(key, part) for key, part in value.items() if part is not LEFT_OUT]
         return {"#map": in_order([encoded(key, spelling), encoded(part, spelling)] for key, part in there)}

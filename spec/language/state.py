@@ -18,6 +18,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
+from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, get_origin
 
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
@@ -542,6 +543,7 @@ class _TotalMapping(MutableMapping[Any, Any]):
         if not same(key, self._keys.get(key, self)):
             raise Misplaced(self._name, OutOfDomain(key, "a key of it"))
 
+    @recursive_repr("{...}")
     def __repr__(self) -> str:
         return repr(dict(self))
 

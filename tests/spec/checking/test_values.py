@@ -5,13 +5,25 @@ from __future__ import annotations
 import doctest
 import json
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
-from spec.checking import values
+from spec.checking import check, values
+from spec.checking.itf import RecordedTrace
 from spec.checking.values import jsonable, show
-from spec.language import ABSENT, LEFT_OUT, subset_of
+from spec.language import (
+    ABSENT,
+    LEFT_OUT,
+    Partial,
+    Specification,
+    State,
+    action,
+    integers,
+    partial_mapping,
+    subset_of,
+    variable,
+)
 from spec.language.domains import Subset
 from tests.spec.checking.test_trace import Letter
 
@@ -95,3 +107,29 @@ def test_a_value_as_json(value: Any, expected: Any) -> None:
 def test_examples_run() -> None:
     """The examples in the docstrings show what happens."""
     assert doctest.testmod(values).failed == 0
+
+
+class HeldState(State):
+    """Of `HoldsItself`."""
+
+    held: Partial[int, int] = variable("A mapping.", of=lambda self: partial_mapping(range(2), integers(0, 1)))
+    left: int = variable("A number.", of=lambda self: integers(0, 1))
+
+
+class HoldsItself(Specification[HeldState]):
+    """What it assigns is of no type, and has the mapping of the state in it."""
+
+    @action
+    def put(self, s: HeldState) -> None:
+        s.left = 2
+        s.held[0] = cast("int", {1: s.held})
+
+
+def test_a_mapping_that_holds_itself_is_written() -> None:
+    """In text, in JSON and in ITF."""
+    found = check(HoldsItself, engine="reference")
+    assert found.headline == "type_ok is violated, in 2 states"
+    assert found.counterexample is not None
+    assert "{...}" in str(found.counterexample)
+    assert "{...}" in json.dumps(found.to_json())
+    assert RecordedTrace.of(HoldsItself, found.counterexample).property == "type_ok"
