@@ -34,10 +34,6 @@ from spec.language.part import Action, Instance
 from spec.language.state import Cell, CellRow, Values
 from spec.language.words import Step
 
-OFTEN = 5
-"""Fewer evaluations of an instance than that are compared in a state that is put together; then the 8th, the 16th and
-so on. Those on plain values are done again as often, in search of chance."""
-
 
 class Recorded(NamedTuple):
     """A path through the slots of a state, and what is at its end."""
@@ -137,7 +133,7 @@ class Recorder:
         self.model.under_way.now = self._told_in, evaluate, registers
         outcome, writes, lazily = self._outcome(evaluate, seen)
         done = self._done[id(evaluate)] = self._done.get(id(evaluate), 0) + 1
-        now_and_then = done < OFTEN or not done & (done - 1)
+        now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on; on plain values, in search of chance
         if now_and_then or (lazily and seen.held):
             claim = Claim(seen, outcome, writes, self._unused(seen, writes) if lazily else ())
             self._compare(evaluate, registers, claim, now_and_then)
