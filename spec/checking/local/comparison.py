@@ -38,8 +38,9 @@ class Claim(NamedTuple):
     """What a recorded path says."""
 
     reads: Mapping[int, int]
-    """Slots and codes: of which situations it says that."""
+    """Slots and codes: it says something of all surroundings in which these are so."""
     outcome: int
+    """See `outcomes`."""
     writes: Writes
     unused: Collection[Lens]
     """Where there are values that it held unread, and neither read nor wrote."""
@@ -48,9 +49,8 @@ class Claim(NamedTuple):
 class Refuted(Exception):
     """Plain values give something else."""
 
-    def __init__(self, situation: Surroundings, twice: bool):
+    def __init__(self, twice: bool):
         super().__init__()
-        self.situation = situation
         self.twice = twice
         """Whether they give the same when they are evaluated twice."""
 
@@ -97,7 +97,7 @@ class PlainComparison:
                 self._require(evaluate, other, claim)
 
     def _with_other_values(self, at: Surroundings, unused: Collection[Lens]) -> Iterator[Surroundings]:
-        """The same situation, with other values in these places."""
+        """The same surroundings, with other values in these places."""
         values = [self._values_of(lens) for lens in unused]
         for number in range(max(map(len, values))):
             here, before = at.here, at.before
@@ -159,7 +159,7 @@ class PlainComparison:
     def _require(self, evaluate: Evaluated, there: Surroundings, claim: Claim) -> None:
         found = self._outcome(evaluate, there)
         if found != self._claimed(there, claim):
-            raise Refuted(there, twice=found == self._outcome(evaluate, there))
+            raise Refuted(twice=found == self._outcome(evaluate, there))
 
     def _outcome(self, evaluate: Evaluated, there: Surroundings) -> tuple[int, int]:
         """What comes of plain values: the outcome, and the state that an action makes."""
@@ -180,7 +180,7 @@ class PlainComparison:
 
 
 class _Beside(EvaluationView):
-    """A situation in plain values, of which nothing is recorded but which cells were looked at."""
+    """Surroundings in plain values. What is read of them is not recorded."""
 
     def __init__(self, model: Model):
         here, before = CellRow(), CellRow()
@@ -191,7 +191,7 @@ class _Beside(EvaluationView):
         self.after = 0
 
     def load(self, there: Surroundings) -> None:
-        """Look at this situation."""
+        """Look at these."""
         self.there, self.asked_for_step = there, False
         self.here.values.load(there.here)
         self.before.values.load(there.before)
