@@ -108,6 +108,12 @@ class FailingInvariant(Counter):
         return 1 // (s.count["here"] - 2) < 9
 
 
+class FailingBeyond(Counter):
+    @invariant
+    def never_beyond(self, s):
+        return 1 // (s.count["here"] - 2) < 9
+
+
 class Interrupted(Counter):
     @action
     def give_up(self, s):
@@ -553,8 +559,8 @@ TEXT_ERRORS = {
         "path/to/file.py:Class or package.module:Class"
     ),
     "check own.py": (
-        "own.py is a file: write own.py:Class; it has Counter, Stuck, Idle, Failing, FailingInvariant, Interrupted, "
-        "Wrong, Slow"
+        "own.py is a file: write own.py:Class; it has Counter, Stuck, Idle, Failing, FailingInvariant, FailingBeyond, "
+        "Interrupted, Wrong, Slow"
     ),
     "check nofile.py:Counter": "there is no file nofile.py",
     "check nofile.py": "there is no file nofile.py",
@@ -1425,8 +1431,11 @@ def test_a_page_of_what_raises_is_a_mistake_of_the_specification(ask: Ask) -> No
 
 
 def test_a_trace_of_what_raises_is_a_mistake_of_the_specification(ask: Ask, kept: Path) -> None:
-    """As in a check."""
-    kept.write_text(kept.read_text().replace("own.py:Counter", "own.py:FailingInvariant"))
+    """As in a check: an action of its own, or the property that it shows. Another property does not matter."""
+    text = kept.read_text()
+    kept.write_text(text.replace("own.py:Counter", "own.py:FailingInvariant"))
+    assert ask("replay", "kept.itf.json").code == 0
+    kept.write_text(text.replace("own.py:Counter", "own.py:FailingBeyond"))
     answer = ask("replay", "kept.itf.json")
     assert (answer.code, answer.out) == (75, "")
     assert "ZeroDivisionError" in answer.err
