@@ -559,8 +559,8 @@ TEXT_ERRORS = {
         "path/to/file.py:Class or package.module:Class"
     ),
     "check own.py": (
-        "own.py is a file: write own.py:Class; it has Counter, Stuck, Idle, Failing, FailingInvariant, FailingBeyond, "
-        "Interrupted, Wrong, Slow"
+        "own.py is a file: write own.py:Class; it has Counter, Stuck, Idle, Failing, FailingInvariant, "
+        "FailingBeyond, Interrupted, Wrong, Slow"
     ),
     "check nofile.py:Counter": "there is no file nofile.py",
     "check nofile.py": "there is no file nofile.py",
