@@ -220,7 +220,7 @@ class BaseResult(Shown, ABC):
     def _began_again(self) -> Iterator[str]:
         if self.seen_through:
             names = ", ".join(self.seen_through)
-            yield f"  began again, and evaluated on plain values only what did otherwise on lazy ones: {names}"
+            yield f"  began again: lazy values gave other results than plain ones in {names}"
 
     def _held_for(self) -> Iterator[str]:
         if self.release is not None:

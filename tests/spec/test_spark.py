@@ -29,6 +29,7 @@ from spec.language import Specification, SpecificationError, action
 from tests.spec.checking.everywhere import checked
 from tests.spec.checking.local.comparing import explored as alike
 from tests.spec.checking.local.test_resume import SmallMemory
+from tests.spec.checking.local.test_transparency import Late
 from tests.spec.checking.random_systems import Writer, loaded
 from tests.spec.checking.test_random_systems import SEED
 from tests.spec.toys import (
@@ -206,6 +207,18 @@ def test_jobs_agree_about_random_systems(systems: range, by_jobs: Explore, tmp_p
         with loaded(text, tmp_path) as system:
             bounds: dict[str, Any] = {"keep_going": number % 2 == 0, "max_depth": 3}
             assert checked(system, by_jobs(), **bounds) == checked(system, "reference", **bounds), text
+
+
+@pytest.mark.spark
+def test_what_a_worker_sees_through_is_given_plain_values(by_jobs: Explore, tmp_path: Path) -> None:
+    """All workers begin again, and so does the run directory."""
+    system = Late(top=2, at=1)
+    found, expected = check(system, engine=by_jobs(tmp_path / "run")), check(system, engine="reference")
+    assert found.seen_through == ("late",)
+    assert (found.verdict, found.properties) == (expected.verdict, expected.properties)
+    assert [each.states for each in found.levels] == [each.states for each in expected.levels]
+    resumed = check(system, engine=by_jobs(tmp_path / "run", resume=True))
+    assert (resumed.seen_through, resumed.properties) == (("late",), expected.properties)
 
 
 @pytest.mark.spark

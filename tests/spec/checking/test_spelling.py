@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from enum import Enum, Flag, IntEnum, StrEnum
+from enum import Enum, Flag
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -47,6 +47,7 @@ from spec.language import (
 from spec.language.identity import same
 from spec.sequence_diagram import mermaid
 from spec.state_graph import dot, state_graph
+from tests.spec.checking.test_equal_values import Level, Word
 
 
 class Door(Enum):
@@ -69,19 +70,6 @@ class Said(Enum):
     none = 1
     true = 2
     absent = 3
-
-
-class Level(IntEnum):
-    """Numbers with names."""
-
-    LOW = 1
-    HIGH = 2
-
-
-class Word(StrEnum):
-    """Strings with names."""
-
-    OPEN = "open"
 
 
 class May(Flag):

@@ -17,7 +17,7 @@ from spec.checking.engines import engine_named
 from spec.checking.local import LocalEngine, recording
 from spec.checking.local.transparency import opaque
 from spec.checking.model import Model
-from spec.language import Size, Specification, State, Total, action, invariant, require, sometimes, variable
+from spec.language import Size, Specification, State, Total, action, constant, invariant, require, sometimes, variable
 from tests.rows import rows
 
 Number = Annotated[int, "a number"]
@@ -204,6 +204,9 @@ class Wide(State):
 class Late(Specification[Wide]):
     """What is seen through comes after some levels."""
 
+    top: int = constant(9, "where both counters end", at_least=1)
+    at: int = constant(5, "where both are when it is seen", at_least=1)
+
     def sizes(self) -> dict[Any, Size]:
         """Ten numbers."""
         return {Number: range(10)}
@@ -211,13 +214,13 @@ class Late(Specification[Wide]):
     @action
     def up(self, s: Wide, n: Number) -> None:
         """One more."""
-        require(n < 2 and s.count[n] < 9)
+        require(n < 2 and s.count[n] < self.top)
         s.count[n] += 1
 
     @sometimes
     def late(self, s: Wide) -> bool:
-        """True on plain values, in the eleventh level."""
-        return s.count[0] == s.count[1] == 5 and operator.mod(PERCENT, s.one) == "0"
+        """True on plain values, on the way."""
+        return s.count[0] == s.count[1] == self.at and operator.mod(PERCENT, s.one) == "0"
 
 
 def test_a_run_directory_begins_again(tmp_path: Any) -> None:
