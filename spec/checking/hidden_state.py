@@ -59,11 +59,11 @@ FROM_WHERE: Final = frozenset({*CHANCE, "datetime", "numpy"})
 NOW: Final = {"now", "today", "utcnow"}
 """Methods of the classes of `datetime` that look at a clock."""
 STORES: Final = {"STORE_GLOBAL": "global", "STORE_DEREF": "nonlocal"}
+"""Instructions, and the words of Python that lead to them."""
 A_FUNCTION_OF_THE_STATE: Final = "it is not deterministic, and must be a function of the state"
 KEEPS_NOTHING: Final = "a specification keeps nothing between steps"
-
-
 _IN_PLACE: Final = (list, dict, set, deque, bytearray)
+"""What is changed in place."""
 
 
 class Finding(NamedTuple):
@@ -94,8 +94,10 @@ class HiddenState:
 
     def __init__(self, specification: Specification):
         self._rules = list(_rules(specification))
-        self._reachable, self._name = Reachable(specification), type(specification).__name__
-        reached = self._reachable.reached(*(run for rule in self._rules for run in rule.runs))
+        self.reachable = Reachable(specification)
+        """What its code may run."""
+        self._name = type(specification).__name__
+        reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
         for finding in _findings(reached):
             raise SpecificationError(self._told(finding))
         kept = [each for each in reached.named if not self._is_pythons(each.holder)]
@@ -131,7 +133,7 @@ class HiddenState:
     def _rule_that_reaches(self, function: FunctionType) -> tuple[str, set[FunctionType]]:
         """The first; with the functions that it is itself."""
         for rule in self._rules:
-            if function in self._reachable.reached(*rule.runs).functions:
+            if function in self.reachable.reached(*rule.runs).functions:
                 return rule.name, {each for run in rule.runs for each in functions_in(run)}
         return "a rule", set()
 
@@ -139,7 +141,7 @@ class HiddenState:
         """Whether it is a module that is installed, such as `sys`, whose `stdout` is another one now and then."""
         if not isinstance(holder, dict) or "__spec__" not in holder:
             return False
-        return not self._reachable.is_the_authors(holder.get("__name__", ""))
+        return not self.reachable.is_the_authors(holder.get("__name__", ""))
 
     def _is_compared(self, value: Any) -> bool:
         kind = type(value)
@@ -151,7 +153,7 @@ class HiddenState:
         """Whether it is an object of the author's that may be changed in place."""
         return (
             not isinstance(value, type | tuple | Enum | Part | FunctionType)
-            and self._reachable.is_the_authors(type(value))
+            and self.reachable.is_the_authors(type(value))
             and hasattr(value, "__dict__")
         )
 

@@ -17,12 +17,11 @@ from warnings import warn
 from spec.checking.exploration import Options
 from spec.checking.fingerprint import Fingerprints, NoFingerprint, fingerprint
 from spec.checking.model import Model
-from spec.checking.reachable import A_DEFAULT, Named, Reachable
+from spec.checking.reachable import A_DEFAULT, Named
 from spec.checking.rundir import Identity
 from spec.checking.source import classes_of, digests, is_ours, name_of
 from spec.language.errors import EnvironmentWarning
 from spec.language.part import Action, Property
-from spec.language.specification import Specification
 from spec.language.words import Declaration
 
 
@@ -36,7 +35,7 @@ def identity_of(model: Model, options: Options) -> Identity:
         "constants": _written(specification.values_of(switches=False).items(), unknown),
         "switches": _written(specification.values_of(switches=True).items(), unknown),
         "source": digests(specification),
-        "values": _written(_looked_up(specification), unknown),
+        "values": _written(_looked_up(model), unknown),
         "domains": {cell.name: fingerprint(cell.domain.size) for cell in model.layout.cells},
         "ranges": _written(_ranges(model), unknown),
         "properties": {
@@ -81,12 +80,12 @@ def _ranges(model: Model) -> Iterator[tuple[str, Any]]:
             yield judged.name, [each.parameters for each in judged.instances]
 
 
-def _looked_up(specification: Specification) -> Iterator[tuple[str, Any]]:
+def _looked_up(model: Model) -> Iterator[tuple[str, Any]]:
     """The values that code of the author looks up, but for what is code, or stands in the constants.
 
     What our own packages look up stands in their source.
     """
-    reachable = Reachable(specification)
+    reachable, specification = model.hidden_state.reachable, model.specification
     marked: list[Action | Property] = [*specification.actions, *specification.properties]
     instances = [*specification.initials, *(each for one in marked for each in one.instances[:1])]
     own = [cls for cls in classes_of(specification) if cls.__module__ in reachable.modules]

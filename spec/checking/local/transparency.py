@@ -35,7 +35,7 @@ _REMAINDER: Final = opmap["BINARY_OP"], {6, 19}
 
 def opaque(model: Model) -> dict[str, str]:
     """The actions and properties that are to be given plain values, by name, with why."""
-    reachable = Reachable(model.specification)
+    reachable = model.hidden_state.reachable
     rules: tuple[Action | Property, ...] = (*model.actions, *model.properties)
     runs = {rule.name: rule.instances[0].run for rule in rules if rule.instances}
     every = reachable.reached(*runs.values())
