@@ -72,9 +72,8 @@ def explored(instance: PinnedInstance, tree: Path, options: Sequence[str]) -> Ma
     Raises:
         RuntimeError: they found no verdict.
     """
-    run = subprocess.run(
-        [sys.executable, "-m", "spec.cli", *command(instance), *options], cwd=tree, capture_output=True, text=True
-    )
+    program = [sys.executable, "-c", "from spec.command import main; main()"]
+    run = subprocess.run([*program, *command(instance), *options], cwd=tree, capture_output=True, text=True)
     if run.returncode not in EXITS:
         raise RuntimeError(f"{tree}: {instance.name}: {run.stderr.strip() or run.stdout.strip()}")
     found: Mapping[str, Any] = json.loads(run.stdout)

@@ -64,7 +64,7 @@ def start(command: str, place: Path) -> Start:
     """Give a command to the packages in a place, in which all that is compiled is kept."""
     began, worked = time.perf_counter(), _worked()
     run = subprocess.run(
-        [sys.executable, "-m", "spec.cli", *command.split(), "--json"],
+        [sys.executable, "-m", "spec", *command.split(), "--json"],
         cwd=place,
         env={**os.environ, "NUMBA_CACHE_DIR": str(place / "kernels")},
         stdout=subprocess.PIPE,

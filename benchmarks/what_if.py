@@ -74,7 +74,7 @@ def plan(brokers: int) -> str:
 
 def ask(cluster: Path, options: str) -> Timed:
     """Ask the command, in a process of its own."""
-    command = [sys.executable, "-m", "spec.cli", "what-if", str(cluster), *options.split(), "--json"]
+    command = [sys.executable, "-m", "spec", "what-if", str(cluster), *options.split(), "--json"]
     used, began = _used_by_children(), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds, processor = time.perf_counter() - began, _used_by_children() - used

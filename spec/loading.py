@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from spec.checking.settings import read
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, told
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, shown, told
 from spec.language.identity import same
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
@@ -54,6 +54,24 @@ def system_named(name: str) -> type[Specification]:
     return found
 
 
+def followed_to(named: str, own: str | None) -> str:
+    """The system that a file is about, by name. A file may be from somebody else, so it runs no code.
+
+    Args:
+        named: the system that the file names. Only one of kafkaspec is followed.
+        own: the specification that the person names instead, if any.
+
+    Raises:
+        UsageError: the file names another system, and the person names none.
+    """
+    if own is None and named not in SYSTEMS:
+        raise UsageError(
+            f"it names {shown(named)}, which is no system of kafkaspec, and a file runs no code: "
+            "name the specification yourself, --spec FILE:Class"
+        )
+    return named if own is None else own
+
+
 def _specifications(module: Any) -> list[str]:
     return [
         name
@@ -63,8 +81,9 @@ def _specifications(module: Any) -> list[str]:
 
 
 def _module(name: str) -> Any:
-    _importable(Path.cwd())
     try:
+        if find_spec(name.partition(".")[0]) is None:
+            _importable(Path.cwd())
         return importlib.import_module(name)
     except SpecificationError:
         raise
@@ -90,10 +109,10 @@ def _module_in_file(path: Path) -> Any:
         return taken
     if taken is not None or _is_of_another(name, path.resolve()):
         name = f"{name}_of_{crc32(bytes(path.resolve())):x}"
-    made = importlib.util.spec_from_file_location(name, path.resolve())
+    made = spec_from_file_location(name, path.resolve())
     assert made is not None
     assert made.loader is not None
-    module = importlib.util.module_from_spec(made)
+    module = module_from_spec(made)
     sys.modules[name] = module
     _importable(path.resolve().parent)
     try:
@@ -109,7 +128,7 @@ def _module_in_file(path: Path) -> Any:
 
 def _is_of_another(name: str, path: Path) -> bool:
     """Whether a module of this name is here or installed that is not this file: another module may import it yet."""
-    found = importlib.util.find_spec(name) if name.isidentifier() else None
+    found = find_spec(name) if name.isidentifier() else None
     return found is not None and found.origin != str(path)
 
 

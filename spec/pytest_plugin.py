@@ -7,6 +7,12 @@ that the specification still has this trace, and that it ends as it says. Each e
 `*.instances.toml`, is a test that its check comes to the figures that are pinned. A file that another tool wrote is
 left alone.
 
+A file runs no code: what traces and instances name is followed to the systems of kafkaspec, and to those files and
+modules of your own that pytest's configuration lists:
+
+    [tool.pytest.ini_options]
+    kafkaspec_specs = ["specs/lease.py", "designs.locks"]
+
 It is not loaded by itself: pytest would rewrite every assertion of a package that announces a plugin.
 """
 
@@ -22,9 +28,16 @@ if TYPE_CHECKING:  # most of what pytest is asked to collect is no file of ours
     from spec.instances import PinnedInstance
     from spec.language import Specification
 
-__all__ = ["pytest_collect_file"]
+__all__ = ["pytest_addoption", "pytest_collect_file"]
 
 INSTANCES = "instances.toml"
+OWN = "kafkaspec_specs"
+"""The key of pytest's configuration that lists a person's own specifications."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What a person can configure."""
+    parser.addini(OWN, "Files and modules with specifications that kept traces and instances may name.", "linelist")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -128,12 +141,29 @@ class CheckedInstance(_Test):
 
 
 def _system(name: str, item: pytest.Item) -> type[Specification]:
-    """The system that a file names; a path is looked for where pytest was begun, at its root, and beside the file."""
-    from spec.loading import system_named
+    """The system that a file names, if it is one of kafkaspec or one that the person's configuration lists.
 
+    A path is looked for where pytest was begun, at its root, and beside the file.
+    """
+    from spec.language.errors import UsageError, shown
+    from spec.loading import system_named
+    from spec.systems import SYSTEMS
+
+    place, cls = _parted(name)
+    listed, root = [_parted(each)[0] for each in item.config.getini(OWN)], item.config.rootpath
+    if name in SYSTEMS or (place in listed and not place.endswith(".py")):
+        return system_named(name)
+    files = {(root / each).resolve() for each in listed if each.endswith(".py")}
+    for folder in (Path.cwd(), root, item.path.parent):
+        if (folder / place).resolve() in files:
+            return system_named(f"{folder / place}{cls}")
+    raise UsageError(
+        f"{item.path.name} names {shown(name)}, which is no system of kafkaspec, and a file runs no code: "
+        f"list it in pytest's configuration, as {OWN}"
+    )
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """A file or module, and `:Class` behind it, which a file needs not have."""
     place, colon, cls = (name, "", "") if name.endswith(".py") else name.rpartition(":")
-    if place.endswith(".py") and not Path(place).is_file():
-        for folder in (item.config.rootpath, item.path.parent):
-            if (folder / place).is_file():
-                return system_named(f"{folder / place}{colon}{cls}")
-    return system_named(name)
+    return (place, colon + cls) if place else (name, "")

@@ -105,7 +105,7 @@ def test_the_commands_exist() -> None:
     for target in ("check", "test"):
         assert f"`make {target}`" in README.read_text(encoding="utf-8")
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
-    helped = subprocess.run([sys.executable, "-m", "spec.cli", "--help"], capture_output=True, text=True, check=True)
+    helped = subprocess.run([sys.executable, "-m", "spec", "--help"], capture_output=True, text=True, check=True)
     for page in (README, ROOT / "docs" / "command-line.md"):
         for command in re.findall(r"`kafkaspec ([a-z-]+)", page.read_text(encoding="utf-8")):
             assert re.search(rf"^  {command} ", helped.stdout, re.MULTILINE), command

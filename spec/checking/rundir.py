@@ -2,13 +2,17 @@
 
     _run.json                                what is explored, in how many buckets
     level=0007/bucket=0003/states.parquet    the states of level 7 that hash to bucket 3, in code order
-    _commits/0007.json                       level 7 is complete: its files, and all figures up to it
+    _commits/0007.json                       level 7 is complete: its files, all figures up to it, and a digest
     _figures/levels.parquet                  those figures as tables, see `figures`
 
 A level is committed in four steps. Each bucket's states are written to an attempt, a file with a name of its own
 that begins with `_`. When all are there, the attempts that count get their final names and others are removed.
 Then the commit is written beside its place and moved there, which is what makes the level exist. A process that dies
 in between leaves files that no commit names: no engine reads them, and `resume` removes them.
+
+The digest of a commit is over what it says and the digest before it, that of the first over the digest of
+`_run.json`; so what was damaged since is noticed, wherever it lies. A digest finds damage, not a forger, who writes
+it anew. Links and other special files are refused: what a received directory has is read and written in it alone.
 
 States are packed (see `packed`), and their bucket is that of `packed.bucket_of`.
 Names that begin with `_` are passed over by what reads Parquet, so a run that is complete is also a table with
@@ -23,6 +27,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,9 +40,9 @@ import numpy as np
 
 from spec.checking.interrupts import DeferredSignals
 from spec.checking.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
-from spec.language.errors import UsageError
+from spec.language.errors import UsageError, shown
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Version of the directory's format. A run of another one is refused."""
 BUCKETS: Final = 16
 """Buckets of a run; as many tasks can settle a level at once."""
@@ -108,9 +113,10 @@ class Commit:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Commit:
-        """What `to_json` gave."""
+        """What `to_json` gave, with or without a digest."""
         files = tuple(LevelFile(**file) for file in found["files"])
-        return cls(**{**found, "files": files, "seen_through": tuple(found["seen_through"])})
+        made = {**found, "files": files, "seen_through": tuple(found["seen_through"])}
+        return cls(**{name: value for name, value in made.items() if name != "digest"})
 
 
 def _arrow() -> Any:
@@ -133,6 +139,8 @@ class RunDirectory:
     buckets: int
     durable: bool
     """Whether a level that is committed survives the machine, and not only the process."""
+    digest: str
+    """Of what `_run.json` says."""
 
     @classmethod
     def create(
@@ -144,14 +152,14 @@ class RunDirectory:
             UsageError: it is not empty, or cannot be written.
         """
         _arrow()
-        identity = _plain(identity)
-        made = cls(path, uuid.uuid4().hex, width, buckets, durable)
+        run = uuid.uuid4().hex
+        head = {"format": FORMAT, "run": run, "width": width, "buckets": buckets, **identity}
+        made = cls(path, run, width, buckets, durable, digest_of(head))
         try:
             if any(path.iterdir()):
                 raise UsageError(f"the run directory {path} is not empty: resume the run in it, or name another")
             (path / "_commits").mkdir()
-            head = {"format": FORMAT, "run": made.run, "digest": digest(identity), "width": width, "buckets": buckets}
-            made._write_json(path / "_run.json", {**head, **identity})
+            made._write_json(path / "_run.json", {"digest": made.digest, **head})
         except OSError as failure:
             raise UsageError(f"{path} cannot be written: {failure.strerror}") from None
         return made
@@ -165,15 +173,18 @@ class RunDirectory:
                 directory is as it was.
         """
         identity = _plain(identity)
+        _require_own_files(path)
         head = _read_json(path / "_run.json", f"{path} holds no run that could be resumed")
         if head.get("format") != FORMAT:
-            raise UsageError(f"{path} has format {head.get('format')}, and only format {FORMAT} can be resumed")
-        earlier = {part: head.get(part, {}) for part in identity}
-        if digest(earlier) != head.get("digest"):
+            raise UsageError(
+                f"{path} has format {shown(head.get('format'))}, and only format {FORMAT} can be resumed"
+            )
+        digest = head.pop("digest", None)
+        if digest != digest_of(head):
             raise UsageError(f"{path / '_run.json'} was changed since the run began: it does not fit its digest")
-        if different := difference(earlier, identity):
+        if different := difference({part: head.get(part, {}) for part in identity}, identity):
             raise UsageError(f"{path} holds another run: {different}")
-        found = cls(path, head["run"], head["width"], head["buckets"], durable)
+        found = cls(path, head["run"], head["width"], head["buckets"], durable, digest)
         commits = found.commits()
         distinct = 0
         for commit in commits:
@@ -271,7 +282,7 @@ class RunDirectory:
         """
         if not self._place(level).exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
-        return self._commit(level).files
+        return Commit.from_json(self._read(level)).files
 
     # Commits.
 
@@ -280,7 +291,9 @@ class RunDirectory:
         reached("after files")
         self._publish(commit)
         reached("before commit")
-        self._write_json(self._place(commit.level), commit.to_json())
+        before = self._read(commit.level - 1)["digest"] if commit.level > 1 else self.digest
+        content = commit.to_json()
+        self._write_json(self._place(commit.level), {**content, "digest": digest_of(content, before)})
         reached("after commit")
 
     def _publish(self, commit: Commit) -> None:
@@ -302,17 +315,27 @@ class RunDirectory:
         self._sweep([])
 
     def commits(self) -> list[Commit]:
-        """The levels that are committed, in order."""
-        levels = [int(place.stem) for place in (self.path / "_commits").glob("*.json") if place.stem.isdigit()]
-        return [self._commit(level) for level in range(1, max(levels, default=0) + 1)]
+        """The levels that are committed, in order.
 
-    def _commit(self, level: int) -> Commit:
-        place = self._place(level)
-        found = _read_json(place, f"{place} is missing")
-        try:
-            return Commit.from_json(found)
-        except (TypeError, KeyError, AttributeError):
-            raise UsageError(f"{place} is no commit that could be resumed") from None
+        Raises:
+            UsageError: one is not what was committed.
+        """
+        levels = [int(place.stem) for place in (self.path / "_commits").glob("*.json") if place.stem.isdecimal()]
+        found, before = list[Commit](), self.digest
+        for level in range(1, max(levels, default=0) + 1):
+            content = self._read(level)
+            digest = content.pop("digest", None)
+            if digest != digest_of(content, before):
+                raise UsageError(f"{self._place(level)} is damaged: it does not fit its digest")
+            try:
+                found.append(Commit.from_json(content))
+            except (TypeError, KeyError):
+                raise UsageError(f"{self._place(level)} is no commit that could be resumed") from None
+            before = digest
+        return found
+
+    def _read(self, level: int) -> dict[str, Any]:
+        return _read_json(self._place(level), f"{self._place(level)} is missing")
 
     def _verify(self, commit: Commit) -> None:
         for file in commit.files:
@@ -404,9 +427,9 @@ def writing(states: int, words: int, buckets: int = BUCKETS) -> tuple[int, int]:
     return 2 * states, -(-states // buckets) * (32 * words + 24)
 
 
-def digest(identity: Identity) -> str:
-    """A digest of all that a run explores."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+def digest_of(content: Mapping[str, Any], before: str = "") -> str:
+    """A digest of what a file of JSON says, and of the digest before it."""
+    return hashlib.sha256(json.dumps([before, content], sort_keys=True).encode()).hexdigest()
 
 
 def difference(earlier: Identity, now: Identity) -> str:
@@ -431,6 +454,16 @@ def _plain(identity: Identity) -> Identity:
     """As it comes back from a file: tuples are lists there."""
     plain: Identity = json.loads(json.dumps(identity))
     return plain
+
+
+def _require_own_files(path: Path) -> None:
+    """Refuse links and other special files in a run directory: they lead out of it, or nowhere."""
+    for folder, names, files in os.walk(path):
+        for place in (Path(folder, name) for name in (*names, *files)):
+            mode = place.lstat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                kind = "a link" if stat.S_ISLNK(mode) else "no file"
+                raise UsageError(f"{place} is {kind}: a run directory has files and directories of its own alone")
 
 
 def _read_json(path: Path, otherwise: str) -> dict[str, Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from spec.language.errors import UsageError
 from spec.streams import printing_to_stderr, tell
 
 if TYPE_CHECKING:
@@ -99,15 +101,20 @@ def engine_named(
     return engine(memory=memory)
 
 
-def of_a_trace(path: Path, ask: Callable[..., T], **options: Any) -> T:
-    """What comes of the trace in a file, on the specification that it names."""
+def of_a_trace(path: Path, own: str | None, ask: Callable[..., T], **options: Any) -> T:
+    """What comes of the trace in a file, on the system that it names, or on one that the person names instead."""
     from spec.checking.itf import RecordedTrace
+    from spec.loading import followed_to
 
     recorded = RecordedTrace.read(path)
+    try:
+        system = followed_to(recorded.system, own)
+    except UsageError as refused:
+        raise UsageError(f"{path}: {refused}") from None
     settings = tuple(f"{name}={value}" for name, value in recorded.settings.items())
-    subject, _ = asked_for(recorded.system, None, settings, (), ())
+    subject, _ = asked_for(system, None, settings, (), ())
     with evaluating(subject):
-        return ask(recorded, subject, **options)
+        return ask(replace(recorded, system=system), subject, **options)
 
 
 @contextmanager
@@ -124,11 +131,11 @@ def evaluating(subject: Specification) -> Iterator[None]:
         raise failure_in(type(subject), failure) from failure
 
 
-def of_a_run(path: Path) -> tuple[Followed, Replay, Trace]:
+def of_a_run(path: Path, own: str | None) -> tuple[Followed, Replay, Trace]:
     """The trace in a file, followed; if the specification no longer has it, that is told, and the command ends."""
     from spec.checking.followed import follow
 
-    followed = of_a_trace(path, follow)
+    followed = of_a_trace(path, own, follow)
     if followed.replay is None or followed.trace is None:
         tell(str(followed))
         sys.exit(followed.exit_code)

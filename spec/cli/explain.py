@@ -9,7 +9,7 @@ import click
 
 from spec.cli.answering import tell_text
 from spec.cli.asking import of_a_trace
-from spec.cli.options import AS_JSON, COLOUR, COUNT, PLACE, TEXT, one
+from spec.cli.options import AS_JSON, COLOUR, COUNT, OWN, PLACE, TEXT, one
 from spec.streams import tell
 
 
@@ -18,9 +18,12 @@ from spec.streams import tell
 @one("--step", "state", type=COUNT, metavar="N", help="The number of the state, as the trace has it; else the last.")
 @one("--action", type=TEXT, metavar="NAME", help="Only this action, with all that it read.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Only with this parameter.")
+@OWN
 @COLOUR
 @AS_JSON
-def explain(file: Path, state: int | None, action: str | None, parameters: tuple[str, ...], as_json: bool) -> None:
+def explain(
+    file: Path, state: int | None, action: str | None, parameters: tuple[str, ...], own: str | None, as_json: bool
+) -> None:
     """Say of a state of the trace in FILE, which `check --trace FILE.itf.json` wrote, what can be done there.
 
     And of each action that cannot be done, which guard refuses it, in which line; with --action also what it had read
@@ -32,7 +35,7 @@ def explain(file: Path, state: int | None, action: str | None, parameters: tuple
     wrong = next((each for each in parameters if "=" not in each), None)
     if wrong is not None:
         raise click.UsageError(f"--set {wrong}: write NAME=VALUE")
-    found = of_a_trace(file, explanation, state=state, action=action, parameters=given)
+    found = of_a_trace(file, own, explanation, state=state, action=action, parameters=given)
     if as_json:
         tell(json.dumps(found.to_json()))
     else:

@@ -10,7 +10,7 @@ import click
 
 from spec.cli.answering import can_be_given, give
 from spec.cli.asking import asked_for, evaluating, of_a_run
-from spec.cli.options import COUNT, OUTPUT, of_a_system, one
+from spec.cli.options import COUNT, OUTPUT, OWN, of_a_system, one
 from spec.streams import tell
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Write a page in which one steps through SYSTEM, or through a kept trace.")
 @of_a_system
 @one("--states", type=COUNT, metavar="N", help="How many the page has: those nearest to where it begins; else 1,000.")
+@OWN
 @OUTPUT
 @click.option("--serve", is_flag=True, help="Serve the page instead, with every state, to this machine alone.")
 @one("--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: where; else where it is free.")
@@ -31,6 +32,7 @@ def explore(
     switched_on: tuple[str, ...],
     switched_off: tuple[str, ...],
     states: int | None,
+    own: str | None,
     output: Path | None,
     serve: bool,
     port: int | None,
@@ -55,8 +57,10 @@ def explore(
     if system.endswith(".json"):
         if settings or switched_on or switched_off or release is not None:
             raise click.UsageError(f"{system}: a trace says itself under which constants it is; leave them out")
-        followed, replay, _ = of_a_run(Path(system))
+        followed, replay, _ = of_a_run(Path(system), own)
         subject = replay.model.specification
+    elif own is not None:
+        raise click.UsageError(f"--spec: it is for a trace in a file, whose name ends with .json, not for {system}")
     else:
         subject, _ = asked_for(system, release, settings, switched_on, switched_off)
     with evaluating(subject):

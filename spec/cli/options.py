@@ -146,6 +146,13 @@ COLOUR = one(
     callback=_keep_colours,
     help="Whether the report has colours: `auto` where it goes to a terminal.",
 )
+OWN = one(
+    "--spec",
+    "own",
+    type=TEXT,
+    metavar="FILE:Class",
+    help="Your own specification, on which to follow the file; without it only systems of kafkaspec are followed.",
+)
 DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 
 

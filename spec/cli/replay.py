@@ -11,7 +11,7 @@ import click
 
 from spec.cli.answering import can_be_given, tell_text, writing
 from spec.cli.asking import evaluating, explored, of_a_run, of_a_trace
-from spec.cli.options import AS_JSON, COLOUR, TEXT, Place, one, readable
+from spec.cli.options import AS_JSON, COLOUR, OWN, TEXT, Place, one, readable
 from spec.streams import tell
 
 
@@ -37,7 +37,7 @@ from spec.streams import tell
     metavar="FILE",
     help="Write the scenario here as a trace, FILE.itf.json, to draw it or to step through it.",
 )
-@one("--spec", "own", type=TEXT, metavar="FILE:Class", help="The system of your own that a transcript may run.")
+@OWN
 @COLOUR
 @AS_JSON
 def replay(
@@ -52,13 +52,14 @@ def replay(
     """Replay a scenario, a kept trace, or an anomaly. Without an argument, list the scenarios.
 
     SCENARIO is the name of a well-known story, or the beginning of its name, or FILE.txt with a transcript of your
-    own. The specification does each step, and the command prints what the step changes. A transcript that names a
-    system of your own is replayed only if --spec names the same. Exits 0 if all happens as the transcript says, 12 if
-    not, and 2 if it cannot be read.
+    own. The specification does each step, and the command prints what the step changes. Exits 0 if all happens as the
+    transcript says, 12 if not, and 2 if it cannot be read.
 
     FILE.itf.json is a trace that `check --trace FILE.itf.json` wrote. The specification that it names follows it.
     Exits 0 if the specification has that trace and it ends as it says, 12 if the trace leaves the specification, and
     2 if the file cannot be read. With --format the command prints the trace, if the specification has it.
+
+    A file runs no code: if it is about a specification of your own, name that with --spec.
 
     ID is an anomaly of the atlas, with --on. It is replayed on a real ZooKeeper server and real brokers of a release,
     step by step: a proxy holds each broker's requests until the specification's trace has come to them. Exits 0 if it
@@ -72,16 +73,16 @@ def replay(
         return
     if trace is not None and (what.endswith(".json") or release is not None):
         raise click.UsageError(f"--trace: it is for a scenario, not for {what}")
-    if own is not None and not what.endswith(".txt"):
-        raise click.UsageError(f"--spec: it is for a transcript, FILE.txt, not for {what}")
+    if own is not None and not what.endswith((".json", ".txt")):
+        raise click.UsageError(f"--spec: it is for a file, FILE.itf.json or FILE.txt, not for {what}")
     if what.endswith(".json"):
         if release is not None or afterwards is not None:
             raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
         if form is None:
-            _follow(Path(what), as_json)
+            _follow(Path(what), own, as_json)
         if as_json:
             raise click.UsageError("--format and --json: a trace is printed in one form")
-        _print(Path(what), form)
+        _print(Path(what), own, form)
     if form is not None:
         raise click.UsageError(f"--format: it is for a trace in a file, whose name ends with .json, not for {what}")
     if release is None:
@@ -153,18 +154,18 @@ def _tell_scenario(name: str, trace: Path | None, own: str | None, as_json: bool
     sys.exit(0)
 
 
-def _follow(path: Path, as_json: bool) -> NoReturn:
+def _follow(path: Path, own: str | None, as_json: bool) -> NoReturn:
     """Follow the trace in a file, tell what came of it, and end."""
     from spec.checking.followed import follow
 
-    followed = of_a_trace(path, follow)
+    followed = of_a_trace(path, own, follow)
     tell(json.dumps(followed.to_json()) if as_json else str(followed))
     sys.exit(followed.exit_code)
 
 
-def _print(path: Path, form: str) -> NoReturn:
+def _print(path: Path, own: str | None, form: str) -> NoReturn:
     """Print the trace in a file in this form, and end."""
-    followed, replay, trace = of_a_run(path)
+    followed, replay, trace = of_a_run(path, own)
     subject = replay.model.specification
     with evaluating(subject):
         if form == "python":

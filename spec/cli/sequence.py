@@ -8,7 +8,7 @@ import click
 
 from spec.cli.answering import give
 from spec.cli.asking import of_a_run
-from spec.cli.options import OUTPUT, PLACE, one
+from spec.cli.options import OUTPUT, OWN, PLACE, one
 
 
 @click.command(short_help="Draw a kept trace as a sequence diagram.")
@@ -21,8 +21,9 @@ from spec.cli.options import OUTPUT, PLACE, one
     show_default=True,
     help="What to draw it as.",
 )
+@OWN
 @OUTPUT
-def sequence(file: Path, form: str, output: Path | None) -> None:
+def sequence(file: Path, form: str, own: str | None, output: Path | None) -> None:
     """Draw the trace in FILE, which `check --trace FILE.itf.json` wrote.
 
     Each who acts has a lane, each step an arrow, and what it means stands beside it. Exits 12 if the specification
@@ -30,5 +31,5 @@ def sequence(file: Path, form: str, output: Path | None) -> None:
     """
     from spec.sequence_diagram import FORMATS
 
-    _, _, trace = of_a_run(file)
+    _, _, trace = of_a_run(file, own)
     give(FORMATS[form](trace), output)

@@ -30,8 +30,7 @@ from spec.checking.steps_meant import parameters_in
 from spec.checking.trace import TraceStep, step_lines
 from spec.checking.values import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
-from spec.loading import specification, system_named
-from spec.systems import SYSTEMS
+from spec.loading import followed_to, specification, system_named
 
 __all__ = [
     "TranscriptContradicted",
@@ -91,8 +90,8 @@ def lines_of(text: str, name: str, own: str | None = None) -> Iterator[Transcrip
     Args:
         text: the transcript.
         name: what errors call it.
-        own: a system outside this package that the transcript may name, written as there. Its code runs, so the
-            reader has to name it, too. Systems of this package are followed without that.
+        own: the specification on which to follow it. Without that, only a system of kafkaspec is followed: a
+            transcript runs no code.
 
     Raises:
         TranscriptError: it is not a transcript.
@@ -234,11 +233,10 @@ def _system_in(text: str) -> re.Match[str]:
 
 def _begun(text: str, own: str | None) -> Replay:
     system = _system_in(text)
-    name = system["name"]
-    if name not in SYSTEMS and name != own:
-        raise TranscriptError(
-            f"it names {name}, which is no system of kafkaspec; to run that code, say so: --spec {name}"
-        )
+    try:
+        name = followed_to(system["name"], own)
+    except UsageError as refused:
+        raise TranscriptError(str(refused)) from None
     return Replay(specification(system_named(name), settings=system["settings"].split()))
 
 

@@ -91,7 +91,7 @@ def test_a_picture_is_the_same_everywhere(tmp_path: Path) -> None:
     no_fonts = tmp_path / "fonts.conf"
     no_fonts.write_text('<?xml version="1.0"?><fontconfig></fontconfig>')
     environment = os.environ | {"PYTHONHASHSEED": "1", "FONTCONFIG_FILE": str(no_fonts)}
-    command = [sys.executable, "-m", "spec.cli", "diagram", "replica", "--format", "svg"]
+    command = [sys.executable, "-m", "spec", "diagram", "replica", "--format", "svg"]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     assert done.stderr == "", "the layout consulted the fonts"
     assert done.stdout == drawn_today("replica.svg")

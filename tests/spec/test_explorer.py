@@ -602,7 +602,7 @@ def test_every_state_of_a_system_can_be_drawn_and_soon(name: str) -> None:
 @in_a_browser
 def test_the_command_serves_until_it_is_interrupted(browser: Any) -> None:
     """Ctrl-C ends it as it ends everything else; the page says that nobody answers, and nothing is left running."""
-    command = [sys.executable, "-m", "spec.cli", "explore", "replication", "--serve"]
+    command = [sys.executable, "-m", "spec", "explore", "replication", "--serve"]
     process = Popen(command, stdout=PIPE, stderr=PIPE, text=True)
     assert process.stdout is not None
     url = re.findall(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]

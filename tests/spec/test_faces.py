@@ -89,7 +89,7 @@ def test_itf(anomaly: str, tmp_path: Path) -> None:
     opened = itf_py.trace_from_json(json.loads(path.read_text(encoding="utf-8")))
     assert [state.values["mbt::actionTaken"] for state in opened.states] == ["init", *actions_of(trace)]
     assert set(opened.states[-1].values) == {*trace.initial, "mbt::actionTaken", "mbt::nondetPicks"}
-    replayed = ran("-m", "spec.cli", "replay", str(path))
+    replayed = ran("-m", "spec", "replay", str(path))
     assert (replayed.returncode, replayed.stderr) == (0, "")
     assert f"in {trace.length} states, and {trace.broken} breaks in the last, as recorded" in replayed.stdout
 

@@ -43,12 +43,13 @@ def test_the_first_of_a_set_is_the_same_in_every_process(place: Path) -> None:
     """A trace that one writes is followed by another, and neither looks at what the environment says."""
     show = [PROGRAM, "check", "first.py", "--show", "take", "--trace", "first.itf.json"]
     assert run(*show, seed=SEEDS[0], place=place).returncode == 0
-    followed = [run(PROGRAM, "replay", "first.itf.json", seed=seed, place=place) for seed in SEEDS[1:]]
+    replay = [PROGRAM, "replay", "first.itf.json", "--spec", "first.py"]
+    followed = [run(*replay, seed=seed, place=place) for seed in SEEDS[1:]]
     assert {(each.returncode, each.stdout) for each in followed} == {(0, followed[0].stdout)}
     assert len({each.stderr.split()[0] for each in followed}) == 1
 
 
-@pytest.mark.parametrize("form", [["-m", "spec.cli"], ["-c", "from spec.command import main; main()"]])
+@pytest.mark.parametrize("form", [["-m", "spec"], ["-c", "from spec.command import main; main()"]])
 def test_each_form_of_the_command_has_the_same_seed(form: list[str], place: Path) -> None:
     """With all words that it was given, and its exit code."""
     words = [sys.executable, *form, "check", "first.py", "--show", "x"]

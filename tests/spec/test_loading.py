@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from enum import Enum
@@ -49,6 +50,50 @@ def test_every_system_is_found(name: str) -> None:
 def test_a_module_is_found() -> None:
     """A class in a module is the class."""
     assert system_named("tests.spec.toys:Walkers") is Walkers
+
+
+def test_the_working_directory_is_importable_only_for_a_module_in_it(tmp_path: Path) -> None:
+    """Not for a system of ours, nor for a module that is installed; for one that lies there last of all."""
+    for installed in ("replication", "examples.two_phase_commit:TwoPhaseCommit"):
+        system_named(installed)
+        assert str(tmp_path) not in sys.path
+    (tmp_path / "bolt.py").write_text(LOCK)
+    assert system_named("bolt:Lock").__module__ == "bolt"
+    assert sys.path[-1] == str(tmp_path)
+
+
+DECOYS = (
+    "click",
+    "coverage",
+    "networkx",
+    "numba",
+    "numpy",
+    "org",
+    "pandas",
+    "pyarrow",
+    "py4j",
+    "pyspark",
+    "scipy",
+    "yaml",
+)
+"""What the command or its libraries import, or try to."""
+
+
+@pytest.mark.parametrize("program", [["kafkaspec"], ["python", "-m", "spec"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "engine", ["local", pytest.param("spark --driver-level 0", marks=[pytest.mark.spark, pytest.mark.long])]
+)
+def test_what_lies_in_the_working_directory_does_not_run(tmp_path: Path, program: list[str], engine: str) -> None:
+    """Neither in the command nor in its children, be it named like a module of theirs."""
+    for name in DECOYS:
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write(__name__ + ' ')\n")
+    command, *more = program
+    asked = ["check", "controller-election", "--set", "brokers=2", "--max-depth", "4", "--engine", *engine.split()]
+    answer = subprocess.run(
+        [Path(sys.executable).with_name(command), *more, *asked], capture_output=True, text=True, check=False
+    )
+    ran = tmp_path / "ran"
+    assert (answer.returncode, ran.read_text() if ran.exists() else "") == (20, ""), answer.stderr
 
 
 def test_a_file_is_read_once(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ depth = 5
 def project(tmp_path: Path) -> Path:
     """A person's project: a specification, and a folder of tests with a kept trace and a pinned instance."""
     (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nkafkaspec_specs =\n    own.py\n")
     tests = tmp_path / "tests"
     tests.mkdir()
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["spec.pytest_plugin"]\n')
@@ -99,6 +100,20 @@ def test_what_does_not_hold_any_more_fails_with_a_line(project: Path) -> None:
     assert "  distinct_states is 3, and 5 is pinned" in said
     assert "2 failed" in said
     assert "runtest" not in said
+
+
+def test_a_file_names_no_code_that_the_configuration_does_not_list(project: Path) -> None:
+    """A trace or an instance that somebody else wrote is refused in a line, and nothing of it is imported."""
+    (project / "other.py").write_text(OWN + "open('ran', 'w').close()\n")
+    for kept in ("beyond.itf.json", "instances.toml"):
+        file = project / "tests" / kept
+        file.write_text(file.read_text().replace("own.py:", "other.py:"))
+    code, said = ran(project)
+    assert code == 1
+    assert said.count("names 'other.py:Counter', which is no system of kafkaspec") == 2
+    assert not (project / "ran").exists()
+    (project / "pytest.ini").write_text("[pytest]\nkafkaspec_specs =\n    other\n    other.py:Another\n")
+    assert ran(project)[0] == 0
 
 
 def test_what_is_malformed_fails_with_a_line(project: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spec.checking.packed import Words, bucket_of, buckets_of, bytes_of, in_code_order, words_of
-from spec.checking.rundir import Commit, LevelFile, RunDirectory, difference, held
+from spec.checking.rundir import Commit, LevelFile, RunDirectory, difference, digest_of, held
 from spec.language import UsageError
 
 IDENTITY = {"system": {"name": "toy"}, "constants": {"top": "3", "sides": "2"}, "source": {"toys": "ab12"}}
@@ -234,16 +235,76 @@ def _miscount(commit: dict[str, object]) -> None:
     files[0]["rows"] += 1
 
 
+def _forge(name: str, change: Callable[[dict[str, object]], object]) -> Callable[[RunDirectory], None]:
+    """As somebody would who knows how digests are made."""
+
+    def forged(run: RunDirectory) -> None:
+        _change_json(name, change)(run)
+        before = run.digest
+        for place in sorted((run.path / "_commits").glob("*.json")):
+            content = json.loads(place.read_text())
+            del content["digest"]
+            before = digest_of(content, before)
+            place.write_text(json.dumps({**content, "digest": before}))
+
+    return forged
+
+
+def _swap(run: RunDirectory) -> None:
+    one, other = (run.path / "_commits" / f"000{level}.json" for level in (2, 3))
+    one_content = one.read_text()
+    one.write_text(other.read_text())
+    other.write_text(one_content)
+
+
+def _link(name: str) -> Callable[[RunDirectory], None]:
+    """What was there, or a file of a person's, by way of a link."""
+
+    def linked(run: RunDirectory) -> None:
+        place, elsewhere = run.path / name, run.path.with_name(f"{run.path.name} elsewhere")
+        place.parent.mkdir(exist_ok=True)
+        if place.exists():
+            place.rename(elsewhere)
+        place.symlink_to(elsewhere)
+
+    return linked
+
+
 DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     "a file is too short": (_truncate, r"states\.parquet is damaged: it has \d+ bytes, and \d+ were committed"),
     "a bit is flipped": (_flip, r"states\.parquet is damaged: it is not what was committed"),
     "a file is gone": (_remove, r"states\.parquet cannot be read: .*No such file"),
+    "a figure was changed": (
+        _change_json("_commits/0002.json", lambda commit: commit.update(generated=12)),
+        r"0002\.json is damaged: it does not fit its digest",
+    ),
+    "a list of files was emptied": (
+        _change_json("_commits/0003.json", lambda commit: commit.update(files=[])),
+        r"0003\.json is damaged: it does not fit its digest",
+    ),
+    "a key is gone": (
+        _change_json("_commits/0001.json", lambda commit: commit.pop("compared_states")),
+        r"0001\.json is damaged: it does not fit its digest",
+    ),
+    "a digest is gone": (
+        _change_json("_commits/0002.json", lambda commit: commit.pop("digest")),
+        r"0002\.json is damaged: it does not fit its digest",
+    ),
+    "two commits were swapped": (_swap, r"0002\.json is damaged: it does not fit its digest"),
+    "the head is of another run": (
+        _change_json("_run.json", lambda head: head.update(run="ab" * 16)),
+        r"_run\.json was changed since the run began",
+    ),
+    "a file is a link": (_link("_commits/0003.json"), r"0003\.json is a link: "),
+    "a folder is a link": (_link("level=0002"), "level=0002 is a link: "),
+    "a file that is to be written is a link": (_link("_figures/levels.unfinished"), "levels.unfinished is a link: "),
+    "a file is a pipe": (lambda run: os.mkfifo(run.path / "_spark.log"), r"_spark\.log is no file: "),
     "rows do not match": (
-        _change_json("_commits/0002.json", _miscount),
+        _forge("_commits/0002.json", _miscount),
         r"states\.parquet has \d+ states, and \d+ were committed",
     ),
     "figures do not match": (
-        _change_json("_commits/0002.json", lambda commit: commit.update(distinct=5)),
+        _forge("_commits/0002.json", lambda commit: commit.update(distinct=5)),
         r"0002\.json has 5 states, its files 4",
     ),
     "a commit is gone": (lambda run: (run.path / "_commits/0002.json").unlink(), r"0002\.json is missing"),
@@ -252,7 +313,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
         r"0002\.json cannot be read",
     ),
     "a commit is something else": (
-        _write("_commits/0002.json", "{}"),
+        _forge("_commits/0002.json", lambda commit: commit.pop("files")),
         r"0002\.json is no commit that could be resumed",
     ),
     "the head is no JSON": (
@@ -268,7 +329,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run that could be resumed"),
     "the format is older": (
         _change_json("_run.json", lambda head: head.update(format=1)),
-        "has format 1, and only format 4 can be resumed",
+        "has format 1, and only format 5 can be resumed",
     ),
     "the head was edited": (
         _change_json("_run.json", lambda head: head.update(constants={"top": "4", "sides": "2"})),

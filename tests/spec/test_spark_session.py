@@ -132,7 +132,7 @@ def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_command_makes_every_level_a_job(tmp_path: Path) -> None:
     """If that is asked for; each state that was found was expanded by one."""
-    command = [sys.executable, "-m", "spec.cli", "check", "tests.spec.toys:Countdown", "--set", "top=3"]
+    command = [sys.executable, "-m", "spec", "check", "tests.spec.toys:Countdown", "--set", "top=3"]
     asked = [*command, "--engine", "spark", "--workers", "2", "--driver-level", "0", "--json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)

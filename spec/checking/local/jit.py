@@ -3,7 +3,7 @@
 With `KAFKASPEC_KERNELS=python` in the environment they are not: the same functions run as the Python that they are,
 some thousand times slower, and a debugger steps through them. One worker runs in the thread that calls it:
 
-    KAFKASPEC_KERNELS=python python -m pdb -m spec.cli check controller --engine local --workers 1
+    KAFKASPEC_KERNELS=python python -m pdb -m spec check controller --engine local --workers 1
 """
 
 from __future__ import annotations

@@ -196,6 +196,7 @@ def start(allotment: Allotment, log: Path) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.executorEnv.PYTHONPATH": str(HOME),
+        "spark.executorEnv.PYTHONSAFEPATH": "1",  # else workers import what lies in the working directory
     }.items():
         builder = builder.config(name, value)
     with _interrupts_as_they_are(), _errors_to(log):

@@ -324,7 +324,7 @@ def test_whoever_interrupts_twice_does_not_wait_for_paths(monkeypatch: pytest.Mo
 def test_sigterm_writes_a_checkpoint(tmp_path: Path) -> None:
     """The command says so, exits 130, and goes on from there."""
     run = str(tmp_path / "run")
-    command = [sys.executable, "-m", "spec.cli", "check", "replication", "--set", "max_leader_epoch=2", "--json"]
+    command = [sys.executable, "-m", "spec", "check", "replication", "--set", "max_leader_epoch=2", "--json"]
     child = subprocess.Popen([*command, "--run-dir", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not Path(run, "_commits", "0003.json").exists():
         assert child.poll() is None
