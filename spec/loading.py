@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from spec.checking.settings import read
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, shown, told
+from spec.language.errors import LONGEST, AssumptionViolated, SpecificationError, UsageError, shown, told
 from spec.language.identity import same
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
@@ -268,5 +268,6 @@ def value_of(name: str, constant: Constant, text: str) -> Any:
     if not constant.admits(value):
         plain = constant.type in {bool, int, str} or issubclass(constant.type, Enum)
         form = "" if plain else ", written as in Python"
-        raise UsageError(f"{name} = {text}: it must be {constant.allowed}{form}")
+        given = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+        raise UsageError(f"{name} = {given}: it must be {constant.allowed}{form}")
     return value

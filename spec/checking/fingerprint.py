@@ -15,6 +15,8 @@ from inspect import getattr_static
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, Final
 
+from spec.language.errors import represented
+
 LONGEST: Final = 80
 """Letters of a text that stands as it is."""
 _WRITTEN: Final = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented), range)
@@ -56,7 +58,7 @@ class Fingerprints:
     def of(self, value: Any) -> str:
         """That of one."""
         if type(value) in _WRITTEN:
-            return _short(repr(value))
+            return _short(represented(value))
         at = id(value)
         if at in self.known:
             return self.known[at][1]

@@ -156,8 +156,9 @@ def _difference(variables: Mapping[str, Any], recorded: Mapping[str, Any], spell
     for name, value in variables.items():
         if name not in recorded:
             return f"{name} is not recorded"
-        for told in _differences(name, encoded(value, spelling), recorded[name]):
-            return told
+        ours, theirs = encoded(value, spelling), recorded[name]
+        if ours != theirs:
+            return next(_differences(name, ours, theirs), f"{name} is another value")
     return f"the specification has no {next(name for name in recorded if name not in variables)}"
 
 

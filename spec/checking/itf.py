@@ -12,8 +12,10 @@ None the unit, `{"#tup": []}`. What a specification leaves out of a record is no
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from sys import get_int_max_str_digits
 from typing import Any, Final, NamedTuple, NoReturn
@@ -32,6 +34,8 @@ ACTION: Final = "mbt::actionTaken"
 PICKS: Final = "mbt::nondetPicks"
 OURS: Final = "kafkaspec"
 """The member of `#meta` that is ours."""
+DIGITS: Final = re.compile("0|-?[1-9][0-9]*")
+"""An integer as it is written, in one way."""
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 
@@ -181,8 +185,12 @@ class _Malformed(Exception):
 
 
 def _refuse(where: str, wanted: str, found: Any) -> NoReturn:
+    raise _Malformed(f"{where} is not {wanted}, but {_cut(found)}")
+
+
+def _cut(found: Any) -> str:
     text = json.dumps(found)
-    raise _Malformed(f"{where} is not {wanted}, but {text if len(text) <= 60 else f'{text[:60]}...'}")
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 KINDS: Final[Mapping[type, str]] = {dict: "an object", list: "a list", str: "a text"}
@@ -224,12 +232,33 @@ def _normal(expression: Any, where: str) -> Any:
         if isinstance(expression, bool | str):
             return expression
         _refuse(where, 'an expression of ITF, such as {"#bigint": "3"}', expression)
-    for mark in ("#set", "#map"):
-        if mark in expression:
-            return {mark: in_order(_normal(_member(expression, mark, list, where), where))}
+    if "#set" in expression:
+        return {"#set": _once(_normal(_member(expression, "#set", list, where), where), where)}
+    if "#map" in expression:
+        pairs = _normal(_member(expression, "#map", list, where), where)
+        for index, pair in enumerate(pairs):
+            if not (isinstance(pair, list) and len(pair) == 2):
+                _refuse(f"{where}.#map[{index}]", "a list of a key and its value", pair)
+        _once([key for key, _ in pairs], where)
+        return {"#map": in_order(pairs)}
     if "#bigint" in expression:
         digits = expression["#bigint"]
-        if not (isinstance(digits, str) and digits.removeprefix("-").isdecimal()):
+        if not (isinstance(digits, str) and DIGITS.fullmatch(digits)):
             _refuse(f"{where}.#bigint", "a text of digits", digits)
         return {"#bigint": digits}
+    if "tag" in expression and not (
+        expression.keys() == {"tag", "value"}
+        and isinstance(expression["tag"], str)
+        and isinstance(expression["value"], dict | str)
+    ):
+        _refuse(where, 'a variant, {"tag": "Leader", "value": {...}}', expression)
     return {name: _normal(each, f"{where}.{name}") for name, each in expression.items()}
+
+
+def _once(expressions: list[Any], where: str) -> list[Any]:
+    """In the order in which they are written, none of them twice."""
+    ordered = in_order(expressions)
+    for one, other in pairwise(ordered):
+        if one == other:
+            raise _Malformed(f"{where} has {_cut(one)} twice")
+    return ordered

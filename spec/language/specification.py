@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, namesake
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, namesake, shown
 from spec.language.identity import same
 from spec.language.part import Part, S, sentence_of
 from spec.language.switches import Switches
@@ -169,9 +169,9 @@ class Specification(Part[S]):
         for name, constant in self.constants().items():
             value = self.__dict__[name]
             if constant.at_least is not None and value < constant.at_least:
-                raise AssumptionViolated(f"{name} = {value}: it must be at least {constant.at_least}")
+                raise AssumptionViolated(f"{name} = {shown(value)}: it must be at least {constant.at_least}")
             if constant.at_most is not None and value > constant.at_most:
-                raise AssumptionViolated(f"{name} = {value}: it must be at most {constant.at_most}")
+                raise AssumptionViolated(f"{name} = {shown(value)}: it must be at most {constant.at_most}")
         for name, function, _ in self._of_kind("assumption"):
             if not getattr(self, name)():
                 raise AssumptionViolated(f"{name}: {sentence_of(function) or 'it does not hold of these constants'}")

@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 
 import itf_py  # type: ignore[import-untyped]
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spec.checking import Replay, Trace, check
+from spec.checking.followed import follow
 from spec.checking.itf import RecordedTrace, encoded
 from spec.language import UsageError
 from spec.language.domains import LEFT_OUT
@@ -158,6 +161,26 @@ BROKEN: dict[str, tuple[Callable[[Document], Any], str]] = {
         lambda d: d["states"][1].update(large={"#set": 5}),
         "states[1].large.#set is not a list, but 5",
     ),
+    "a member twice": (
+        lambda d: d["states"][1].update(large={"#set": ["a", "b", "a"]}),
+        'states[1].large has "a" twice',
+    ),
+    "an entry that is no pair": (
+        lambda d: d["states"][1].update(large={"#map": [["a", "b"], ["c"]]}),
+        'states[1].large.#map[1] is not a list of a key and its value, but ["c"]',
+    ),
+    "a key twice": (
+        lambda d: d["states"][1].update(large={"#map": [["a", "b"], ["a", "c"]]}),
+        'states[1].large has "a" twice',
+    ),
+    "a variant without a value": (
+        lambda d: d["states"][1].update(large={"tag": "Lamp"}),
+        'states[1].large is not a variant, {"tag": "Leader", "value": {...}}, but {"tag": "Lamp"}',
+    ),
+    "an integer in another way": (
+        lambda d: d["states"][1].update(large={"#bigint": "05"}),
+        'states[1].large.#bigint is not a text of digits, but "05"',
+    ),
 }
 
 
@@ -203,3 +226,44 @@ def test_what_has_no_order_may_come_in_any() -> None:
         state["known"]["#set"].reverse()
         state["account"]["#map"].reverse()
     assert RecordedTrace.from_json(document) == recorded
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("9" * 5_000),
+    lambda inside: (
+        st.lists(inside, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["#bigint", "#set", "#map", "#tup", "tag", "value", "x"]), inside, max_size=2
+        )
+    ),
+    max_leaves=6,
+)
+"""What may stand in a file that somebody else wrote."""
+WRITTEN = json.dumps(RecordedTrace.of(Bank(rich=3), counterexample(Bank(rich=3))).to_json())
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that is written again and again."""
+    return tmp_path_factory.mktemp("odd") / "odd.itf.json"
+
+
+@given(data=st.data())
+def test_whatever_stands_in_a_file_is_followed_or_refused_in_a_line(file: Path, data: st.DataObject) -> None:
+    """A trace in which something is another value, or there twice, or gone."""
+    inside: Any = json.loads(WRITTEN)
+    document = inside
+    while True:
+        name = data.draw(st.sampled_from([*inside] if isinstance(inside, dict) else range(len(inside))))
+        if not (isinstance(inside[name], dict | list) and inside[name] and data.draw(st.integers(0, 9))):
+            break
+        inside = inside[name]
+    inside[name] = data.draw(ODD)
+    if isinstance(inside, list):
+        inside += data.draw(st.lists(st.sampled_from(inside), max_size=1))
+    file.write_text(json.dumps(document))
+    try:
+        found = str(follow(RecordedTrace.read(file), Bank(rich=3)))
+    except UsageError as refused:
+        found = str(refused)
+    assert len(found.splitlines()) == 1
