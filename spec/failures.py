@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from spec.language.errors import AssumptionViolated, EnvironmentFailed, SpecificationError, UsageError
+from spec.language.escapes import escaped
 from spec.streams import Unwritable
 
 if TYPE_CHECKING:  # a mistake is to be answered before all that explores is loaded
@@ -65,15 +66,15 @@ def failure_of(error: BaseException) -> Failure | None:
     if isinstance(error, Failure):
         return error
     if isinstance(error, click.ClickException):
-        return Failure(" ".join(error.format_message().split()), USAGE)
+        return Failure(escaped(" ".join(error.format_message().split())), USAGE)
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return Failure("interrupted; nothing was kept", INTERRUPTED)
     if isinstance(error, UsageError | SpecificationError):
-        return Failure(str(error), USAGE)
+        return Failure(escaped(str(error)), USAGE)
     if isinstance(error, AssumptionViolated):
-        return Failure(str(error), ASSUMPTION)
+        return Failure(escaped(str(error)), ASSUMPTION)
     if isinstance(error, EnvironmentFailed):
-        return Failure(str(error), ENVIRONMENT)
+        return Failure(escaped(str(error)), ENVIRONMENT)
     if isinstance(error, Unwritable):
         return Failure(f"stdout cannot be written: {error.strerror}", ENVIRONMENT)
     from election import InvalidBrokers

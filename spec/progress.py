@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from spec.checking.exploration import Statistics
 from spec.checking.memory import MemoryGauge
 from spec.checking.simulation import SimulationStatistics
+from spec.language.escapes import escaped
 
 BAR = 10
 """Columns of the bar on a terminal."""
@@ -60,7 +61,7 @@ class Progress:
             if statistics.doing != self._doing:
                 self._doing = statistics.doing
                 if self._doing:
-                    self._say(self._doing)
+                    self._say(escaped(self._doing))
             if now < self._next:
                 return
             self._shown = True
@@ -87,7 +88,7 @@ class Progress:
         if self._status is None:
             from rich.console import Console
 
-            self._console = Console(file=self.stream, highlight=False)
+            self._console = Console(file=self.stream, highlight=False, markup=False)
             self._status = self._console.status("", spinner="line")
             self._status.start()
         # One line, whatever the width: a terminal cannot take back what has scrolled away.
@@ -118,7 +119,7 @@ def line(statistics: Statistics | SimulationStatistics, taken: int, width: int =
     '7 of 9 runs, 50 steps, 25 steps/s, 0:02'
     """
     if statistics.evaluating or (statistics.doing and not statistics.seconds):
-        told = f"one evaluation takes {statistics.evaluating}" if statistics.evaluating else statistics.doing
+        told = escaped(f"one evaluation takes {statistics.evaluating}" if statistics.evaluating else statistics.doing)
         return told if len(told) <= width else f"{told[: width - 3]}..."
     phrases = [
         *(

@@ -7,7 +7,8 @@ child process) prints to stderr (`printing_to_stderr`). Then the result is told:
 - Where stdout cannot be written (full, closed), the result goes to stderr, and the command ends with `Unwritable`.
 
 Stderr is for a person who watches. If it is full or closed, no person watches, and that changes nothing: the verdict
-is printed to stdout all the same. A character that a stream cannot encode is written as its escape.
+is printed to stdout all the same. A character that a stream cannot encode is written as its escape, and one that
+a terminal would obey (`spec.language.escapes`).
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING, Any, TextIO
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from spec.language.errors import EnvironmentWarning
+from spec.language.escapes import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -67,17 +71,27 @@ def take_over() -> None:
     if sys.stderr is sys.__stderr__:
         sys.stderr = _text(_Stderr(2, "w", closefd=False), sys.__stderr__)
     warnings.showwarning = _shown
+    sys.excepthook = _fault
 
 
-_showwarning = warnings.showwarning
-
-
-def _shown(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+def _shown(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Warnings of the environment take one line; other warnings come with their line of source."""
     if issubclass(category, EnvironmentWarning):
-        click.echo(f"Warning: {message}", err=True)
+        note(escaped(f"Warning: {message}"))
     else:
-        _showwarning(message, category, *where, **more)
+        note(warnings.formatwarning(message, category, filename, lineno, line).rstrip("\n"))
+
+
+def _fault(_: type[BaseException], fault: BaseException, __: TracebackType | None) -> None:
+    """A fault of this program comes with its traceback."""
+    note("".join(traceback.format_exception(fault)).rstrip("\n"))
 
 
 def _stand_in(descriptor: int) -> None:
@@ -104,16 +118,22 @@ def tell(result: str, *, styled: bool = False) -> None:
 
     Args:
         result: the text.
-        styled: whether its colours stay whatever stdout is; else they are left out where it is no terminal.
+        styled: whether it has been made for this stdout (`spec.terminal`); else what a terminal obeys is escaped.
 
     Raises:
         Unwritable: stdout took not all of it.
     """
+    text = result if styled else escaped_lines(result)
     try:
-        click.echo(result, color=styled or None)
+        click.echo(text, color=styled or None)
     except Unwritable:
-        click.echo(result, err=True)
+        click.echo(text, err=True)
         raise
+
+
+def note(words: object) -> None:
+    """Write to stderr what is no result: an error, a warning, a hint."""
+    click.echo(escaped_lines(str(words)), err=True)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """A report on a terminal: wrapped at words to its width, with colours for what a reader looks for first.
 
+What a terminal would obey is escaped before (`spec.language.escapes`): the colours are the only control characters.
 In a file or a pipe it is neither wrapped nor coloured. The environment variable NO_COLOR switches colours off
 (no-color.org).
 """
@@ -14,6 +15,8 @@ from textwrap import TextWrapper
 from typing import Any, Final, Literal, TextIO
 
 import click
+
+from spec.language.escapes import escaped_lines
 
 Colours = Literal["auto", "always", "never"]
 COLOURS: Final[tuple[Colours, ...]] = ("auto", "always", "never")
@@ -49,7 +52,7 @@ def for_stream(report: str, stream: TextIO, colours: Colours = "auto") -> str:
 
 
 def _lines(report: str, width: int | None, coloured: bool) -> Iterator[str]:
-    for line in report.split("\n"):
+    for line in escaped_lines(report).split("\n"):
         look = next((look for pattern, look in LOOKS if pattern.fullmatch(line)), None) if coloured else None
         for part in _wrapped(line, width):
             yield part if look is None else click.style(part, **look)

@@ -28,7 +28,7 @@ from spec.cli import (
 )
 from spec.dropped_interrupts import coming_again
 from spec.ending import Ending
-from spec.streams import Unwritable, take_over
+from spec.streams import Unwritable, note, take_over
 
 if TYPE_CHECKING:
     from spec.failures import Failure
@@ -102,7 +102,7 @@ def run_command() -> NoReturn:
         with coming_again(signal.SIGTERM):  # of the two the one that is never ignored
             sys.exit(kafkaspec.main(prog_name="kafkaspec", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as asked:
-        click.echo(asked.format_message(), err=True)
+        note(asked.format_message())
         sys.exit(2)
     except Exception as error:
         if (failure := failure_of(error)) is None:
@@ -116,7 +116,7 @@ def run_command() -> NoReturn:
 
 
 def _fail(failure: Failure) -> NoReturn:
-    click.echo(failure, err=True)
+    note(failure)
     _answer(failure.to_json())
     sys.exit(failure.exit)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from spec.cli.asking import evaluating
-from spec.streams import printing_to_stderr, tell
+from spec.streams import note, printing_to_stderr, tell
 from spec.systems import SYSTEMS
 from spec.terminal import for_stream
 
@@ -39,7 +39,7 @@ def write_each(*writes: Callable[[], None]) -> None:
             write()
         except Failure as failure:
             failed = True
-            click.echo(failure, err=True)
+            note(failure)
     if failed:
         sys.exit(ENVIRONMENT)
 
@@ -115,7 +115,7 @@ def write_traces(
     if place is None:
         return
     if not result.traces:
-        click.echo(f"There is no {what}, so {place} was not written", err=True)
+        note(f"There is no {what}, so {place} was not written")
     elif place.is_dir():
         for each in result.traces:
             name = each.broken if re.fullmatch(r"[\w.]+", each.broken) else "shown"  # a predicate is no file's name
@@ -124,7 +124,7 @@ def write_traces(
         _write_trace(place, result.traces[0], subject, system)
         if more := len(result.traces) - 1:
             named = f"{place} has the first trace, not {'the other' if more == 1 else f'{more} others'}"
-            click.echo(f"{named}: --trace with a directory keeps each", err=True)
+            note(f"{named}: --trace with a directory keeps each")
 
 
 def _write_trace(path: Path, trace: Trace, subject: Specification, system: str) -> None:
@@ -137,7 +137,7 @@ def _write_trace(path: Path, trace: Trace, subject: Specification, system: str) 
 def say_if_interrupted(result: Result | Simulation) -> None:
     """Beside the JSON; in text the result says it."""
     if result.verdict == "interrupted":
-        click.echo(f"Interrupted: {result.why}", err=True)
+        note(f"Interrupted: {result.why}")
 
 
 def can_be_given(output: Path | None) -> None:

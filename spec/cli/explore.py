@@ -11,7 +11,7 @@ import click
 from spec.cli.answering import can_be_given, give
 from spec.cli.asking import asked_for, evaluating, of_a_run
 from spec.cli.options import COUNT, OUTPUT, OWN, of_a_system, one
-from spec.streams import tell
+from spec.streams import note, tell
 
 if TYPE_CHECKING:
     from spec.checking.followed import Followed
@@ -71,9 +71,7 @@ def explore(
         return
     give(page.to_html(), output)
     if not page.is_whole:
-        click.echo(
-            f"There are more than these {len(page.states):,} states; with --serve there are all of them.", err=True
-        )
+        note(f"There are more than these {len(page.states):,} states; with --serve there are all of them.")
 
 
 def _serve(territory: Territory, port: int) -> None:

@@ -6,10 +6,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from spec.language.escapes import escaped
+
 LONGEST: Final = 300
 """Characters of a value, or of what an exception says, in a message; what is longer is cut."""
 ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 """Where an object lies in memory, as its `repr` tells."""
+LINE_END: Final = re.compile(r"[ \t\r]*\n\s*")
+"""Where a message of several lines goes on in the next one."""
 LONGEST_INTEGER: Final = 14_000
 """Bits of an integer that Python writes in decimal digits, of which it takes 4,300."""
 
@@ -57,7 +61,7 @@ def told(failure: BaseException) -> str:
 
 def _on_one_line(text: str) -> str:
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-    return text if text.isprintable() else " ".join(text.split())
+    return escaped(LINE_END.sub(" ", text.strip()))
 
 
 def namesake(value: object, meant: Iterable[type]) -> str:

@@ -1,0 +1,38 @@
+"""What hides or reorders text is seen as its escape, and nothing else is touched."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spec.language import escapes
+from spec.language.errors import shown, told
+from spec.language.escapes import escaped, escaped_lines
+
+ALL = st.text(st.characters(exclude_categories=()))
+"""Surrogates, too."""
+
+
+@pytest.mark.parametrize("code", [0x00, 0x0A, 0x0D, 0x1B, 0x7F, 0x9B, 0x061C, 0x200E, 0x2028, 0x202E, 0x2069, 0xD800])
+def test_what_nobody_sees_is_written_as_python_writes_it(code: int) -> None:
+    assert escaped(f"a{chr(code)}b") == f"a{chr(code)!r}b".replace("'", "")
+
+
+@given(ALL)
+def test_lines_are_printable_and_a_line_stays_one(text: str) -> None:
+    assert escaped(text).isprintable()
+    assert list(map(escaped, text.split("\n"))) == escaped_lines(text).split("\n")
+    assert shown(text).isprintable()
+    assert told(ValueError(text)).isprintable()
+
+
+@given(ALL.filter(str.isprintable))
+def test_what_is_seen_stays_as_it_is(text: str) -> None:
+    assert escaped(text) == text
+
+
+def test_examples() -> None:
+    assert doctest.testmod(escapes) == (0, 2)
