@@ -32,6 +32,7 @@ from spec.checking.reordering import changes_of_actor, fewest_changes_of_actor
 from spec.checking.replay import Replay
 from spec.checking.shortest_paths import fewest_changes_of_shortest
 from spec.checking.trace import Trace, TraceStep, remarks, variables_told
+from spec.language.escapes import escaped
 from spec.language.words import Step
 
 __all__ = ["Brief", "brief"]
@@ -64,7 +65,7 @@ class Brief(Shown):
     def __str__(self) -> str:
         trace = self.trace
         head = [f"{trace.broken}: {trace.sentence}" if trace.sentence else trace.broken, ""] if trace.broken else []
-        return "\n".join([*head, *self._order(), *self._steps(), *self._why()])
+        return "\n".join(map(escaped, [*head, *self._order(), *self._steps(), *self._why()]))
 
     def _order(self) -> Iterator[str]:
         """That it is another order, if it is."""

@@ -16,6 +16,7 @@ from spec.checking.steps_meant import steps_meant, together
 from spec.checking.trace import TraceStep
 from spec.checking.values import jsonable, show
 from spec.language.errors import UsageError
+from spec.language.escapes import escaped
 from spec.language.words import Step
 
 __all__ = ["Explanation", "explain"]
@@ -40,7 +41,7 @@ class Explanation(Shown):
         return f"<Explanation of state {self.state} of {self.system}>"
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.system}: state {self.state}", *self._told()])
+        return "\n".join(map(escaped, [f"{self.system}: state {self.state}", *self._told()]))
 
     def _told(self) -> Iterator[str]:
         for step, outcome in self.outcomes:

@@ -19,6 +19,7 @@ from spec.checking.replay import NotEnabled, Replay
 from spec.checking.spelling import PLAIN, Spelling
 from spec.checking.trace import Trace
 from spec.checking.values import encoded, jsonable, show
+from spec.language.escapes import escaped
 from spec.language.words import Step
 
 __all__ = ["Followed", "follow"]
@@ -51,12 +52,12 @@ class Followed(Shown):
         return LEFT if self.left else 0
 
     def __repr__(self) -> str:
-        return f"<Followed {self.recorded.system}: {self.left or f'{self.at} states'}>"
+        return escaped(f"<Followed {self.recorded.system}: {self.left or f'{self.at} states'}>")
 
     def __str__(self) -> str:
-        system, decided = self.recorded.system, self.recorded.property
+        system, decided = escaped(self.recorded.system), escaped(self.recorded.property)
         if self.left:
-            return f"{system}: state {self.at}: {self.left}"
+            return f"{system}: state {self.at}: {escaped(self.left)}"
         ends = "is witnessed" if self.trace is not None and self.trace.witness else "breaks"
         end = f", and {decided} {ends} in the last, as recorded" if decided else ""
         return f"{system}: this is a run of it, in {self.at} states{end}"

@@ -13,6 +13,7 @@ from spec.checking.replay import Replay
 from spec.checking.trace import Trace
 from spec.language.domains import ABSENT, LEFT_OUT
 from spec.language.errors import UsageError
+from spec.language.escapes import escaped
 from spec.language.words import Step
 
 __all__ = ["program"]
@@ -45,7 +46,8 @@ def program(specification: Given, trace: Trace) -> str:
         parameters = literal(dict(each.step.parameters), name)
         lines.append(f"replay.do({step}({literal(each.step.action)}, {parameters}))")
     lines += [f"assert {what} == {literal(value, name)}" for what, value in _end(replay, trace).items()]
-    return "\n".join([f'"""{given.name}: {_told(trace)}."""', "", *sorted(imports.lines()), "", *lines, ""])
+    about = escaped(f"{given.name}: {_told(trace)}.")
+    return "\n".join([f'"""{about}"""', "", *sorted(imports.lines()), "", *lines, ""])
 
 
 def _told(trace: Trace) -> str:

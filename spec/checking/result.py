@@ -15,6 +15,7 @@ from spec.checking.notebook import Shown
 from spec.checking.trace import Trace
 from spec.checking.values import jsonable, show
 from spec.checking.versions import versions
+from spec.language.escapes import escaped
 
 EXIT_CODES: Final[Mapping[str, int]] = {
     "holds": 0,
@@ -194,7 +195,7 @@ class BaseResult(Shown, ABC):
         Args:
             tell: gives the text of each trace; else it is told in full. See `spec.checking.brief`.
         """
-        lines = [f"{self.system}: {self.headline}", *self.basis(), *self._judged()]
+        lines = [*map(escaped, [f"{self.system}: {self.headline}", *self.basis(), *self._judged()])]
         for each in self.traces:
             lines += ["", str(tell(each))]
         return "\n".join(lines)

@@ -30,6 +30,7 @@ from spec.checking.trace import Trace
 from spec.checking.versions import versions
 from spec.checking.walks import PlainWalker, Tally, Walker, Walks
 from spec.checking.watchdog import Watchdog
+from spec.language.escapes import escaped
 
 RUNS: Final = 100_000
 STEPS: Final = 100
@@ -95,7 +96,7 @@ class Simulation(BaseResult):
         never = self.never_taken
         lines = [super().report(tell)]
         if never and self.counterexample is None and self.example is None:
-            lines.append(f"  never taken {', '.join(never)}")
+            lines.append(escaped(f"  never taken {', '.join(never)}"))
         if self.example is not None:
             lines += ["", str(tell(self.example))]
         return "\n".join(lines)

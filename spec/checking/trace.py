@@ -14,6 +14,7 @@ from spec.checking.notebook import Shown
 from spec.checking.spelling import PLAIN, Spelling
 from spec.checking.values import change, jsonable, jsonable_change, jsonable_state, show
 from spec.language.domains import LEFT_OUT
+from spec.language.escapes import escaped
 from spec.language.part import Lanes
 from spec.language.words import Step
 
@@ -143,10 +144,9 @@ class Trace(Shown):
 
     def __str__(self) -> str:
         if not self.broken:
-            return "\n".join(self._told())
-        return "\n".join(
-            [f"{self.broken}: {self.sentence}" if self.sentence else self.broken, "", *self._told(), *self.why()]
-        )
+            return "\n".join(map(escaped, self._told()))
+        head = f"{self.broken}: {self.sentence}" if self.sentence else self.broken
+        return "\n".join(map(escaped, [head, "", *self._told(), *self.why()]))
 
     def _told(self) -> Iterator[str]:
         """The initial state and the steps, each with what was said, what the views say now, and only what changed."""

@@ -1,7 +1,7 @@
 """Values of a state as they are written: as text for a person, as JSON for a program, as ITF for other tools.
 
 A string stands without quotes unless it could be taken for something else: for nothing, a truth, a number, for
-several values or a part of one.
+several values or a part of one; or it has characters that nobody would see (`spec.language.escapes`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from spec.checking.literals import literal
 from spec.checking.spelling import PLAIN, WORDS, Spelling, name_of_key, name_of_member
 from spec.language.domains import ABSENT, LEFT_OUT, Subset
 from spec.language.errors import LONGEST_INTEGER, printed, shown
+from spec.language.escapes import escaped
 
 PARTING: Final = frozenset('()[]{},;"\\')
 """What parts values from each other, or quotes them."""
@@ -49,23 +50,24 @@ def show(value: Any, spelling: Spelling = PLAIN, *, inside: bool = False) -> str
         return f"({parts}{',' * (len(value) == 1)})"
     word = spelling.word(value)
     if word is not None:
-        return word
+        return escaped(word)
     if isinstance(value, Enum):
-        return name_of_member(value)
+        name = name_of_member(value)
+        return name if name.isprintable() else escaped(literal(value))
     if value is ABSENT or value is LEFT_OUT:
         return "absent" if value is ABSENT else "?"
     if isinstance(value, str):
         return value if _is_plain(value, inside) else literal(value)
     if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
         return f"{value:#x}"
-    return printed(value)
+    return escaped(printed(value))
 
 
 def _is_plain(text: str, inside: bool) -> bool:
     """Whether a string can be taken for nothing but itself."""
-    if text != text.strip() or len(text.splitlines()) != 1 or text.lower() in WORDS or "->" in text:
+    if not text or text != text.strip() or not text.isprintable() or text.lower() in WORDS or "->" in text:
         return False
-    if inside and (PARTING & {*text} or not text.isprintable()):
+    if inside and PARTING & {*text}:
         return False
     return not (text.startswith(BEGINS) or text.endswith(ENDS) or _is_number(text))
 
@@ -104,7 +106,8 @@ def _is_record(value: object) -> bool:
 def _record(value: Any, spelling: Spelling) -> str:
     fields = fields_of(value)
     if fields is None:
-        return str(value)
+        text = str(value)
+        return text if text.isprintable() else escaped(literal(value))
     parts = ", ".join(f"{name}={show(part, spelling, inside=True)}" for name, part in fields)
     return f"{value.__class__.__name__}({parts})"
 

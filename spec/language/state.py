@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, get_origin
 
 from spec.language.domains import ABSENT, Domain, MappingDomain, Slot
 from spec.language.errors import OutOfDomain, SpecificationError, shown
+from spec.language.escapes import escaped
 from spec.language.identity import same
 from spec.language.listing import counted, within
 from spec.language.sizes import name_of, types_in
@@ -226,7 +227,7 @@ def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[SlotPlace]:
 
 def key_in_brackets(key: object) -> str:
     """A key as it stands in the name of a cell: `broker[0]`, `nodes[/controller]`, `votes[1, 0]`."""
-    return ", ".join(map(str, key)) if type(key) is tuple and key else str(key)
+    return escaped(", ".join(map(str, key)) if type(key) is tuple and key else str(key))
 
 
 def told_apart(values: Sequence[Any], plainly: Callable[[Any], str], in_full: Callable[[Any], str]) -> list[str]:

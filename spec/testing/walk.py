@@ -18,6 +18,7 @@ from spec.checking.paths import Path, trace
 from spec.checking.reference import ReferenceEngine
 from spec.checking.trace import Trace
 from spec.language.errors import SpecificationError, UsageError, represented
+from spec.language.escapes import escaped
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 
@@ -301,4 +302,4 @@ def in_words(told: Trace) -> str:
             f"        {place} from {represented(old)} to {represented(new)}"
             for place, (old, new) in last.changes.items()
         ]
-    return "\n".join(line for line in lines if line.strip())
+    return "\n".join(escaped(line) for line in lines if line.strip())
