@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from spec.checking.lanes import SYSTEM, from_left_to_right, owner
 from spec.checking.trace import Trace, TraceStep
 from spec.checking.values import show
+from spec.language.escapes import escaped
 from statemachines.drawing import FONTS, INITIAL, LETTER, LINE, TIP
 
 __all__ = ["FORMATS", "Message", "lanes_of", "mermaid", "messages_of", "svg"]
@@ -61,7 +62,19 @@ def _message(trace: Trace, number: int, step: TraceStep) -> Message:
     )
     label = " ".join([step.step.action, *given])
     mark = trace.ending if number == trace.length else ""
-    return Message(number, actor, step.lanes.receiver or actor, label, "; ".join(step.said), step.views, mark)
+    return Message(
+        number,
+        actor,
+        step.lanes.receiver or actor,
+        escaped(label),
+        escaped("; ".join(step.said)),
+        _escaped(step.views),
+        escaped(mark),
+    )
+
+
+def _escaped(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(escaped, sentences))
 
 
 # Mermaid.
@@ -79,7 +92,7 @@ def _mermaid(trace: Trace) -> Iterator[str]:
     for lane, name in names.items():
         yield f"participant {name} as {'<br/>'.join(map(_plain, _name(lane)))}"
     if trace.initial_views:
-        yield f"Note over {everywhere}: {_lines(trace.initial_views)}"
+        yield f"Note over {everywhere}: {_lines(_escaped(trace.initial_views))}"
     for each in messages_of(trace):
         words = _plain(f"{each.number}  {each.label}") + (f"<br/>{_plain(each.said)}" if each.said else "")
         yield f"{names[each.actor]}->>{names[each.receiver]}: {words}"
@@ -94,7 +107,7 @@ def _lines(sentences: tuple[str, ...]) -> str:
 
 def _plain(words: str) -> str:
     """Words in which Mermaid sees no markup of its own: it has codes for what would end a statement or a tag."""
-    return "".join(f"#{ord(each)};" if each in "#;<>&%" else each for each in words)
+    return "".join(f"#{ord(each)};" if each in "#;<>&%\\" else each for each in words)
 
 
 # SVG.
@@ -133,7 +146,7 @@ def svg(trace: Trace) -> str:
     drawn = [_text(MARGIN, MARGIN + n * LINE_HEIGHT, line) for n, line in enumerate(title, start=1)]
     top = 2 * MARGIN + len(title) * LINE_HEIGHT
     y = top + head + 2 * GAP
-    initially = _notes(trace.initial_views, "", notes_at, y)
+    initially = _notes(_escaped(trace.initial_views), "", notes_at, y)
     drawn += [_text(MARGIN, y, "1", QUIET), *initially]
     y += max(1, len(initially)) * LINE_HEIGHT + GAP
     for each in messages:
@@ -156,7 +169,7 @@ def svg(trace: Trace) -> str:
 
 
 def _title(trace: Trace) -> str:
-    return f"{trace.broken}: {trace.sentence}" if trace.broken else f"a run of {trace.length} states"
+    return escaped(f"{trace.broken}: {trace.sentence}" if trace.broken else f"a run of {trace.length} states")
 
 
 def _distances(lanes: tuple[str, ...], messages: tuple[Message, ...], half: int) -> list[int]:
@@ -183,7 +196,8 @@ def _room_for(words: str) -> int:
 def _name(lane: str) -> list[str]:
     """The name of a lane in lines: of whom it is stands below."""
     whole = owner(lane)
-    return [lane] if whole == lane else [lane.removesuffix(f" of {whole}"), f"of {whole}"]
+    lines = [lane] if whole == lane else [lane.removesuffix(f" of {whole}"), f"of {whole}"]
+    return [*map(escaped, lines)]
 
 
 def _head(name: list[str], x: int, top: int, size: tuple[int, int], bottom: int) -> str:

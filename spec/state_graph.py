@@ -21,6 +21,7 @@ from spec.checking.model import EvaluationFailed, Model
 from spec.checking.spelling import Spelling
 from spec.checking.values import show
 from spec.language.errors import UsageError, told
+from spec.language.escapes import escaped
 from spec.language.identity import identity
 from spec.language.specification import Specification
 from spec.language.state import State
@@ -120,8 +121,8 @@ def state_graph(
     for source, action, target in found:
         actions.setdefault((source, target), set()).add(action)
     return StateGraph(
-        name=specification.name,
-        by=chosen,
+        name=escaped(specification.name),
+        by=tuple(map(escaped, chosen)),
         nodes=tuple(nodes),
         initial=initial,
         actions={ends: sorted(actions[ends], key=order.__getitem__) for ends in sorted(actions)},

@@ -7,11 +7,11 @@ left.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from typing import Final
 
 from spec.checking.result import BaseResult
 from spec.checking.trace import Trace, TraceStep, variables_told
+from spec.language.escapes import in_markup
 
 __all__ = ["of_result", "of_trace"]
 
@@ -31,14 +31,14 @@ BAD: Final = {"violated", "deadlock", "unwitnessed", "vacuous"}
 
 def of_result(result: BaseResult) -> str:
     """The verdict, what it rests on, each property, and the traces."""
-    headline = f"<b>{escape(result.system)}</b>: {_verdict(result.verdict, result.headline)}"
+    headline = f"<b>{in_markup(result.system)}</b>: {_verdict(result.verdict, result.headline)}"
     rows = "".join(
-        f"<tr><td><code>{escape(each.name)}</code></td><td>{escape(each.kind.replace('_', ' '))}</td>"
+        f"<tr><td><code>{in_markup(each.name)}</code></td><td>{in_markup(each.kind.replace('_', ' '))}</td>"
         f"<td>{_verdict(each.verdict, each.verdict)}</td><td>{'' if each.length is None else each.length}</td></tr>"
         for each in result.properties
     )
     columns = "<tr><th>property</th><th></th><th></th><th>states</th></tr>"
-    parts = [headline, *(f'<div class="quiet">{escape(line.strip())}</div>' for line in result.basis())]
+    parts = [headline, *(f'<div class="quiet">{in_markup(line.strip())}</div>' for line in result.basis())]
     return _framed(*parts, f"<table>{columns}{rows}</table>" if rows else "", *map(_trace, result.traces))
 
 
@@ -53,11 +53,11 @@ def _framed(*parts: str) -> str:
 
 def _verdict(verdict: str, words: str) -> str:
     mark = "good" if verdict in GOOD else "bad" if verdict in BAD else "quiet"
-    return f'<span class="{mark}">{escape(words)}</span>'
+    return f'<span class="{mark}">{in_markup(words)}</span>'
 
 
 def _trace(trace: Trace) -> str:
-    named = f"<b>{escape(trace.broken)}</b>" + (f": {escape(trace.sentence)}" if trace.sentence else "")
+    named = f"<b>{in_markup(trace.broken)}</b>" + (f": {in_markup(trace.sentence)}" if trace.sentence else "")
     marks = [""] * len(trace.steps) + [trace.ending]
     initially = _row(
         1, "", "initially", trace.initial_views, marks[0], [*variables_told(trace.initial, trace.spelling)]
@@ -66,18 +66,18 @@ def _trace(trace: Trace) -> str:
         _row(number, _lanes(each), each.told, each.views, marks[number - 1], each.lines)
         for number, each in enumerate(trace.steps, start=2)
     )
-    why = (f"<div>{escape(line.strip())}</div>" for line in trace.why() if line)
+    why = (f"<div>{in_markup(line.strip())}</div>" for line in trace.why() if line)
     return "\n".join([f"<div>{named}</div>" if trace.broken else "", "<table>", initially, *steps, "</table>", *why])
 
 
 def _row(number: int, lanes: str, step: str, views: Iterable[str], mark: str, details: list[str]) -> str:
-    told = [escape(each) for each in views]
-    told += [f'<span class="bad">{escape(mark)}</span>'] if mark else []
+    told = [in_markup(each) for each in views]
+    told += [f'<span class="bad">{in_markup(mark)}</span>'] if mark else []
     if details:
         count = f"{len(details)} value{'' if len(details) == 1 else 's'}"
-        inner = "<br>".join(f"<code>{escape(each)}</code>" for each in details)
+        inner = "<br>".join(f"<code>{in_markup(each)}</code>" for each in details)
         told.append(f'<details class="quiet"><summary>{count}</summary>{inner}</details>')
-    cells = [str(number), escape(lanes), f"<code>{escape(step)}</code>", "<br>".join(told)]
+    cells = [str(number), in_markup(lanes), f"<code>{in_markup(step)}</code>", "<br>".join(told)]
     return f"<tr>{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
 
 

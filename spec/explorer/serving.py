@@ -7,7 +7,6 @@ state is called by its packed form, as hexadecimal digits; what is no state of t
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from typing import Any, Final
 
 from spec.checking.model import EvaluationFailed
 from spec.checking.packed_state import PackedState
-from spec.explorer.page import page
+from spec.explorer.page import as_json, page
 from spec.explorer.places import Territory
 from spec.language.errors import OutOfDomain, UsageError
 from spec.language.state import Values
@@ -100,7 +99,7 @@ class ExplorerServer(ThreadingTCPServer):
                     return None
                 if len(self._told) >= REMEMBERED:
                     self._told.pop(next(iter(self._told)))
-                self._told[name] = json.dumps(self._about(state), separators=(",", ":")).encode()
+                self._told[name] = as_json(self._about(state)).encode()
             return self._told[name]
 
     def _name(self, state: Values) -> str:
@@ -173,7 +172,7 @@ class _Asked(BaseHTTPRequestHandler):
                 self._answer(HTTPStatus.OK, "application/json", told)
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
-        self._answer(status, "application/json", json.dumps({"error": why}).encode())
+        self._answer(status, "application/json", as_json({"error": why}).encode())
 
     def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -141,19 +140,6 @@ def heading(trace: Trace) -> str:
 def has_lanes(trace: Trace) -> bool:
     """Whether anyone is said to act in it, so that a sequence diagram tells more than the text."""
     return any(step.lanes.actor for step in trace.steps)
-
-
-def printable(words: str) -> str:
-    r"""Words with escapes for what no page or file of XML can have, not even by its code.
-
-    >>> printable("a\x00b")
-    'a\\x00b'
-    """
-    return re.sub(
-        "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]",
-        lambda found: found[0].encode("unicode_escape").decode("ascii"),
-        words,
-    )
 
 
 def made_by(result: Result) -> str:

@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 from spec.checking.result import Result
 from spec.checking.values import show
 from spec.checking.versions import versions
-from spec.reports.content import bounds, decided, printable
+from spec.language.escapes import escaped, escaped_lines
+from spec.reports.content import bounds, decided
 from spec.reports.unfinished import Unfinished
 
 ACTIONS: Final = "every action is taken"
@@ -94,18 +95,18 @@ def _written(system: str, cases: list[JUnitCase], seconds: float, about: dict[st
     took = {"time": f"{seconds:.3f}"}
     root = ElementTree.Element("testsuites", {"name": "kafkaspec", **of_all, **took})
     more = {"skipped": _count(cases, "skipped"), **took, "timestamp": datetime.now(UTC).isoformat(timespec="seconds")}
-    suite = ElementTree.SubElement(root, "testsuite", {"name": printable(system), **of_all, **more})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": escaped(system), **of_all, **more})
     if about:
         properties = ElementTree.SubElement(suite, "properties")
         for name, value in about.items():
-            ElementTree.SubElement(properties, "property", {"name": name, "value": printable(value)})
+            ElementTree.SubElement(properties, "property", {"name": escaped(name), "value": escaped(value)})
     for each in cases:
         case = ElementTree.SubElement(
-            suite, "testcase", {"classname": printable(system), "name": printable(each.name), "time": "0.000"}
+            suite, "testcase", {"classname": escaped(system), "name": escaped(each.name), "time": "0.000"}
         )
         if each.outcome:
-            said = {"message": printable(each.message), **({"type": each.kind} if each.kind else {})}
-            ElementTree.SubElement(case, each.outcome, said).text = printable(each.text) or None
+            said = {"message": escaped(each.message), **({"type": each.kind} if each.kind else {})}
+            ElementTree.SubElement(case, each.outcome, said).text = escaped_lines(each.text) or None
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 

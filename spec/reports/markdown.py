@@ -8,6 +8,7 @@ from typing import Final
 
 from spec.checking.result import PropertyResult, Result
 from spec.checking.trace import Trace
+from spec.language.escapes import escaped
 from spec.reports import content, growth
 from spec.reports.unfinished import HEADLINE, Unfinished
 from spec.sequence_diagram import mermaid
@@ -18,18 +19,18 @@ LARGEST: Final = 50_000
 
 def to_markdown(result: Result) -> str:
     """The report."""
-    return content.printable("\n".join(_told(result)) + "\n")
+    return "\n".join(_told(result)) + "\n"
 
 
 def unfinished_to_markdown(unfinished: Unfinished) -> str:
     """The report on a check without a result."""
-    return content.printable("\n".join(_told_of(unfinished)) + "\n")
+    return "\n".join(_told_of(unfinished)) + "\n"
 
 
 def _told_of(unfinished: Unfinished) -> Iterator[str]:
     yield f"# {_plain(unfinished.system)}: {HEADLINE}"
-    for line in unfinished.message.splitlines():
-        yield from ("", _plain(line))
+    for line in unfinished.message.split("\n"):
+        yield from ("", _plain(line.strip()))
     if unfinished.trace is not None:
         yield from _trace(unfinished.trace, unfinished.heading)
     if unfinished.values:
@@ -123,4 +124,4 @@ def _row(cells: Iterable[str]) -> str:
 
 def _plain(words: str) -> str:
     """Words in which Markdown sees no markup of its own; an underscore within a name is none."""
-    return re.sub(r"[\\`*\[\]<>&#~$|]|(?<!\w)_|_(?!\w)", r"\\\g<0>", " ".join(words.split()))
+    return re.sub(r"[\\`*\[\]<>&#~$|]|(?<!\w)_|_(?!\w)", r"\\\g<0>", escaped(words))

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from importlib.resources import files
 from typing import Final
 
 from spec.checking.result import PropertyResult, Result
 from spec.checking.trace import Trace
+from spec.language.escapes import in_markup
 from spec.reports import content, growth
 from spec.reports.unfinished import HEADLINE, Unfinished
 from spec.sequence_diagram import svg
@@ -36,24 +36,24 @@ def unfinished_to_html(unfinished: Unfinished) -> str:
 
 def _page(title: str, lines: Iterable[str]) -> str:
     frame = files("spec.reports").joinpath("page.html")
-    return content.printable(filled(frame, {"title": escape(title), "report": "\n".join(lines)}))
+    return filled(frame, {"title": in_markup(title), "report": "\n".join(lines)})
 
 
 def _told_of(unfinished: Unfinished) -> Iterator[str]:
     yield "<header>"
     yield '<p class="verdict bad">no result</p>'
-    yield f"<h1>{escape(unfinished.system)}</h1>"
-    for line in unfinished.message.splitlines():
-        yield f"<p>{escape(line.strip())}</p>"
+    yield f"<h1>{in_markup(unfinished.system)}</h1>"
+    for line in unfinished.message.split("\n"):
+        yield f"<p>{in_markup(line.strip())}</p>"
     yield "</header>"
     yield "<main>"
     if unfinished.trace is not None:
-        yield f'<section id="trace-1"><h2>{escape(unfinished.heading)}</h2>'
+        yield f'<section id="trace-1"><h2>{in_markup(unfinished.heading)}</h2>'
         yield from _trace(unfinished.trace)
         yield "</section>"
     if unfinished.values:
         yield '<section id="checked"><h2>What was checked</h2>'
-        yield from _pairs([(escape(name), escape(value)) for name, value in unfinished.settings])
+        yield from _pairs([(in_markup(name), in_markup(value)) for name, value in unfinished.settings])
         yield "</section>"
     yield "</main>"
 
@@ -68,11 +68,11 @@ def _told(result: Result) -> Iterator[str]:
         ("growth", "Growth"),
     ]
     yield "<header>"
-    yield f'<p class="verdict {content.VERDICTS[result.verdict]}">{escape(result.verdict)}</p>'
-    yield f"<h1>{escape(result.system)}</h1>"
+    yield f'<p class="verdict {content.VERDICTS[result.verdict]}">{in_markup(result.verdict)}</p>'
+    yield f"<h1>{in_markup(result.system)}</h1>"
     for line in (content.summary(result), *content.known(result)):
-        yield f"<p>{escape(line)}</p>"
-    links = " ".join(f'<a href="#{place}">{escape(title)}</a>' for place, title in sections)
+        yield f"<p>{in_markup(line)}</p>"
+    links = " ".join(f'<a href="#{place}">{in_markup(title)}</a>' for place, title in sections)
     yield f'<nav aria-label="sections">{links}</nav>'
     yield "</header>"
     yield "<main>"
@@ -85,26 +85,26 @@ def _told(result: Result) -> Iterator[str]:
         _growth(result),
     ]
     for (place, title), lines in zip(sections, told, strict=True):
-        yield f'<section id="{place}"><h2>{escape(title)}</h2>'
+        yield f'<section id="{place}"><h2>{in_markup(title)}</h2>'
         yield from lines
         yield "</section>"
     yield "</main>"
-    yield f"<footer>Checked with {escape(content.made_by(result))}.</footer>"
+    yield f"<footer>Checked with {in_markup(content.made_by(result))}.</footer>"
 
 
 def _checked(result: Result) -> Iterator[str]:
-    yield from _pairs([(escape(name), escape(value)) for name, value in content.checked(result)])
+    yield from _pairs([(in_markup(name), in_markup(value)) for name, value in content.checked(result)])
     for title, values in (("Constants", result.constants), ("Switches", result.switches)):
         if values:
             yield f"<h3>{title}</h3>"
             told = content.settings(result, values)
-            yield from _pairs([(_named(each.name, each.sentence), escape(each.value)) for each in told])
+            yield from _pairs([(_named(each.name, each.sentence), in_markup(each.value)) for each in told])
 
 
 def _figures(result: Result) -> Iterator[str]:
     yield '<dl class="figures">'
     for name, figure in content.figures(result):
-        yield f"<div><dt>{escape(name)}</dt><dd>{escape(figure)}</dd></div>"
+        yield f"<div><dt>{in_markup(name)}</dt><dd>{in_markup(figure)}</dd></div>"
     yield "</dl>"
 
 
@@ -117,13 +117,13 @@ def _properties(result: Result) -> Iterator[str]:
 
 def _decided(judged: PropertyResult, result: Result) -> tuple[str, str]:
     sentence = result.documentation.get(judged.name, "")
-    words = f'<span class="{LOOKS[judged.verdict]}">{escape(content.decided(judged))}</span>'
+    words = f'<span class="{LOOKS[judged.verdict]}">{in_markup(content.decided(judged))}</span>'
     return _named(judged.name, sentence), words
 
 
 def _actions(result: Result) -> Iterator[str]:
     looks = ' class="open"' if result.never_taken else ""
-    yield f"<p{looks}>{escape(content.coverage(result))}</p>"
+    yield f"<p{looks}>{in_markup(content.coverage(result))}</p>"
     most = max((each.taken for each in result.actions), default=0) or 1
     yield '<table class="counts">'
     yield _head(("action", "enabled in states", "taken", "new states"), numbers=3)
@@ -137,7 +137,7 @@ def _actions(result: Result) -> Iterator[str]:
 
 def _growth(result: Result) -> Iterator[str]:
     levels = result.levels
-    yield f"<p>{escape(growth.sentence(levels))}</p>"
+    yield f"<p>{in_markup(growth.sentence(levels))}</p>"
     if not levels:
         return
     yield '<figure class="growth">'
@@ -157,12 +157,12 @@ def _growth(result: Result) -> Iterator[str]:
 
 def _trace(trace: Trace) -> Iterator[str]:
     if content.has_lanes(trace):
-        picture = b64encode(content.printable(svg(trace)).encode()).decode("ascii")
+        picture = b64encode(svg(trace).encode()).decode("ascii")
         yield '<figure class="scrolls" tabindex="0">'
         yield f'<img alt="its sequence diagram" src="data:image/svg+xml;base64,{picture}">'
         yield "</figure>"
     yield '<div class="trace">'
-    for line in str(trace).splitlines():
+    for line in str(trace).split("\n"):
         yield _line(line)
     yield "</div>"
 
@@ -177,7 +177,7 @@ def _line(line: str) -> str:
     if re.match(r"\s+\d+  \S", line):
         looks = ' class="step"'
     indented = len(line) - len(words)
-    return f'<div{looks} style="--hangs: {indented + 2}ch">{NO_BREAK * indented}{escape(words)}</div>'
+    return f'<div{looks} style="--hangs: {indented + 2}ch">{NO_BREAK * indented}{in_markup(words)}</div>'
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -198,4 +198,4 @@ def _head(titles: Sequence[str], numbers: int) -> str:
 
 def _named(name: str, sentence: str) -> str:
     """A name, with its sentence below it."""
-    return escape(name) + (f"<small>{escape(sentence)}</small>" if sentence else "")
+    return in_markup(name) + (f"<small>{in_markup(sentence)}</small>" if sentence else "")

@@ -9,8 +9,8 @@ from markdown_it.token import Token
 
 from spec.checking import Result, check
 from spec.checking.exploration import Jobs
+from spec.checking.values import show
 from spec.reports import markdown, to_markdown
-from spec.reports.content import printable
 from spec.sequence_diagram import mermaid
 from tests.spec.checking.toys import Clock
 from tests.spec.reports.odd import WORDS, broken, vacuous
@@ -64,7 +64,7 @@ def test_what_a_person_wrote_is_no_markup() -> None:
     assert ["silence", "violated, in 2 states", "Nothing is <said> | done."] in found
     assert ["understood", "undecided", "It means something to *someone*."] in found
     (value,) = [row[1] for row in found if row[0] == "words"]
-    assert value == printable(WORDS)
+    assert value == show(WORDS)
 
 
 def test_the_trace_is_told_as_it_is_with_its_diagram() -> None:
@@ -72,7 +72,7 @@ def test_the_trace_is_told_as_it_is_with_its_diagram() -> None:
     trace = broken().counterexample
     assert trace is not None
     fences = [(token.info, token.content) for token in parsed(broken()) if token.type == "fence"]
-    assert fences[:2] == [("mermaid", printable(mermaid(trace))), ("text", printable(f"{trace}\n"))]
+    assert fences[:2] == [("mermaid", mermaid(trace)), ("text", f"{trace}\n")]
 
 
 def test_no_line_of_a_trace_ends_its_fence() -> None:
@@ -82,7 +82,7 @@ def test_no_line_of_a_trace_ends_its_fence() -> None:
     fenced = replace(trace, broken="```", sentence="")
     assert str(fenced).startswith("```\n")
     told = parsed(replace(broken(), counterexamples=(fenced,)))
-    assert printable(f"{fenced}\n") in [token.content for token in told if token.type == "fence"]
+    assert f"{fenced}\n" in [token.content for token in told if token.type == "fence"]
 
 
 def test_where_none_acts_there_is_no_diagram() -> None:
