@@ -24,6 +24,7 @@ from spec.checking import Result, Trace, check
 from spec.checking.trace import TraceStep
 from spec.language import action, require
 from spec.language.errors import SpecificationError, UsageError
+from spec.language.escapes import escaped
 from spec.parts.controlled_cluster import ClusterUnderControl
 from spec.releases import valuation
 from spec.systems.partitions import Partitions
@@ -164,7 +165,7 @@ class AnyOrder:
         return 0 if all(each.explored for each in self.cases) else EXIT_BOUND
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(map(escaped, self._lines()))
 
     def to_json(self) -> dict[str, Any]:
         """As one object."""

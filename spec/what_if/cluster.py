@@ -7,12 +7,13 @@ stay open, as Kafka's default depends on the release: whether brokers permit unc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from spec.language.errors import UsageError
+from spec.language.errors import UsageError, shown
 from statemachines.releases import Release
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicName, TopicPartition
@@ -21,6 +22,9 @@ __all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus
 
 MIN_ISR: Final = 1
 """How many replicas have to be in sync where nothing else is configured [min.insync.replicas]."""
+LEGAL_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
+"""What a topic may be called [Topic.java]."""
+ALLOWED: Final = "a name has up to 249 letters and digits of ASCII, '.', '_' and '-'"
 FIRST_EPOCH: Final = 1
 """The epoch of a cluster's first controller."""
 NOT_UNCLEAN: Final = Release("0.11")
@@ -194,8 +198,13 @@ def complete(
         unclean: whether brokers permit unclean elections where a topic does not say, whatever the source says of it.
 
     Raises:
-        UsageError: a partition is given an ISR that it cannot have, or is not there; a topic is not there.
+        UsageError: a partition is given an ISR that it cannot have, or is not there; a topic is not there; or Kafka
+            has no topic of that name.
     """
+    for partition, each in description.partitions.items():
+        if not LEGAL_NAME.fullmatch(partition.topic):
+            at = f"{each.at}: " if each.at else ""
+            raise UsageError(f"{at}no topic is called {shown(partition.topic)}: {ALLOWED}")
     assumed: list[str] = []
     given = dict(isr or {})
     partitions = {

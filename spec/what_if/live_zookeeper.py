@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, Final
 
-from election.ids import ControllerEpoch
+from election.ids import BrokerId, ControllerEpoch
 from spec.language.errors import EnvironmentFailed, UsageError
 from spec.what_if.cluster import DescribedPartition, Description
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
@@ -40,7 +40,7 @@ def read_zookeeper(hosts: str) -> Description:
         hosts: as brokers have it [zookeeper.connect], like "zk1:2181,zk2:2181/kafka".
 
     Raises:
-        UsageError: kazoo is not there, or what stands there is no Kafka's.
+        UsageError: kazoo is not there, these are no hosts, or what stands there is no Kafka's.
         EnvironmentFailed: no server answers.
     """
     try:
@@ -48,7 +48,10 @@ def read_zookeeper(hosts: str) -> Description:
         from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
     except ImportError:
         raise UsageError("to read a ZooKeeper takes kazoo: pip install 'kafkaspec[zookeeper]'") from None
-    client = KazooClient(hosts, read_only=True)
+    try:
+        client = KazooClient(hosts, read_only=True)
+    except ValueError as error:
+        raise UsageError(f"zookeeper {hosts}: {error}") from None
     try:
         with warnings.catch_warnings(action="ignore"):  # that there is no chroot is told below
             client.start(timeout=PATIENCE)
@@ -83,7 +86,6 @@ class _Reader:
         }
         states = self._objects(map(topic_partition_state_path, assignments))
         configs = self._objects([*map(topic_config_path, topics), DEFAULTS])
-        controller = self._objects([CONTROLLER]).get(CONTROLLER)
         configured = {topic: self._config(topic_config_path(topic), configs) for topic in topics}
         of_all = self._config(DEFAULTS, configs)
         return Description(
@@ -91,8 +93,8 @@ class _Reader:
                 partition: self._partition(partition, assignment, states.get(topic_partition_state_path(partition)))
                 for partition, assignment in assignments.items()
             },
-            live=frozenset(map(int, self.client.get_children(BROKER_IDS))),
-            controller=None if controller is None else controller.get("brokerid"),
+            live=frozenset(map(self._broker, self.client.get_children(BROKER_IDS))),
+            controller=self._controller(),
             controller_epoch=self._controller_epoch(),
             min_isr={topic: said for topic, (said, _) in configured.items() if said is not None},
             unclean={topic: said for topic, (_, said) in configured.items() if said is not None},
@@ -123,6 +125,18 @@ class _Reader:
             if not isinstance(said, dict):
                 raise self._strange(path, "it is no object")
         return found
+
+    def _broker(self, name: str) -> BrokerId:
+        if not re.fullmatch("[0-9]{1,9}", name):
+            raise self._strange(f"{BROKER_IDS}/{name}", "it is no number of a broker")
+        return int(name)
+
+    def _controller(self) -> BrokerId | None:
+        said = self._objects([CONTROLLER]).get(CONTROLLER)
+        broker = None if said is None else said.get("brokerid")
+        if said is not None and type(broker) is not int:
+            raise self._strange(CONTROLLER, "it is no controller of Kafka's")
+        return broker
 
     def _controller_epoch(self) -> ControllerEpoch | None:
         """Of the last controller that was elected; None: there was none."""

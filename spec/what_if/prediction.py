@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
+from spec.language.escapes import escaped
 from spec.what_if.cluster import KnownCluster, PartitionStatus, listed
 from spec.what_if.events import ClusterEvent
 from spec.what_if.running_cluster import Effect, Elected, Failed, RunningCluster, Sent, Written
@@ -110,7 +111,7 @@ class Prediction:
             every: partitions that stay as they are, too.
             with_steps: what was written, sent and logged as an error, in order.
         """
-        return "\n".join(self._lines(every, with_steps))
+        return "\n".join(map(escaped, self._lines(every, with_steps)))
 
     def to_json(self, with_steps: bool = False) -> dict[str, Any]:
         """As one object."""

@@ -132,6 +132,8 @@ def test_what_is_configured_for_all_brokers_is_read(chroot: tuple[Any, str]) -> 
         ),
         ({"/config/brokers/<default>": {"config": 1}}, "/config/brokers/<default>: it is no configuration"),
         ({"/controller_epoch": {"epoch": 5}}, "/controller_epoch: it is no controller epoch"),
+        ({"/controller": {"brokerid": [2]}}, "/controller: it is no controller of Kafka's"),
+        ({"/brokers/ids/1\u202e": {}}, "/brokers/ids/1\u202e: it is no number of a broker"),
     ],
 )
 def test_what_is_no_kafkas_is_refused_with_its_path(
@@ -157,6 +159,11 @@ def test_no_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(EnvironmentFailed, match="no server answers"):
             read_cluster(f"zookeeper://127.0.0.1:{taken.getsockname()[1]}")
+
+
+def test_what_are_no_hosts() -> None:
+    with pytest.raises(UsageError, match="zookeeper"):
+        read_cluster("zookeeper://[::1:2181")
 
 
 def test_without_kazoo(monkeypatch: pytest.MonkeyPatch) -> None:
