@@ -69,9 +69,13 @@ class _Test(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         from spec.checking import EvaluationFailed
         from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
+        from spec.language.escapes import escaped, escaped_lines
 
-        told = (Contradicted, EvaluationFailed, AssumptionViolated, SpecificationError, UsageError)
-        return str(excinfo.value) if isinstance(excinfo.value, told) else super().repr_failure(excinfo, style)
+        if isinstance(excinfo.value, AssumptionViolated | SpecificationError | UsageError):
+            return escaped(str(excinfo.value))
+        if isinstance(excinfo.value, Contradicted | EvaluationFailed):
+            return escaped_lines(str(excinfo.value))
+        return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
@@ -107,13 +111,14 @@ class InstancesFile(pytest.File):
         """A test for each."""
         from spec.instances import instances_in
         from spec.language.errors import UsageError
+        from spec.language.escapes import escaped
 
         try:
             pinned = instances_in(self.path)
         except UsageError as wrong:
-            raise self.CollectError(str(wrong)) from None
+            raise self.CollectError(escaped(str(wrong))) from None
         for each in pinned:
-            yield CheckedInstance.from_parent(self, name=each.name, pinned=each)
+            yield CheckedInstance.from_parent(self, name=escaped(each.name), pinned=each)
 
 
 class CheckedInstance(_Test):
@@ -137,7 +142,7 @@ class CheckedInstance(_Test):
             if found[name] != figure
         ]
         if wrong:
-            raise Contradicted("\n".join([f"{pinned.name}:", *wrong, "", str(result)]))
+            raise Contradicted("\n".join([f"{self.name}:", *wrong, "", str(result)]))
 
 
 def _system(name: str, item: pytest.Item) -> type[Specification]:

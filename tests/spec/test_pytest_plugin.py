@@ -91,8 +91,12 @@ def test_what_is_kept_is_tested(project: Path) -> None:
 
 
 def test_what_does_not_hold_any_more_fails_with_a_line(project: Path) -> None:
-    """The step that the specification does not have, and the figure that is another one; no traceback of ours."""
+    """The step that the specification does not have, and the figure that is another one; no traceback of ours.
+
+    A name that somebody else wrote is seen.
+    """
     own = project / "own.py"
+    (project / "tests" / "instances.toml").write_text(PINNED.replace("four", "\\u001b[2J"))
     own.write_text(own.read_text().replace("s.count += 1", "s.count = min(s.count + 2, self.top)"))
     code, said = ran(project)
     assert code == 1
@@ -100,6 +104,8 @@ def test_what_does_not_hold_any_more_fails_with_a_line(project: Path) -> None:
     assert "  distinct_states is 3, and 5 is pinned" in said
     assert "2 failed" in said
     assert "runtest" not in said
+    assert r"counter, \x1b[2J:" in said
+    assert "\x1b" not in said
 
 
 def test_a_file_names_no_code_that_the_configuration_does_not_list(project: Path) -> None:
@@ -122,9 +128,9 @@ def test_what_is_malformed_fails_with_a_line(project: Path) -> None:
     kept.write_text(kept.read_text()[:-20])
     code, said = ran(project)
     assert (code, "beyond.itf.json is not JSON: line " in said) == (1, True)
-    (project / "tests" / "instances.toml").write_text(PINNED.replace("depth = 5\n", ""))
+    (project / "tests" / "instances.toml").write_text(PINNED.replace("depth = 5\n", "").replace("four", "\\u202e"))
     code, said = ran(project)
-    assert (code, "instances.toml: instance counter, four: depth is missing" in said) == (2, True)
+    assert (code, r"instances.toml: instance counter, \u202e: depth is missing" in said) == (2, True)
 
 
 @pytest.mark.parametrize(
