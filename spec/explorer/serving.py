@@ -7,6 +7,7 @@ state is called by its packed form, as hexadecimal digits; what is no state of t
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from spec.checking.packed_state import PackedState
 from spec.explorer.page import as_json, page
 from spec.explorer.places import Territory
 from spec.language.errors import OutOfDomain, UsageError
+from spec.language.escapes import escaped
 from spec.language.state import Values
 
 __all__ = ["ExplorerServer"]
@@ -172,7 +174,7 @@ class _Asked(BaseHTTPRequestHandler):
                 self._answer(HTTPStatus.OK, "application/json", told)
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
-        self._answer(status, "application/json", as_json({"error": why}).encode())
+        self._answer(status, "application/json", json.dumps({"error": escaped(why)}).encode())
 
     def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)
