@@ -86,7 +86,7 @@ def _shown(
     if issubclass(category, EnvironmentWarning):
         note(escaped(f"Warning: {message}"))
     else:
-        note(warnings.formatwarning(message, category, filename, lineno, line).rstrip("\n"))
+        note(warnings.formatwarning(escaped(str(message)), category, filename, lineno, line).rstrip("\n"))
 
 
 def _fault(_: type[BaseException], fault: BaseException, __: TracebackType | None) -> None:

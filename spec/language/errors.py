@@ -41,7 +41,7 @@ def printed(value: object) -> str:
 def represented(value: object) -> str:
     """A value as Python represents it, whole; if it cannot, by its class."""
     try:
-        return repr(value)
+        return escaped(repr(value))
     except Exception:
         return f"{value:#x}" if isinstance(value, int) else shown(value)
 
