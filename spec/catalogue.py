@@ -7,6 +7,7 @@ from typing import Any
 
 from spec.anomalies import Anomaly
 from spec.checking.values import jsonable, show
+from spec.language.escapes import escaped
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
 from spec.loading import specification, system_named
@@ -15,14 +16,14 @@ from spec.systems import SYSTEMS
 
 def catalogue(names: Iterable[str] = SYSTEMS) -> str:
     """Systems, one after the other: all of ours, or those with these names."""
-    return "\n\n".join("\n".join(describe(system_named(name))) for name in names)
+    return "\n\n".join("\n".join(map(escaped, describe(system_named(name)))) for name in names)
 
 
 def describe(system: type[Specification]) -> Iterator[str]:
     """One system."""
     example = specification(system)
     yield system.name
-    yield f"  {(system.__doc__ or '').strip().splitlines()[0]}"
+    yield f"  {_sentence(system)}"
     for variant in system.variants():
         own = _own_constants(variant, system)
         belonging = "" if variant is system else f" of {title_of(variant)}"
@@ -38,6 +39,11 @@ def describe(system: type[Specification]) -> Iterator[str]:
         yield from _releases(system.releases)
 
 
+def _sentence(system: type[Specification]) -> str:
+    """What a system is about; empty if it does not say."""
+    return (system.__doc__ or "").strip().partition("\n")[0]
+
+
 def described(system: type[Specification]) -> dict[str, Any]:
     """One system as a JSON object: all that `describe` says of it, and its actions, views and pictures."""
     example = specification(system)
@@ -48,7 +54,7 @@ def described(system: type[Specification]) -> dict[str, Any]:
     }
     return {
         "name": system.name,
-        "sentence": (system.__doc__ or "").strip().splitlines()[0],
+        "sentence": _sentence(system),
         "leaves_out": example.leaves_out,
         "constants": [
             {

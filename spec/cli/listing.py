@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -24,11 +25,11 @@ def list_systems(system: str | None, as_json: bool) -> None:
 
     with printing_to_stderr():
         named = {name: system_named(name) for name in ([system] if system is not None else SYSTEMS)}
-    objects = []
-    for each in named.values() if as_json else ():
+    told: list[Any] = []
+    for name, each in named.items():
         with printing_to_stderr(), answering_for(each):
-            objects.append(described(each))
+            told.append(described(each) if as_json else catalogue([name]))
     if as_json:
-        tell(json.dumps(objects[0] if system is not None else {"systems": objects}))
+        tell(json.dumps(told[0] if system is not None else {"systems": told}))
     else:
-        tell(catalogue(named))
+        tell("\n\n".join(told))

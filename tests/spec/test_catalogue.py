@@ -4,17 +4,41 @@ from __future__ import annotations
 
 import doctest
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from spec import catalogue, releases
 from spec.anomalies import NEVER_SHIPPED, read
 from spec.catalogue import atlas, describe
+from spec.cli import kafkaspec
+from spec.failures import failure_of
 from spec.language import Specification, switch
 from tests.spec.checking.test_trace import Post
 from tests.spec.test_anomalies import ATLAS
 from tests.spec.toys import Turnstile
+
+OWN = r"""
+from spec.language import Specification, State, action, assumption, variable
+
+
+class Lamp(State):
+    lit: bool = variable("Whether it is.")
+
+
+class Silent(Specification[Lamp]):
+    name = "si\x9blent\n"
+
+    @action
+    def light(self, s): s.lit = True
+
+class Raising(Silent):
+    @assumption
+    def wrong(self):
+        raise ValueError("\x9b")
+"""
 
 
 def test_a_system_is_described() -> None:
@@ -41,6 +65,16 @@ def test_a_system_is_described() -> None:
         "    0.10.1 to 1.1  careful = false",
         "    2.0 to 3.9     careful = true",
     ]
+
+
+def test_a_system_of_somebody_else_is_described_or_refused_on_a_line(tmp_path: Path) -> None:
+    """Its author may have said nothing of it, or have asked for what raises."""
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    silent = CliRunner().invoke(kafkaspec, ["list", f"{file}:Silent"])
+    assert (silent.exit_code, silent.output.splitlines()[:2]) == (0, [r"si\x9blent\n", "  "])
+    raising = CliRunner().invoke(kafkaspec, ["list", f"{file}:Raising"])
+    assert str(failure_of(raising.exception or AssertionError())) == r"Error: own.py, line 18: ValueError: \x9b"
 
 
 def test_constants_of_a_variant_stand_below_its_title() -> None:
