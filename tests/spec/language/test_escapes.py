@@ -8,12 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spec.checking.values import show
 from spec.language import escapes
-from spec.language.errors import shown, told
+from spec.language.errors import represented, shown, told
 from spec.language.escapes import escaped, escaped_lines
 
 ALL = st.text(st.characters(exclude_categories=()))
 """Surrogates, too."""
+
+
+class Named:
+    """What represents itself as it likes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @pytest.mark.parametrize("code", [0x00, 0x0A, 0x0D, 0x1B, 0x7F, 0x9B, 0x061C, 0x200E, 0x2028, 0x202E, 0x2069, 0xD800])
@@ -27,6 +38,8 @@ def test_lines_are_printable_and_a_line_stays_one(text: str) -> None:
     assert list(map(escaped, text.split("\n"))) == escaped_lines(text).split("\n")
     assert shown(text).isprintable()
     assert told(ValueError(text)).isprintable()
+    assert represented(Named(text)).isprintable()
+    assert show(Named(text)).isprintable()
 
 
 @given(ALL.filter(str.isprintable))
