@@ -17,6 +17,7 @@ from warnings import warn
 import numpy as np
 from numba import njit, uint64
 
+from spec.checking.local.kernel_cache import KernelCache
 from spec.checking.splitmix import FIRST, SECOND
 from spec.language.errors import EnvironmentWarning
 
@@ -47,22 +48,16 @@ def compiled(function: F) -> F:
     except RuntimeError:  # neither beside the source nor in the home directory can anything be written
         _not_kept()
         return njit(**options)(function)
-    keep, index = made._cache.save_overload, made._cache._cache_file
-    load = index._load_index
-
-    def loaded() -> Any:
-        try:
-            return load()
-        except (AttributeError, ImportError):  # an earlier version wrote it, whose types have other names
-            return {}
+    made._cache._cache_file = KernelCache(made._cache)
+    keep = made._cache.save_overload
 
     def kept(signature: Any, code: Any) -> None:
         try:
             keep(signature, code)
-        except OSError:  # the disk is full
+        except OSError:  # the disk is full, or a folder has the name of the file
             _not_kept()
 
-    made._cache.save_overload, index._load_index = kept, loaded
+    made._cache.save_overload = kept
     return made
 
 

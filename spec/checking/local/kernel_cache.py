@@ -1,0 +1,98 @@
+"""The files in which numba keeps compiled code, with what it does not see to: damage, and code of other modules.
+
+Machine code of which a bit is wrong can crash the process, or answer wrongly. So each file ends with a digest of what
+was written; a file that does not fit its digest counts as missing, and is compiled anew and written over. numba
+itself reads past the digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+MODULES: Final = (
+    "local/arrays",
+    "local/compact",
+    "local/expanding",
+    "local/following",
+    "local/intrinsics",
+    "local/jit",
+    "local/outcomes",
+    "local/representing",
+    "local/seeking",
+    "local/shape",
+    "local/storing",
+    "local/walks",
+    "chance",
+    "sketch",
+    "splitmix",
+)
+"""Of `spec.checking`, those whose code or constants are in kernels of other modules."""
+DIGEST: Final = hashlib.sha256().digest_size
+
+
+class KernelCache(IndexDataCacheFile):  # type: ignore[misc]
+    """The index and the compiled code of one kernel, for all signatures."""
+
+    def __init__(self, cache: FunctionCache):
+        own = cache._impl
+        super().__init__(cache.cache_path, own.filename_base, (own.locator.get_source_stamp(), _source_of_kernels()))
+
+    def load(self, key: Any) -> Any:
+        """The code that was saved under a key; None if it is missing or damaged."""
+        found = super().load(key)
+        if found is None or found[0] != key:  # two processes that compile at once can take the same name for a file
+            return None
+        return found[1]
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep code under a key."""
+        super().save(key, (key, data))
+
+    def _load_index(self) -> dict[Any, str]:
+        if not _is_whole(Path(self._index_path)):
+            return {}
+        try:
+            found: dict[Any, str] = super()._load_index()
+        except (AttributeError, ImportError):  # an earlier version wrote it, whose types have other names
+            return {}
+        return found
+
+    def _load_data(self, name: str) -> Any:
+        if not _is_whole(Path(self._data_path(name))):
+            raise FileNotFoundError(name)
+        return super()._load_data(name)
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[BytesIO]:
+        content = BytesIO()
+        yield content
+        with super()._open_for_write(filepath) as file:
+            file.write(content.getvalue() + _digest(content.getvalue()))
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    return content[-DIGEST:] == _digest(content[:-DIGEST])
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+@cache
+def _source_of_kernels() -> bytes:
+    """Numba looks for changes in the module of a kernel alone."""
+    package = files("spec.checking")
+    return _digest(b"".join(package.joinpath(f"{name}.py").read_bytes() for name in MODULES))
