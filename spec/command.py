@@ -22,7 +22,7 @@ OBJECT = f'{{"error": "interrupted; nothing was kept", "exit": {INTERRUPTED}}}\n
 def main() -> None:
     """Load the command, and run it."""
     hash_seed.pin()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _answer)
     from spec import cli

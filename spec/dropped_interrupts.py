@@ -1,4 +1,4 @@
-"""Dropped interrupts: Ctrl-C and SIGTERM that come where Python drops what is raised come again.
+"""Dropped interrupts: Ctrl-C, SIGTERM and SIGHUP that come where Python drops what is raised come again.
 
 Python drops an exception that is raised in a finalizer, in the callback of a weak reference, or in one of the
 garbage collector (`sys.unraisablehook`). If a signal comes just there, its KeyboardInterrupt is dropped as well, and

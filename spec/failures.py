@@ -67,7 +67,7 @@ def failure_of(error: BaseException) -> Failure | None:
         return error
     if isinstance(error, click.ClickException):
         return Failure(escaped(" ".join(error.format_message().split())), USAGE)
-    if isinstance(error, click.Abort | KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt):
         return Failure("interrupted; nothing was kept", INTERRUPTED)
     if isinstance(error, UsageError | SpecificationError):
         return Failure(escaped(str(error)), USAGE)

@@ -3,7 +3,8 @@
 Stdout is for the result alone. While a specification is loaded and explored, whatever prints (an action, a library, a
 child process) prints to stderr (`printing_to_stderr`). Then the result is told:
 
-- A reader that has enough (`| head -1`) is no error: the rest is dropped, and the exit code is that of the result.
+- A reader that has enough (`| head -1`), or a terminal that was closed, is no error: the rest is dropped, and the
+  exit code is that of the result.
 - Where stdout cannot be written (full, closed), the result goes to stderr, and the command ends with `Unwritable`.
 
 Stderr is for a person who watches. If it is full or closed, no person watches, and that changes nothing: the verdict
@@ -13,6 +14,7 @@ a terminal would obey (`spec.language.escapes`).
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -41,16 +43,19 @@ class _Stdout(io.FileIO):
 
     lost = False
 
+    def __init__(self, descriptor: int):
+        super().__init__(descriptor, "w", closefd=False)
+        self._is_terminal = self.isatty()
+
     def write(self, content: ReadableBuffer, /) -> int:
         if self.lost:
             return memoryview(content).nbytes
         try:
             return super().write(content)
-        except BrokenPipeError:
-            self.lost = True
-            return memoryview(content).nbytes
         except OSError as failure:
             self.lost = True
+            if failure.errno == errno.EPIPE or (failure.errno == errno.EIO and self._is_terminal):
+                return memoryview(content).nbytes
             raise Unwritable(failure.errno, failure.strerror) from failure
 
 
@@ -67,7 +72,7 @@ def take_over() -> None:
     for descriptor in range(3):
         _stand_in(descriptor)
     if sys.stdout is sys.__stdout__:
-        sys.stdout = _text(_Stdout(1, "w", closefd=False), sys.__stdout__)
+        sys.stdout = _text(_Stdout(1), sys.__stdout__)
     if sys.stderr is sys.__stderr__:
         sys.stderr = _text(_Stderr(2, "w", closefd=False), sys.__stderr__)
     warnings.showwarning = _shown

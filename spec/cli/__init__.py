@@ -95,12 +95,13 @@ def run_command() -> NoReturn:
     from spec.failures import FAULT, failure_of
 
     try:
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGHUP):  # which a shell, or nohup, may have had ignored
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         take_over()
-        with coming_again(signal.SIGTERM):  # of the two the one that is never ignored
-            sys.exit(kafkaspec.main(prog_name="kafkaspec", standalone_mode=False) or 0)
+        with coming_again(signal.SIGTERM):  # of the three the one that is never ignored
+            sys.exit(_invoke())
     except click.exceptions.NoArgsIsHelpError as asked:
         note(asked.format_message())
         sys.exit(2)
@@ -113,6 +114,15 @@ def run_command() -> NoReturn:
         failure = failure_of(error)
         assert failure is not None
         _fail(failure)
+
+
+def _invoke() -> int:
+    """The exit code of what was asked. click's `main` would take an EOFError for Ctrl-C, and hide broken pipes."""
+    try:
+        with kafkaspec.make_context("kafkaspec", sys.argv[1:]) as context:
+            return kafkaspec.invoke(context) or 0
+    except click.exceptions.Exit as answered:
+        return answered.exit_code
 
 
 def _fail(failure: Failure) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -852,6 +853,18 @@ def test_our_own_mistakes_are_not_hidden(ask: Ask, monkeypatch: pytest.MonkeyPat
         ask("check", "own.py:Counter")
 
 
+@pytest.mark.parametrize("fault", [EOFError(), BrokenPipeError(errno.EPIPE, "Broken pipe")], ids=repr)
+def test_a_fault_is_no_interruption(fault: Exception, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is it a reader that has enough: click takes these for that."""
+
+    def fail(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("spec.checking.Result.__str__", fail)
+    with pytest.raises(type(fault)):
+        ask("check", "own.py:Counter")
+
+
 # Interruptions, and where things are printed.
 
 
@@ -917,6 +930,29 @@ def test_a_terminal_gets_a_line_that_moves() -> None:
     assert b"\n" not in seen
     assert out.startswith("slow: interrupted")
     assert "queued" not in out
+
+
+def test_a_terminal_that_closes_interrupts_the_run(tmp_path: Path) -> None:
+    """It exits 130 as after Ctrl-C, though nobody reads what it says; its levels are kept."""
+    terminal, theirs = pty.openpty()
+
+    def begin() -> None:
+        heed_interrupts()
+        os.login_tty(theirs)
+
+    command = [COMMAND, "check", "own.py:Slow", "--engine", "local", "--run-dir", "run"]
+    with subprocess.Popen(command, preexec_fn=begin) as process:
+        os.close(theirs)
+        seen = b""
+        while b"depth" not in seen:
+            assert select.select([terminal], [], [], 60)[0]
+            seen += os.read(terminal, 4096)
+        os.close(terminal)
+        try:
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
+    assert Path("run/_commits/0001.json").exists()
 
 
 @pytest.mark.parametrize(

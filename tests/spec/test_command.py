@@ -20,7 +20,7 @@ class Interrupting:
         if name == "spec.cli":
             os.kill(os.getpid(), signal.{number})
 
-signal.signal(signal.SIGINT, signal.{handler})
+signal.signal(signal.{number}, signal.{handler})
 sys.meta_path.insert(0, Interrupting())
 spec.command.main()
 """
@@ -34,7 +34,7 @@ def run(
     return subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_an_interrupt_while_the_command_is_loaded_is_one_line(number: str) -> None:
     """It exits 130; under `--json` an object says so, too."""
     done = run("list", number=number)
@@ -53,8 +53,9 @@ def test_it_says_what_the_command_says_later() -> None:
     assert failure.exit == command.INTERRUPTED
 
 
-def test_a_signal_that_is_ignored_stays_so() -> None:
+@pytest.mark.parametrize("number", ["SIGINT", "SIGHUP"])
+def test_a_signal_that_is_ignored_stays_so(number: str) -> None:
     """As under `nohup`, or in the background of a shell's script."""
-    done = run("list", handler="SIG_IGN")
+    done = run("list", number=number, handler="SIG_IGN")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\ncontroller\n" in done.stdout

@@ -96,11 +96,11 @@ class Finalized:
     def __del__(self):
         signal.raise_signal(signal.SIGTERM)
 
-def wait(**_):
+def wait():
     Finalized()
     Event().wait({ENOUGH})
 
-spec.cli.kafkaspec.main = wait
+spec.cli._invoke = wait
 spec.cli.main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

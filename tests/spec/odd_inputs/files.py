@@ -96,6 +96,7 @@ FILES: list[File] = [
     File("a star import of nothing", 2, "ModuleNotFoundError", b"from nosuchmodule import *\n"),
     File("it exits", 2, "SystemExit", b"raise SystemExit(0)\n"),
     File("it exits in words", 2, "SystemExit", b"raise SystemExit('bye')\n"),
+    File("it reads what has ended", 2, "EOFError", b"raise EOFError\n"),
     File("it is interrupted", 130, "interrupted", b"raise KeyboardInterrupt\n"),
     File("it prints", 0, "", b"print('hello')\n" + LEASE.encode()),
     File(

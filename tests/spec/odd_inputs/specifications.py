@@ -363,6 +363,7 @@ EFFECTS = [
     effect("is a generator", 75, "generator", "yield 1"),
     effect("returns very much", 75, "returns", "return 'x' * 10**6"),
     effect("raises", 75, "ZeroDivisionError", "s.x = 1 // 0"),
+    effect("reads what has ended", 75, "EOFError", "raise EOFError"),
     effect("raises in silence", 75, "AssertionError", "assert False"),
     effect("raises at length", 75, "ValueError", "raise ValueError('x' * 10**6)"),
     effect("raises in lines", 75, "ValueError", "raise ValueError('one\\ntwo\\nthree\\nfour\\nfive\\nsix')"),
