@@ -33,7 +33,15 @@ REMEMBERED: Final = 1_000
 """States of which it is remembered what was told of them."""
 PATIENCE: Final = 10
 """Seconds for which it waits for the rest of a request: browsers open connections that they may never use."""
-POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'"
+POLICY: Final = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'unsafe-inline'",
+        "style-src 'unsafe-inline'",
+        "connect-src 'self'",
+        "frame-ancestors 'none'",  # nor may a page of another site show it under a button of its own
+    ]
+)
 """What the page may do, as a browser enforces it: run its own script, and ask this server."""
 
 
@@ -183,6 +191,7 @@ class _Asked(BaseHTTPRequestHandler):
             "Content-Length": str(len(body)),
             "Content-Security-Policy": POLICY,
             "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
             "Cross-Origin-Resource-Policy": "same-origin",
             "Cache-Control": "no-store",
         }.items():

@@ -462,6 +462,17 @@ def test_a_server_tells_of_states_that_are_some_and_of_nothing_else() -> None:
         assert asked_for(server, f"/state/{begin}", f"localhost:{server.port}")[0] == 200
 
 
+def test_a_page_of_another_site_cannot_frame_what_is_served() -> None:
+    """It would lie under what a person believes to click on: browsers go by one of two headers."""
+    with serving(whole_system(Lifts())) as server:
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection.request("GET", "/")
+        answer = connection.getresponse()
+        connection.close()
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"].split("; ")
+    assert answer.headers["X-Frame-Options"] == "DENY"
+
+
 def test_a_server_says_what_an_action_raised() -> None:
     """And goes on with other states."""
 
