@@ -60,7 +60,12 @@ if TYPE_CHECKING:
 @PROPERTIES
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything; show how each property breaks.")
 @DEADLOCK
-@one("--show", type=TEXT, metavar="NAME", help="Show the way to a witness, an action, or 's.count > 2'.")
+@one(
+    "--show",
+    type=TEXT,
+    metavar="NAME",
+    help="Show the way to a witness, an action, or 's.count > 2', which runs as Python.",
+)
 @click.option(
     "--accept-vacuous",
     type=TEXT,
@@ -108,8 +113,9 @@ def check(
     """Explore SYSTEM and say what holds, or show the shortest way to what does not; with --continue, to each of them.
 
     With --show it shows the shortest way to a witness, to a step of an action, or to a state in which a predicate
-    holds, a Python expression on the state s as the system's own properties have it; self has the constants. It looks
-    for nothing else, and exits 0 if that is reached, 21 if it never is.
+    holds, a Python expression on the state s as the system's own properties have it; self has the constants. The
+    expression runs with all your rights, as any program of yours does. The search looks for nothing else, and exits 0
+    if that is reached, 21 if it never is.
 
     SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
     A file with one specification needs no :Class.

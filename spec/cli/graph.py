@@ -14,7 +14,11 @@ from spec.cli.options import COUNT, MAX_STATES, OUTPUT, TEXT, of_a_system, one
 @click.command(short_help="Write SYSTEM's state graph, or a quotient of it, for other tools.")
 @of_a_system
 @click.option(
-    "--by", type=TEXT, multiple=True, metavar="EXPRESSION", help="What tells nodes apart, over the state s."
+    "--by",
+    type=TEXT,
+    multiple=True,
+    metavar="EXPRESSION",
+    help="What tells nodes apart, over the state s; it runs as Python.",
 )
 @one("--nodes", type=COUNT, metavar="N", help="How many it may have; else 200.")
 @MAX_STATES
@@ -41,8 +45,9 @@ def graph(
 ) -> None:
     """Explore SYSTEM, and write its states and steps. States that are the same by every --by are one node.
 
-    An expression is Python over the state, such as `s.epoch` or `len(s.zk.sessions)`; without any, each state is a
-    node. An edge says which actions lead from a state of one node to a state of the other.
+    An expression is Python over the state, such as `s.epoch` or `len(s.zk.sessions)`; it runs with all your rights,
+    as any program of yours does. Without any, each state is a node. An edge says which actions lead from a state of
+    one node to a state of the other.
     """
     from spec.state_graph import FORMATS, MOST, state_graph
 
