@@ -46,6 +46,8 @@ class Watchdog:
     def __exit__(self, *_: object) -> None:
         with DeferredSignals():
             self._over.set()
+            if self._thread.is_alive():
+                self._thread.join(LOOK)  # no longer: it may be in an `on_progress` that takes its time
 
     def __call__(self, statistics: Any) -> None:
         """Hand on these statistics."""

@@ -17,12 +17,12 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread, current_thread, main_thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from threading import Lock, Thread, current_thread, main_thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from spec.checking.interrupts import DeferredSignals
 from spec.checking.memory import MB, OutOfMemory
@@ -58,6 +58,38 @@ class SparkFailed(Exception):
     """Java, a worker or a disk of theirs is gone; one line says which."""
 
 
+class _OwnSession:
+    """The session that is started here. Checks that go on at the same time share it; the last one to end stops it."""
+
+    def __init__(self) -> None:
+        self._lock, self._users = Lock(), 0
+        self._session: SparkSession | None = None
+        self._until_unused = ExitStack()
+
+    def found_or_joined(self, allotment: Allotment, log: Path) -> tuple[SparkSession, bool]:
+        """A session that the caller has at work, and that it is not this one; or this one, started if need be."""
+        with self._lock:
+            if self._session is None:
+                if (found := _at_work()) is not None:
+                    return found, False
+                with ExitStack() as until_unused:
+                    self._session = until_unused.enter_context(_started(allotment, log))
+                    self._until_unused = until_unused.pop_all()
+            self._users += 1
+            return self._session, True
+
+    def leave(self) -> None:
+        """One of those who joined it needs it no more."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._session = None
+                self._until_unused.close()
+
+
+_OWN: Final = _OwnSession()
+
+
 class SparkCluster:
     """The Spark on which jobs run. A session that the caller gave is never stopped, one that was started here is."""
 
@@ -72,13 +104,12 @@ class SparkCluster:
     def session(self) -> SparkSession:
         """The session; this may start it, which takes some seconds."""
         if self._session is None:
-            from pyspark.sql import SparkSession
-
-            found = self._given or SparkSession.getActiveSession()
-            self._ours = found is None
-            if found is not None:
-                ship(found)
-            self._session = found or start(self._allotment, self._log)
+            if self._given is None:
+                self._session, self._ours = _OWN.found_or_joined(self._allotment, self._log)
+            else:
+                self._session = self._given
+            if not self._ours:
+                ship(self._session)
         return self._session
 
     @property
@@ -146,11 +177,10 @@ class SparkCluster:
             raise RuntimeError(f"Spark has given up: {_first_line(failure)}") from failure
 
     def stop(self) -> None:
-        """Stop the session if it was started here."""
+        """Stop the session if it was started here, and nobody else needs it."""
         if self._ours and self._session is not None:
-            with suppress(Exception):  # a Java that has died cannot be stopped
-                self._session.stop()
-            self._session = None
+            self._session, self._ours = None, False
+            _OWN.leave()
 
 
 def _marking(session: SparkSession) -> tuple[Callable[[str], None], Callable[[str], Any]]:
@@ -173,8 +203,69 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _at_work() -> SparkSession | None:
+    """The session that the caller has at work in this process, in whichever thread; None if there is none."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if (active := SparkSession.getActiveSession()) is not None:
+        return active
+    # Without a context this would start one; with one, it starts nothing.
+    return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else None
+
+
+@contextmanager
+def _started(allotment: Allotment, log: Path) -> Iterator[SparkSession]:
+    """A session, see `start`, which is stopped in the end, and leaves nothing in this process."""
+    from pyspark import SparkContext, SparkFiles
+
+    with ExitStack() as until_stopped:
+        if SparkContext._gateway is None:  # else it is the caller's
+            until_stopped.callback(_end_java)
+        until_stopped.callback(logging.getLogger().removeFilter, _not_of_py4j)
+        session = start(allotment, log)
+        until_stopped.callback(_forget, SparkFiles.getRootDirectory())
+        until_stopped.enter_context(suppress(Exception))  # a Java that has died cannot be stopped
+        until_stopped.callback(session.stop)
+        yield session
+
+
+def _end_java() -> None:
+    """PySpark keeps its Java, and 200 MB of memory, for as long as this process lives."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is None or gateway.proc is None:  # it has not started, or not from here
+        return
+    with suppress(Exception):  # it has died
+        gateway.shutdown()
+    gateway.proc.stdin.close()  # which Java waits for
+    try:
+        gateway.proc.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
+def _forget(place: str) -> None:
+    """Modules are not looked for any more in a folder of a session."""
+    with suppress(ValueError):
+        sys.path.remove(place)
+
+
 def start(allotment: Allotment, log: Path) -> SparkSession:
     """A quiet session on this machine, reached from this process alone. What Java prints goes to the log."""
+    with _environment_as_it_was(), _interrupts_as_they_are(), _errors_to(log):
+        try:
+            return _silent_at_death(_builder(allotment).getOrCreate())
+        except Exception as failure:
+            wrong = _gave_way(failure) or f"{_first_line(failure)} ({log} may say more)"
+            raise SparkFailed(f"Spark did not start: {wrong}") from failure
+
+
+def _builder(allotment: Allotment) -> SparkSession.Builder:
+    """What a session is to be like; some of it is said in the environment."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers must run our interpreter; a setting comes too late
@@ -186,6 +277,7 @@ def start(allotment: Allotment, log: Path) -> SparkSession:
         "spark.local.dir": tempfile.gettempdir(),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.authenticate": "true",  # by a secret that Spark makes up; its ports for Python have their own
         # Java only passes rows on: compiling them further, or many threads to tidy up, costs twice the time.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC " + SLENDER,
         "spark.driver.memory": f"{allotment.heap // MB}m",
@@ -199,12 +291,7 @@ def start(allotment: Allotment, log: Path) -> SparkSession:
         "spark.executorEnv.PYTHONSAFEPATH": "1",  # else workers import what lies in the working directory
     }.items():
         builder = builder.config(name, value)
-    with _interrupts_as_they_are(), _errors_to(log):
-        try:
-            return _silent_at_death(builder.getOrCreate())
-        except Exception as failure:
-            wrong = _gave_way(failure) or f"{_first_line(failure)} ({log} may say more)"
-            raise SparkFailed(f"Spark did not start: {wrong}") from failure
+    return builder
 
 
 def _silent_at_death(session: SparkSession) -> SparkSession:
@@ -360,6 +447,19 @@ def java_version(said: str) -> int | None:
     """
     found = re.search(r'version "(?:1\.)?(\d+)', said)
     return int(found[1]) if found else None
+
+
+@contextmanager
+def _environment_as_it_was() -> Iterator[None]:
+    """Variables of the environment that are set meanwhile are for what is started meanwhile."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in [*os.environ]:
+            if name not in before:
+                del os.environ[name]
+        os.environ.update(before)
 
 
 @contextmanager
