@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -42,6 +43,30 @@ def test_a_check_leaves_its_surroundings_as_they_were(
     before = surroundings()
     work()
     assert changed(before) == {}
+
+
+def test_checks_at_the_same_time_leave_the_switch_interval_as_it_was() -> None:
+    """Of two that overlap, neither takes what the other has set for what was there before."""
+    before = sys.getswitchinterval()
+    first, second = Event(), Event()
+
+    def look_first(_: object) -> None:
+        first.set()
+        second.wait()
+
+    def look_second(_: object) -> None:
+        second.set()
+        earlier.join()
+
+    def explore(look: Callable[[object], None]) -> None:
+        check(Walkers(), engine=LocalEngine(1), on_progress=look)
+
+    earlier, later = Thread(target=explore, args=[look_first]), Thread(target=explore, args=[look_second])
+    earlier.start()
+    first.wait()
+    later.start()
+    later.join()
+    assert sys.getswitchinterval() == before
 
 
 BY_SPARK = """

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, SupportsIndex
+from threading import Lock
+from typing import Any, Final, SupportsIndex
 
 import numpy as np
 
@@ -102,8 +103,7 @@ class LocalEngine:
         symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         initial = _initial_states(model, symmetry)
         with ExitStack() as until_done:
-            until_done.callback(sys.setswitchinterval, sys.getswitchinterval())
-            sys.setswitchinterval(SWITCH)
+            until_done.enter_context(_QUICK_SWITCHES)
             directory, commits = None, list[Commit]()
             if self.run_dir is not None:
                 directory, commits = open_run(
@@ -140,6 +140,29 @@ class LocalEngine:
             "memory": f"--resume {self.run_dir} goes on, with a larger --memory or with --engine spark",
         }
         return replace(found, kept=going_on.get(found.ended, ""))
+
+
+class _QuickSwitches:
+    """While any check of this process is in this, threads switch after `SWITCH`; then as before the first one."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._before = Lock(), 0, 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._before = sys.getswitchinterval()
+                sys.setswitchinterval(SWITCH)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                sys.setswitchinterval(self._before)
+
+
+_QUICK_SWITCHES: Final = _QuickSwitches()
 
 
 def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, Any]:
