@@ -404,29 +404,32 @@ def files_up_to(size: int) -> Iterator[None]:
 
 
 MANY = Walkers(walkers=5, length=6)
+"""In 16 buckets, a commit is its largest file."""
+MORE = Walkers(walkers=6, length=7)
+"""In one bucket, the states of a level are."""
 ONE = {"buckets": 1}
 
 
 @pytest.mark.parametrize(
-    ("made", "options", "size"),
+    ("made", "subject", "options", "size"),
     [
-        pytest.param(LocalEngine, ONE, 1_500, id="local, its states", marks=pytest.mark.long),
-        pytest.param(SparkEngine, ONE, 1_500, id="spark, its states", marks=pytest.mark.long),
-        pytest.param(LocalEngine, {}, 2_500, id="local, its commits"),
-        pytest.param(AutoEngine, {}, 2_500, id="auto", marks=pytest.mark.long),
+        pytest.param(LocalEngine, MORE, ONE, 8_000, id="local, its states", marks=pytest.mark.long),
+        pytest.param(SparkEngine, MORE, ONE, 8_000, id="spark, its states", marks=pytest.mark.long),
+        pytest.param(LocalEngine, MANY, {}, 2_500, id="local, its commits"),
+        pytest.param(AutoEngine, MANY, {}, 2_500, id="auto", marks=pytest.mark.long),
     ],
 )
 def test_a_full_disk_loses_nothing(
-    made: Callable[..., Engine], options: dict[str, Any], size: int, tmp_path: Path
+    made: Callable[..., Engine], subject: Walkers, options: dict[str, Any], size: int, tmp_path: Path
 ) -> None:
     """What is kept is said; when there is room, the run goes on from its last whole level, and ends as any other."""
-    unbroken, run = check(MANY, engine="reference"), tmp_path / "run"
+    unbroken, run = check(subject, engine="reference"), tmp_path / "run"
     with files_up_to(size), pytest.raises(EnvironmentFailed, match="File too large") as full:
-        check(MANY, engine=made(run_dir=run, **options))
+        check(subject, engine=made(run_dir=run, **options))
     levels = len(list((run / "_commits").glob("*.json")))
     assert 1 < levels < unbroken.depth
     assert f"{levels} levels are kept, and --resume {run} goes on" in str(full.value)
-    assert figures(check(MANY, engine=made(run_dir=run, resume=True, **options))) == figures(unbroken)
+    assert figures(check(subject, engine=made(run_dir=run, resume=True, **options))) == figures(unbroken)
 
 
 def figures(result: Result) -> tuple[Any, ...]:
