@@ -34,9 +34,14 @@ if TYPE_CHECKING:
     from spec.failures import Failure
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    invoke_without_command=True,  # what is said without a command differs from one click to the next
+    subcommand_metavar="COMMAND [ARGS]...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(package_name="kafkaspec")
-def kafkaspec() -> None:
+@click.pass_context
+def kafkaspec(context: click.Context) -> None:
     """Kafka's ZooKeeper-era controller and replication protocol, as specifications that are explored exhaustively.
 
     \b
@@ -53,6 +58,9 @@ def kafkaspec() -> None:
       130  interrupted
     With --json an error is one object on stdout, too: {"error": ..., "exit": ...}.
     """  # noqa: D301 - click keeps the lines behind a backspace as they are
+    if context.invoked_subcommand is None:
+        note(context.get_help())
+        context.exit(2)
 
 
 for _command in (
@@ -102,9 +110,6 @@ def run_command() -> NoReturn:
         take_over()
         with coming_again(signal.SIGTERM):  # of the three the one that is never ignored
             sys.exit(_invoke())
-    except click.exceptions.NoArgsIsHelpError as asked:
-        note(asked.format_message())
-        sys.exit(2)
     except Exception as error:
         if (failure := failure_of(error)) is None:
             _answer({"error": f"a fault of kafkaspec: {type(error).__name__}: {error}", "exit": FAULT})
