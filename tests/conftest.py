@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import Phase, settings
 
+from spec.kafka.java import java as find_java
 from spec.language import UsageError
 from tests import spark_classes
 from tests.sharing import ByServer, scope, turn
@@ -90,20 +91,44 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer:
     return ByServer(config, log)
 
 
-@pytest.fixture(scope="session")
-def session() -> Iterator[SparkSession]:
-    """One Spark session for all tests: they are callers that give one, so it outlives every engine.
-
-    Where there is no Java, they are skipped.
-    """
-    from spec.checking.memory import Budget
-    from spec.checking.spark.allotment import allotted
-    from spec.checking.spark.session import require_java, start
+def skip_without_java() -> None:
+    """Skip the test that runs, with the reason, where there is no Java that Spark runs on."""
+    from spec.checking.spark.session import require_java
 
     try:
         require_java()
     except UsageError as missing:
         pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """For tests that have another process run Spark."""
+    skip_without_java()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _skipped_where_spark_begins() -> Iterator[None]:
+    """Where there is no Java, a test is skipped as soon as it explores with Spark's engine."""
+    try:
+        find_java()  # asked first, as the engine takes half a second to load
+    except UsageError:
+        from spec.checking.spark import engine
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine, "require_java", skip_without_java)
+            yield
+    else:
+        yield
+
+
+@pytest.fixture(scope="session")
+def session(java: None) -> Iterator[SparkSession]:
+    """One Spark session for all tests: they are callers that give one, so it outlives every engine."""
+    from spec.checking.memory import Budget
+    from spec.checking.spark.allotment import allotted
+    from spec.checking.spark.session import start
+
     session = start(allotted(Budget(), 2, 2), Path(os.devnull))
     yield session
     session.stop()

@@ -74,6 +74,7 @@ def without_attempts(path: Path) -> dict[str, str]:
         for point in POINTS
     ],
 )
+@pytest.mark.usefixtures("java")
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
     """Statistics, coverage, discoveries, paths and files are those of a run that nobody killed."""
     kill(tmp_path / "killed", point, level)
@@ -87,6 +88,7 @@ def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None
 
 @pytest.mark.spark
 @pytest.mark.long
+@pytest.mark.usefixtures("java")
 def test_a_run_killed_between_jobs_is_resumed(tmp_path: Path) -> None:
     """The files of the level that was not committed were written by workers, some of which outlive the driver."""
     kill(tmp_path, "after files", 4, driver_level=0)
@@ -161,6 +163,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     assert tree(tmp_path) == before
 
 
+@pytest.mark.usefixtures("java")
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     """Before anything is written: the level that was begun is still there."""
     kill(tmp_path, "after files", 5)

@@ -15,9 +15,9 @@ from pyspark.errors import PySparkValueError, PythonException
 
 from spec.checking.memory import Budget, OutOfMemory
 from spec.checking.source import digests, modules_of
-from spec.checking.spark import SparkEngine
+from spec.checking.spark import SparkEngine, engine
 from spec.checking.spark.allotment import allotted
-from spec.checking.spark.session import SparkCluster, SparkFailed, java_version
+from spec.checking.spark.session import SparkCluster, SparkFailed, java_version, require_java
 from spec.language import UsageError
 from tests.spec.test_spark import explored
 from tests.spec.toys import Jugs, Walkers
@@ -36,7 +36,8 @@ def java(folder: Path, said: str) -> Path:
 
 @pytest.fixture
 def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No Java is found."""
+    """No Java is found, and this is refused, where other tests are skipped."""
+    monkeypatch.setattr(engine, "require_java", require_java)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
@@ -100,7 +101,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from spec.checking.reference import ReferenceEngine
-from spec.checking.spark import SparkEngine
+from spec.checking.spark import SparkEngine, engine
 from tests.spec.test_spark import comparable, expanded_by_jobs, exploration, explored
 from tests.spec.toys import Walkers
 

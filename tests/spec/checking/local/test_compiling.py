@@ -109,6 +109,7 @@ compare(walks.load, lambda: simulate(Bank(), runs=500, shrinking=False))
 """
 
 
+@pytest.mark.usefixtures("java")
 def test_what_is_loaded_is_all_that_is_run() -> None:
     """Nothing is loaded or compiled in the midst of a search, so `seconds` are those of exploring."""
     run = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True, check=True)

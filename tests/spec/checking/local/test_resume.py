@@ -366,6 +366,7 @@ def test_a_run_that_does_not_fit_is_not_resumed_here(small_memory: None, tmp_pat
 
 
 @pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.usefixtures("java")
 def test_auto_hands_over_to_spark(
     kept: bool, small_memory: None, impatient: None, tmp_path: Path, monkeypatch: Any
 ) -> None:
@@ -380,6 +381,7 @@ def test_auto_hands_over_to_spark(
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("java")
 def test_auto_hands_orbits_over_to_spark(small_memory: None, impatient: None) -> None:
     """Spark goes on with one state of each, and with what was found among them."""
     subject, asked = Replication.of(brokers=2, max_leader_epoch=1), {"symmetry": True, "keep_going": True}
@@ -397,6 +399,7 @@ def test_auto_is_local_while_memory_lasts(tmp_path: Path, impatient: None) -> No
 
 
 @pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.usefixtures("java")
 def test_auto_is_bounded_if_spark_does_not_fit(
     kept: bool, small_memory: None, impatient: None, tmp_path: Path
 ) -> None:
