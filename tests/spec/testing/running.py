@@ -41,9 +41,9 @@ class Failure:
 
     @property
     def program(self) -> str:
-        """The printed program, from the line below its heading to its end."""
+        """The printed program, from its imports to its end; Hypothesis's releases differ in the heading above."""
         lines = self.text.splitlines()
-        first = next(n for n, line in enumerate(lines) if line.endswith("<state machine>")) + 1
+        first = next(n for n, line in enumerate(lines) if line.startswith(("from ", "import ")))
         made = next(n for n, line in enumerate(lines) if line.startswith("state = "))
         last = lines.index("state.teardown()") if "state.teardown()" in lines else made
         return "\n".join(lines[first : last + 1])
