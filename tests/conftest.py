@@ -73,7 +73,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test in another file would start a second Spark session, in the other worker."""
+    """What starts Spark needs Java; and a test in another file would start a second session, in the other worker."""
+    if item.get_closest_marker("spark"):
+        skip_without_java()
     if "session" in getattr(item, "fixturenames", ()) and scope(item.nodeid) != "Spark":
         pytest.fail("it needs a Spark session: say so in tests/sharing.py", pytrace=False)
 

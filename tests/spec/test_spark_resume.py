@@ -88,7 +88,6 @@ def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None
 
 @pytest.mark.spark
 @pytest.mark.long
-@pytest.mark.usefixtures("java")
 def test_a_run_killed_between_jobs_is_resumed(tmp_path: Path) -> None:
     """The files of the level that was not committed were written by workers, some of which outlive the driver."""
     kill(tmp_path, "after files", 4, driver_level=0)
