@@ -9,17 +9,22 @@ TEST := $(BIN)/python -m pytest -n auto --dist loadfile
 LONG := $(TEST) -m long --durations=20 --durations-min=30
 QUICK := $(addprefix tests/test_,examples.py names.py prose.py rows.py sharing.py) tests/election tests/statemachines tests/spec/scenarios \
 	tests/spec/language \
-	$(wildcard tests/spec/checking/test_*.py) \
+	$(filter-out %_canonical.py %_random_systems.py %_renamings.py,$(wildcard tests/spec/checking/test_*.py)) \
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
 	tests/spec/systems/test_replication.py \
-	$(addprefix tests/spec/test_,anomalies.py catalogue.py diagrams.py life.py loading.py progress.py rundir.py)
+	$(addprefix tests/spec/test_,catalogue.py diagrams.py life.py loading.py progress.py rundir.py)
 # Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants long-pictures
 
+# What each dependency does for us, once: README's commands, the wheel, Spark's jobs, a run that is resumed.
+CLAIMED := tests/test_packaging.py tests/test_readme.py::test_commands_print_what_is_shown \
+	$(addprefix tests/spec/,test_spark.py::test_jobs_agree_with_the_reference test_spark_resume.py::test_a_killed_run_is_resumed \
+	checking/test_itf.py checking/test_state_space.py checking/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
+
 .DEFAULT_GOAL := help
-.PHONY: help check quick test lint long long-sequences kafka bench diagrams api clean $(PARTS)
+.PHONY: help check quick test lowest newest lint long long-sequences kafka bench diagrams api clean $(PARTS)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -48,6 +53,18 @@ quick: $(COMPILED)  ## what every change needs, in a minute: no server, no Spark
 
 test: $(COMPILED)  ## all that guards a promise, in four minutes: every engine, a real ZooKeeper, a real Spark
 	$(TEST) -m 'not long'
+
+# In an environment of their own. What numba has compiled stands there, too: beside the source it would replace what
+# another version has. Old versions warn of themselves, which fails no test here.
+lowest: RESOLUTION = lowest-direct
+lowest:  ## the oldest versions that pyproject.toml claims: README's commands, Spark's jobs, a resumed run; minutes (PYTHON=python3.12: with that)
+newest: RESOLUTION = highest
+newest:  ## the same with the newest versions, for another Python than that of make test: make newest PYTHON=python3.13
+lowest newest:
+	$(PYTHON) -m venv --clear $(VENV)-$@
+	$(VENV)-$@/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python --resolution $(RESOLUTION) --editable '.[dev,zookeeper]'
+	NUMBA_CACHE_DIR=$(abspath $(VENV)-$@)/numba $(VENV)-$@/bin/python -m pytest -W default -m 'not long' $(CLAIMED)
 
 long: $(WIDE)  ## every instance, of large ones on the reference engine and on Spark one or two of each system; about an hour
 	$(LONG)
@@ -115,4 +132,4 @@ api: $(STAMP)  ## pages of every public word, in build/api
 	$(BIN)/python -m tests.api build/api
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info build dist
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info build dist
