@@ -19,6 +19,7 @@ from spec.checking.spark import SparkEngine, engine
 from spec.checking.spark.allotment import allotted
 from spec.checking.spark.session import SparkCluster, SparkFailed, java_version, require_java
 from spec.language import UsageError
+from tests.spec.decoys import decoys
 from tests.spec.test_spark import explored
 from tests.spec.toys import Jugs, Walkers
 
@@ -132,7 +133,8 @@ def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.long
 def test_the_command_makes_every_level_a_job(tmp_path: Path) -> None:
-    """If that is asked for; each state that was found was expanded by one."""
+    """If that is asked for; each state that was found was expanded by one. What lies where it is asked does not run."""
+    ran = decoys(tmp_path)
     command = [sys.executable, "-m", "spec", "check", "tests.spec.toys:Countdown", "--set", "top=3"]
     asked = [*command, "--engine", "spark", "--workers", "2", "--driver-level", "0", "--json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -140,6 +142,7 @@ def test_the_command_makes_every_level_a_job(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["jobs"]["levels"] == found["depth"]
     assert 1 <= found["jobs"]["workers"] <= 2
+    assert ran.read_text() == ""
 
 
 CALLED = "An error occurred while calling o1.collectToPython"

@@ -103,7 +103,6 @@ LINES: list[Line] = [
                 "CHECK",
                 "",
                 " ",
-                "--",
                 "-",
                 "-x",
                 "--nope",
