@@ -133,7 +133,7 @@ def test_a_session_of_our_own_is_quiet_and_stopped(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.long
 def test_the_command_makes_every_level_a_job(tmp_path: Path) -> None:
-    """If that is asked for; each state that was found was expanded by one. What lies where it is asked does not run."""
+    """If that is asked for: each state that was found was expanded by one. What lies where it is does not run."""
     ran = decoys(tmp_path)
     command = [sys.executable, "-m", "spec", "check", "tests.spec.toys:Countdown", "--set", "top=3"]
     asked = [*command, "--engine", "spark", "--workers", "2", "--driver-level", "0", "--json"]
