@@ -38,9 +38,9 @@ class DescribedPartition(NamedTuple):
     leader: BrokerId | None = None
     """None: no broker leads it; or it is not said, as the ISR is not."""
     isr: tuple[BrokerId, ...] | None = None
-    """None: it is not said, nor who leads. Empty: the partition never had a leader."""
+    """None: it is not said, nor who leads."""
     leader_epoch: LeaderEpoch | None = None
-    """None: it is not said."""
+    """None: it is not said. `NO_EPOCH`: the partition has no state yet, as it never had a leader."""
     at: str = ""
     """Where the source says it, for messages."""
 
@@ -82,6 +82,12 @@ class Description:
     """How many replicas have to be in sync where a topic does not say; None: that is not said either."""
     default_unclean: bool | None = None
     """Whether brokers permit unclean elections where a topic does not say; None: that is not said either."""
+    deletion_queued: frozenset[TopicName] = frozenset()
+    """The topics that are to be deleted, which a listing marks for deletion [/admin/delete_topics]."""
+    reassigning: Mapping[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
+    """The partitions that are to move, each with the brokers that are to keep it [/admin/reassign_partitions]."""
+    notes: tuple[str, ...] = ()
+    """What the source leaves open, or was not read of it, in sentences."""
 
 
 class PartitionStatus(NamedTuple):
@@ -205,7 +211,7 @@ def complete(
         if not LEGAL_NAME.fullmatch(partition.topic):
             at = f"{each.at}: " if each.at else ""
             raise UsageError(f"{at}no topic is called {shown(partition.topic)}: {ALLOWED}")
-    assumed: list[str] = []
+    assumed = list(description.notes)
     given = dict(isr or {})
     partitions = {
         partition: _with_isr(partition, each, given.pop(partition, None))
