@@ -112,7 +112,7 @@ def what_if(
     happening = events_of(_happening(events))
     min_isr, min_isr_of = min_isrs_of(min_isrs)
     asked_about = complete(
-        read_cluster(cluster),
+        read_cluster(cluster, line),
         live=None if live is None else brokers_of("--live", live),
         isr=isrs_of(isrs),
         min_isr=min_isr,

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language.errors import UsageError, shown
+from statemachines.leader_and_isr import NO_EPOCH
 from statemachines.releases import Release
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicName, TopicPartition
@@ -293,8 +294,8 @@ def _alive(
 
 
 def _status(described: DescribedPartition, live: frozenset[BrokerId]) -> PartitionStatus:
-    isr, leader = described.isr, described.leader
+    isr, leader, epoch = described.isr, described.leader, described.leader_epoch or 0
     if isr is None:
         isr = tuple(broker for broker in described.assignment.replicas if broker in live)
-        leader = next(iter(isr), None)
-    return PartitionStatus(described.assignment, leader, isr, described.leader_epoch or 0)
+        leader, epoch = next(iter(isr), None), epoch if isr else NO_EPOCH
+    return PartitionStatus(described.assignment, leader, isr, epoch)

@@ -1,11 +1,12 @@
 """Where a description of a cluster comes from: a file of one of Kafka's tools, or a running ZooKeeper.
 
     topics.txt                       what `kafka-topics.sh --describe` has printed
-    assignment.json                  the JSON of `kafka-reassign-partitions.sh`
+    assignment.json                  the JSON of `kafka-reassign-partitions.sh`, or what it has printed
+    metadata.txt, metadata.json      what `kcat -L` has printed
     -                                one of these, from standard input
     zookeeper://zk1:2181,zk2/kafka   a ZooKeeper, by kazoo
 
-Which of the two a file is, its first character tells.
+Which of these a file is, is seen from what stands there, not from its name.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from typing import Final
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.cluster import Description
+from spec.what_if.kcat_metadata import is_metadata, read_metadata
 from spec.what_if.live_zookeeper import read_zookeeper
-from spec.what_if.reassignment_json import read_assignment, read_reassignment
+from spec.what_if.reassignment_json import is_reassignment, read_assignment, read_reassignment
 from spec.what_if.topic_description import is_description, read_description
+from statemachines.releases import RELEASES
 from statemachines.topic_partition import TopicPartition
 
 __all__ = ["read_cluster", "read_plan"]
@@ -27,11 +30,12 @@ __all__ = ["read_cluster", "read_plan"]
 ZOOKEEPER: Final = "zookeeper://"
 
 
-def read_cluster(source: str) -> Description:
+def read_cluster(source: str, release: str = RELEASES[-1]) -> Description:
     """What a source says of a cluster.
 
     Args:
         source: a path, `-`, or zookeeper://HOSTS.
+        release: of the cluster.
 
     Raises:
         UsageError: it cannot be read, or is none of these; in a line, with the place.
@@ -40,12 +44,18 @@ def read_cluster(source: str) -> Description:
     if source.startswith(ZOOKEEPER):
         return read_zookeeper(source.removeprefix(ZOOKEEPER))
     text = _text(source)
-    if text.lstrip()[:1] in ("{", "["):
+    if is_description(text):
+        return read_description(text, source, release)
+    if is_metadata(text):
+        return read_metadata(text, source)
+    if is_reassignment(text):
         return read_assignment(text, source)
-    if not is_description(text):
-        form = "what kafka-topics.sh --describe prints, nor JSON of kafka-reassign-partitions.sh"
-        raise UsageError(f"{source}: this is neither {form}" if text.strip() else f"{source} is empty")
-    return read_description(text, source)
+    if not text.strip():
+        raise UsageError(f"{source} is empty")
+    forms = (
+        "what kafka-topics.sh --describe prints, nor JSON of kafka-reassign-partitions.sh, nor what kcat -L prints"
+    )
+    raise UsageError(f"{source}: this is neither {forms}")
 
 
 def read_plan(source: str) -> dict[TopicPartition, tuple[BrokerId, ...]]:

@@ -145,7 +145,7 @@ class RunningCluster:
             for partition, status in sorted(partitions.items()):
                 leader = NO_LEADER if status.leader is None else status.leader
                 state = LeaderAndIsr(leader, status.leader_epoch, status.isr)
-                if status.isr:  # else it never had a leader
+                if status.isr or status.leader_epoch != NO_EPOCH:  # else it never had a leader
                     create(None, topic_partition_path(partition))
                     create(None, topic_partition_state_path(partition), TopicPartitionState.encode(state, 0))
 

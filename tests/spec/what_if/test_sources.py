@@ -96,7 +96,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "another tool's output": ("GROUP TOPIC PARTITION CURRENT-OFFSET\nmine t 0 12\n", "kafka-topics.sh --describe"),
     "a list of topics": ("orders\npayments\n", "kafka-topics.sh --describe"),
     "headers alone": (HEADER.replace("2\tR", "0\tR"), "no partition"),
-    "a topic that is cut": (HEADER + line(0), ":1: topic t has 2 partitions, and 1 are described"),
+    "a topic that is cut": (HEADER + line(0), ":1: topic t has 2 partitions, and 1 is described"),
     "a line that is cut": (HEADER + line(0) + line(1)[:30], ":3: t-1 has no Replicas: is the line cut?"),
     "a cut ISR": (line(0).rsplit("\tIsr", 1)[0], ":1: t-0 has no Isr"),
     "a partition twice": (line(0) + line(0, leader="2"), ":2: t-0 is described twice, also at"),
@@ -148,13 +148,17 @@ def test_what_is_assumed_is_told_and_can_be_given(tmp_path: Path) -> None:
     assumed = complete(described)
     assert assumed.live == {1, 2}
     assert assumed.min_isr == {"t": 1}
-    assert len(assumed.assumed) == 4
+    assert len(assumed.assumed) == 5
     assert "the controller's epoch is 1, leader epochs are 0: steps and JSON count from there" in assumed.assumed
     given = complete(described, live={1, 2, 3, 4}, isr={T1: (3,)}, min_isr=2)
     assert given.live == {1, 2, 3, 4}
     assert (given.partitions[T1].leader, given.partitions[T1].isr) == (3, (3,))
     assert given.min_isr == {"t": 2}
-    assert [each.split(" is ")[0] for each in given.assumed] == ["the controller", "the controller's epoch"]
+    assert [each.split(" is ")[0] for each in given.assumed] == [
+        f"{tmp_path}/cluster.txt",
+        "the controller",
+        "the controller's epoch",
+    ]
     known = replace(described, controller=1, controller_epoch=6)
     assert complete(known).controller_epoch == 6
     assert "leader epochs are 0: steps and JSON count from there" in complete(known).assumed

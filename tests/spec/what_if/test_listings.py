@@ -1,0 +1,236 @@
+"""Listings as people paste them: each is read rightly, or refused in a line that says what to paste instead."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from spec.language.errors import UsageError
+from spec.what_if.cluster import Description, complete
+from spec.what_if.reading import read_cluster, read_plan
+from statemachines.leader_and_isr import NO_EPOCH
+from statemachines.topic_partition import TopicPartition
+from tests.rows import rows
+
+LISTINGS: Final = Path(__file__).parent / "listings"
+T0 = TopicPartition("t", 0)
+
+
+def listing(name: str) -> str:
+    return str(LISTINGS / name)
+
+
+def of(tmp_path: Path, text: str, release: str = "3.9") -> Description:
+    path = tmp_path / "topics.txt"
+    path.write_bytes(text.encode())
+    return read_cluster(str(path), release)
+
+
+def shown(described: Description, topic: str, number: int) -> str:
+    """A partition as `leader: replicas: ISR`."""
+    each = described.partitions[TopicPartition(topic, number)]
+    replicas, isr = (",".join(map(str, brokers or ())) for brokers in (each.assignment.replicas, each.isr))
+    return f"{each.leader}: {replicas}: {isr}"
+
+
+@rows(
+    "name, partitions, topic, number, says",
+    [
+        ("03-log-line-first.txt", 1, "t", 0, "1: 1,2: 1,2"),
+        ("05-cluster.txt", 1, "t", 0, "1: 1,2: 1,2"),
+        ("05-generate.out", 1, "t", 0, "None: 1,2: "),
+        ("07-prefixed-line.txt", 2, "t", 0, "1: 1,2: 1"),
+        ("08-marked.txt", 2, "t", 0, "None: 1,2: 1"),
+        ("11-wrapped.txt", 1, "t", 0, "1: 1,2: 1,2"),
+        ("14-kcat.txt", 1, "t", 0, "1: 1,2,3: 1,2"),
+        ("15-partial.txt", 2, "u", 3, "3: 3,2,1: 3,1"),
+        ("in-04-decommission-before.txt", 8, "ttt", 7, "30: 30,32: 32,30"),
+        ("in-04-execute.out", 8, "ttt", 3, "None: 132,32: "),
+        ("in-04-generate.out", 8, "ttt", 3, "None: 132,32: "),
+        ("in-04-plan.json", 8, "ttt", 3, "None: 30,132: "),
+        ("in-05-confluent-west-down.txt", 3, "multi-region-async", 0, "None: 2,1,3,4: 1"),
+        ("in-06-confluent-liveobservers.txt", 3, "multi-region-sync", 0, "4: 2,1,4,3: 4,3"),
+        ("in-07-scale-in.txt", 5, "test.topic", 2, "3: 1,2,3: 1,2,3"),
+        ("in-09-unavailable.txt", 2, "tc", 3, "None: 2,1: 1"),
+        ("in-13-kcat.json", 1, "oef", 0, "2: 2,3,1: 2,3,1"),
+        ("in-13-kcat.txt", 5, "oef", 4, "1: 1,2,3: 1,2,3"),
+        ("in-17-strimzi-4.txt", 3, "my-topic", 1, "5: 5,3,4: 5,3,4"),
+        ("in-19-cc-rf2-min2.txt", 33, "strimzi.cruisecontrol.partitionmetricsamples", 31, "1: 1,2: 1,2"),
+        ("in-23-win-crlf.txt", 2, "tt", 1, "3: 3: 3"),
+        ("in-25-compose-prefix.txt", 3, "my-topic", 2, "2: 2,3,1: 2,3,1"),
+        ("in-25-grep-prefix.txt", 3, "my-topic", 2, "2: 2,3,1: 2,3,1"),
+        ("in-25-quote-prefix.txt", 3, "my-topic", 2, "2: 2,3,1: 2,3,1"),
+        ("in-25-urp-one-prefixed.txt", 2, "my-topic", 0, "1: 1,0,2: 1,2"),
+        ("in-26-rf1-0.10-after.txt", 2, "ts", 1, "None: 2: "),
+        ("in-31-warn-first.txt", 2, "tt1", 0, "2: 1,2: 2"),
+        ("in-32-cp-offline.txt", 3, "pc", 2, "3: 3,1,2: 3,1,2"),
+    ],
+)
+def test_a_listing_is_read(name: str, partitions: int, topic: str, number: int, says: str) -> None:
+    described = read_cluster(listing(name))
+    assert len(described.partitions) == partitions
+    assert shown(described, topic, number) == says
+
+
+@rows(
+    "name, says",
+    [
+        ("12-no-count.txt", ":1: topic t has no PartitionCount: is the line cut?"),
+        ("in-03-wrapped-header-none.txt", ":3: topic __consumer_offsets has 50 partitions, and 11 are"),
+        (
+            "in-10-msk-elided.txt",
+            ":6: topic __consumer_offsets has 50 partitions, and 1 is described: paste",
+        ),
+        (
+            "in-04-verify.out",
+            ": kafka-reassign-partitions.sh --verify prints this, which names no leaders and",
+        ),
+    ],
+)
+def test_a_listing_is_refused(name: str, says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_cluster(listing(name))
+    assert str(refused.value).startswith(f"{listing(name)}{says}")
+    assert "\n" not in str(refused.value)
+
+
+@rows(
+    "name, notes",
+    [
+        ("in-32-cp-offline.txt", ()),
+        ("11-wrapped.txt", ()),
+        ("03-log-line-first.txt", ("03-log-line-first.txt:1: no line of a listing, left out",)),
+        ("in-23-win-crlf.txt", ("in-23-win-crlf.txt:1: no line of a listing, left out",)),
+        ("in-31-warn-first.txt", ("in-31-warn-first.txt:1: no line of a listing, left out",)),
+        ("15-partial.txt", ("15-partial.txt is a part of a listing, without a line of topic t, u; not known: ",)),
+        ("in-09-unavailable.txt", ("in-09-unavailable.txt:1: no line", "is a part of a listing")),
+        ("in-25-urp-one-prefixed.txt", ("is a part of a listing",)),
+        (
+            "in-05-confluent-west-down.txt",
+            (".txt:1, 6, 11: no line", "observers of multi-region-async-0 are"),
+        ),
+        ("in-06-confluent-liveobservers.txt", (".txt:1, 6, 11: no line", "observers of multi-region-async-0 are")),
+        ("in-17-strimzi-4.txt", ("Elr is printed of clusters with KRaft",)),
+        ("05-generate.out", ("the current assignment is read",)),
+    ],
+)
+def test_what_is_left_out_or_open_is_told(name: str, notes: tuple[str, ...]) -> None:
+    described = read_cluster(listing(name))
+    assert len(described.notes) == len(notes)
+    for told, note in zip(described.notes, notes, strict=True):
+        assert note in told
+    assert complete(described).assumed[: len(notes)] == described.notes
+
+
+@rows(
+    "name, live, controller",
+    [
+        ("14-kcat.txt", {1, 2}, 2),
+        ("in-13-kcat.json", {1, 2, 3}, 3),
+        ("in-05-confluent-west-down.txt", {3, 4}, None),
+        ("in-32-cp-offline.txt", {1, 2, 3}, None),
+        ("in-07-scale-in.txt", None, None),
+    ],
+)
+def test_who_is_alive_if_the_listing_says_so(name: str, live: set[int] | None, controller: int | None) -> None:
+    described = read_cluster(listing(name))
+    assert described.live == live
+    assert described.controller == controller
+
+
+def test_a_topic_that_is_marked_for_deletion() -> None:
+    assert read_cluster(listing("08-marked.txt")).deletion_queued == {"t"}
+    assert read_cluster(listing("in-31-warn-first.txt")).deletion_queued == set()
+
+
+def test_configurations_of_a_wrapped_line(tmp_path: Path) -> None:
+    header = (
+        "Topic: t\tPartitionCount: 1\tReplicationFactor: 1\nConfigs: cleanup.policy=delete,min.insync.repl\nicas=2\n"
+    )
+    assert of(tmp_path, header + "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n").min_isr == {"t": 2}
+
+
+@rows(
+    "text",
+    [
+        "Topic: t  Partition: 0  Leader: 1\n  Replicas: 1,2,3  Isr: 1,2,3",
+        "Topic: t  Partition: 0  Leader: 1  Repli\ncas: 1,2,3  Isr: 1,2,3",
+        "Topic: t  Partition: 0  Leader: 1  Replicas: 1,2,3  Isr: 1,2\n,3\n",
+        "Topic: t  Partition: 0  Leader: 1  Replicas: 1,2,3  Isr:\n1,2,3\n$ exit",
+        "\x1b[36mkafka-1  | \x1b[0mTopic: t  Partition: 0  Leader: 1  Replicas: 1,2,3  Isr: 1,2,3",
+        "./urp.txt:Topic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3",
+    ],
+)
+def test_a_line_that_was_wrapped_or_has_a_prefix(tmp_path: Path, text: str) -> None:
+    assert shown(of(tmp_path, text), "t", 0) == "1: 1,2,3: 1,2,3"
+
+
+def test_two_lines_that_were_joined_are_refused(tmp_path: Path) -> None:
+    line = "Topic: t  Partition: 0  Leader: 1  Replicas: 1  Isr: 1  "
+    with pytest.raises(UsageError, match=":1: Topic stands there twice: are two lines joined"):
+        of(tmp_path, line + line.replace("0", "1"))
+
+
+def test_thousands_of_other_lines_are_one_note(tmp_path: Path) -> None:
+    line = "Topic: t\tPartition: {}\tLeader: 1\tReplicas: 1\tIsr: 1\n[12:00] WARN Topic: t is slow\n\n"
+    (left_out, _) = of(tmp_path, "".join(map(line.format, range(2_000)))).notes
+    assert left_out.endswith("topics.txt:2, 5, 8, 11, 14, ... (2,000 lines): no line of a listing, left out")
+
+
+@rows(
+    "leader, release, header, has_state",
+    [
+        ("-1", "0.10", "", True),
+        ("-1", "2.8", "", True),
+        ("none", "0.10", "", False),
+        ("none", "1.0", "Topic:t\tPartitionCount:1\tReplicationFactor:2\tConfigs:\n", False),
+        ("none", "1.0", "Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: \n", True),
+        ("none", "2.8", "Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: \n", False),
+        ("none", "3.5", "", True),
+    ],
+)
+def test_whether_a_partition_without_leader_and_isr_has_a_state(
+    tmp_path: Path, leader: str, release: str, header: str, has_state: bool
+) -> None:
+    described = of(tmp_path, f"{header}\tTopic: t\tPartition: 0\tLeader: {leader}\tReplicas: 1,2\tIsr: \n", release)
+    assert (described.partitions[T0].leader_epoch != NO_EPOCH) is has_state
+    assert any("t-0 has leader none" in note for note in described.notes) is (leader == "none")
+
+
+@rows("name, target", [("05-generate.out", (1, 3)), ("01-plan-same.json", (1, 2))])
+def test_a_plan(name: str, target: tuple[int, ...]) -> None:
+    assert read_plan(listing(name)) == {T0: target}
+
+
+@rows(
+    "name, says",
+    [
+        ("in-04-execute.out", "--execute prints this, with how it was before"),
+        ("in-04-verify.out", "--verify prints this"),
+        ("05-cluster.txt", ":1: this is no JSON"),
+    ],
+)
+def test_what_is_no_plan(name: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        read_plan(listing(name))
+
+
+@rows(
+    "text, says",
+    [
+        (
+            '  topic "t" with 2 partitions:\n    partition 0, leader 1, replicas: 1, isrs: 1\n',
+            ":1: topic t has 2",
+        ),
+        (
+            '  topic "t" with 1 partitions:\n    partition 0, leader 2, replicas: 1, isrs: 1\n',
+            ":2: t-0: broker 2",
+        ),
+        ('  topic "t" with 0 partitions: Broker: Unknown topic or partition\n', "it has no partition"),
+        ('{"brokers": [{"id": 1}], "topics": [{"topic": "t"}]}', "this is no metadata as kcat -L -J prints it"),
+        ('{"brokers": [{"id": "x"}], "topics": []}', "brokers: id is a whole number"),
+    ],
+)
+def test_metadata_that_cannot_be(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        of(tmp_path, text)
