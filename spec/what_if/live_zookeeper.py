@@ -10,19 +10,27 @@ that contradicts itself is refused.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import warnings
 from collections.abc import Iterable
 from typing import Any, Final
 
 from election.ids import BrokerId, ControllerEpoch
-from spec.language.errors import EnvironmentFailed, UsageError
+from spec.language.errors import EnvironmentFailed, UsageError, shown
 from spec.what_if.cluster import DescribedPartition, Description
 from statemachines.controller import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicName, TopicPartition
-from statemachines.zk_data import TOPICS, topic_config_path, topic_partition_state_path, topic_path
+from statemachines.zk_data import (
+    DELETE_TOPICS,
+    REASSIGN_PARTITIONS,
+    TOPICS,
+    topic_config_path,
+    topic_partition_state_path,
+    topic_path,
+)
 
 __all__ = ["read_zookeeper"]
 
@@ -31,6 +39,7 @@ PATIENCE: Final = 15.0
 DEFAULTS: Final = "/config/brokers/<default>"
 """What is configured for all brokers, of what can be while they run, since 1.1 [ConfigEntityName.Default]."""
 UNREAD: Final = "the cluster was not read"
+_HOST = re.compile(r"(?:[^\s:,/\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?")
 
 
 def read_zookeeper(hosts: str) -> Description:
@@ -48,10 +57,10 @@ def read_zookeeper(hosts: str) -> Description:
         from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
     except ImportError:
         raise UsageError("to read a ZooKeeper takes kazoo: pip install 'kafkaspec[zookeeper]'") from None
-    try:
-        client = KazooClient(hosts, read_only=True)
-    except ValueError as error:
-        raise UsageError(f"zookeeper {hosts}: {error}") from None
+    _require_hosts(hosts)
+    silent = logging.Logger("kazoo")  # of what went wrong a person is told in one line
+    silent.addHandler(logging.NullHandler())
+    client = KazooClient(hosts, read_only=True, logger=silent)
     try:
         with warnings.catch_warnings(action="ignore"):  # that there is no chroot is told below
             client.start(timeout=PATIENCE)
@@ -66,6 +75,15 @@ def read_zookeeper(hosts: str) -> Description:
         client.close()
 
 
+def _require_hosts(hosts: str) -> None:
+    """Refuse what is no HOST:PORT,.../CHROOT."""
+    for each in hosts.partition("/")[0].split(","):
+        found = _HOST.fullmatch(each.strip())
+        if found is None or not 0 < int(found[1] or 2181) < 2**16:
+            takes = "zookeeper:// takes HOST:PORT,HOST:PORT/CHROOT"
+            raise UsageError(f"zookeeper://{hosts}: {shown(each)} is no host; {takes}")
+
+
 class _Reader:
     """Reads through a client that is connected."""
 
@@ -73,11 +91,11 @@ class _Reader:
         self.client, self.hosts = client, hosts
 
     def description(self) -> Description:
-        if not self.client.exists(TOPICS):
+        if self.client.exists_async(TOPICS).get(timeout=PATIENCE) is None:
             raise UsageError(
                 f"zookeeper {self.hosts}: there is no {TOPICS}; does the cluster have a chroot (/kafka)?"
             )
-        topics = sorted(self.client.get_children(TOPICS))
+        topics = self._children(TOPICS)
         assigned = self._objects(map(topic_path, topics))
         assignments = {
             partition: assignment
@@ -93,14 +111,27 @@ class _Reader:
                 partition: self._partition(partition, assignment, states.get(topic_partition_state_path(partition)))
                 for partition, assignment in assignments.items()
             },
-            live=frozenset(map(self._broker, self.client.get_children(BROKER_IDS))),
+            live=frozenset(map(self._broker, self._children(BROKER_IDS))),
             controller=self._controller(),
             controller_epoch=self._controller_epoch(),
             min_isr={topic: said for topic, (said, _) in configured.items() if said is not None},
             unclean={topic: said for topic, (_, said) in configured.items() if said is not None},
             default_min_isr=of_all[0],
             default_unclean=of_all[1],
+            deletion_queued=frozenset(self._children(DELETE_TOPICS)) & frozenset(topics),
+            reassigning={
+                partition: replicas for partition, replicas in self._reassigning().items() if partition in assignments
+            },
         )
+
+    def _children(self, path: str) -> list[str]:
+        """The names of a node's children; none, if it is not there."""
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            return sorted(self.client.get_children_async(path).get(timeout=PATIENCE))
+        except NoNodeError:
+            return []
 
     def _values(self, paths: Iterable[str]) -> dict[str, Any]:
         """What the nodes say in JSON that are there, all of them asked for at once."""
@@ -149,23 +180,35 @@ class _Reader:
         if said is None:  # it has been deleted meanwhile
             return {}
         try:
+            adding, removing = (said.get(f"{what}_replicas", {}) for what in ("adding", "removing"))
             return {
-                TopicPartition(topic, int(number)): ReplicaAssignment(
-                    tuple(map(int, replicas)),
-                    tuple(map(int, said.get("adding_replicas", {}).get(number, ()))),
-                    tuple(map(int, said.get("removing_replicas", {}).get(number, ()))),
+                TopicPartition(topic, number): ReplicaAssignment(
+                    _brokers(said["partitions"][str(number)], at_least=1),
+                    _brokers(adding.get(str(number), [])),
+                    _brokers(removing.get(str(number), [])),
                 )
-                for number, replicas in sorted(said["partitions"].items(), key=lambda each: int(each[0]))
+                for number in sorted(map(int, said["partitions"]))
             }
         except (KeyError, TypeError, ValueError, AttributeError):
             raise self._strange(topic_path(topic), "it is no assignment of Kafka's") from None
+
+    def _reassigning(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+        """What an administrator has asked for, and the controller has not completed."""
+        said = self._objects([REASSIGN_PARTITIONS]).get(REASSIGN_PARTITIONS, {"partitions": []})
+        try:
+            return {
+                TopicPartition(each["topic"], each["partition"]): _brokers(each["replicas"], at_least=1)
+                for each in said["partitions"]
+            }
+        except (KeyError, TypeError, ValueError):
+            raise self._strange(REASSIGN_PARTITIONS, "it is no reassignment of Kafka's") from None
 
     def _partition(self, partition: TopicPartition, assignment: ReplicaAssignment, said: Any) -> DescribedPartition:
         path = topic_partition_state_path(partition)
         if said is None:  # it never had a leader
             return DescribedPartition(assignment, None, (), NO_EPOCH, at=path)
         try:
-            leader, isr, epoch = int(said["leader"]), tuple(map(int, said["isr"])), int(said["leader_epoch"])
+            leader, isr, epoch = _integer(said["leader"]), _brokers(said["isr"]), _integer(said["leader_epoch"])
         except (KeyError, TypeError, ValueError):
             raise self._strange(path, "it is no leader and ISR of Kafka's") from None
         described = DescribedPartition(assignment, None if leader == NO_LEADER else leader, isr, epoch, at=path)
@@ -190,3 +233,17 @@ class _Reader:
 
     def _strange(self, path: str, what: str) -> UsageError:
         return UsageError(f"zookeeper {self.hosts}: {path}: {what}")
+
+
+def _integer(said: Any) -> int:
+    """A number of a broker, or an epoch; of none -1 [NoLeader]."""
+    if type(said) is not int or said < -1:
+        raise ValueError(said)
+    return said
+
+
+def _brokers(said: Any, at_least: int = 0) -> tuple[BrokerId, ...]:
+    """Brokers of a list; each once."""
+    if not isinstance(said, list) or len(said) < at_least or len({*map(_integer, said)} - {NO_LEADER}) != len(said):
+        raise ValueError(said)
+    return tuple(said)

@@ -43,6 +43,7 @@ NODES = {
         "config": {"min.insync.replicas": "2", "unclean.leader.election.enable": "TRUE"},
     },
 }
+REASSIGN = "/admin/reassign_partitions"
 OF_ALL_BROKERS = {"version": 1, "config": {"min.insync.replicas": "3", "unclean.leader.election.enable": "False"}}
 
 
@@ -99,6 +100,19 @@ def test_a_cluster_is_read_and_nothing_written(chroot: tuple[Any, str]) -> None:
     assert Elected(1, 6) in what_if(cluster, Crash(2)).steps[0]
 
 
+def test_what_administrators_have_asked_for_is_read(chroot: tuple[Any, str]) -> None:
+    client, source = chroot
+    lay_out(client)
+    described = read_cluster(source)
+    assert (described.deletion_queued, described.reassigning) == (frozenset(), {})
+    gone = {"topic": "gone", "partition": 0, "replicas": [1]}
+    moves = {"version": 1, "partitions": [{"topic": "t", "partition": 1, "replicas": [4, 2]}, gone]}
+    lay_out(client, {"/admin/delete_topics/t": b"", "/admin/delete_topics/gone": b"", REASSIGN: moves})
+    described = read_cluster(source)
+    assert described.deletion_queued == {"t"}
+    assert described.reassigning == {T1: (4, 2)}
+
+
 def test_what_is_configured_for_all_brokers_is_read(chroot: tuple[Any, str]) -> None:
     client, source = chroot
     lay_out(client, {"/config/brokers/<default>": OF_ALL_BROKERS, "/config/topics/t": {"version": 1, "config": {}}})
@@ -117,6 +131,16 @@ def test_what_is_configured_for_all_brokers_is_read(chroot: tuple[Any, str]) -> 
         ({"/brokers/topics/t": b"1" * 5_000}, "/brokers/topics/t: it is no JSON"),
         ({"/brokers/topics/t": [1]}, "/brokers/topics/t: it is no object"),
         ({"/brokers/topics/t": {"version": 1}}, "/brokers/topics/t: it is no assignment of Kafka's"),
+        *(
+            ({"/brokers/topics/t": {"partitions": said}}, "/brokers/topics/t: it is no assignment of Kafka's")
+            for said in ({"0": [1, 1]}, {"0": []}, {"0": [-1]}, {"0": "12"}, {"zero": [1]}, {"00": [1]}, [1])
+        ),
+        ({REASSIGN: {"partitions": [{"topic": "t"}]}}, f"{REASSIGN}: it is no reassignment of Kafka's"),
+        ({REASSIGN: b"\xff"}, f"{REASSIGN}: it is no JSON"),
+        *(
+            ({"/brokers/topics/t/partitions/0/state": STATE | said}, "0/state: it is no leader and ISR of Kafka's")
+            for said in ({"leader": 1.5}, {"isr": [1, 1]}, {"isr": None}, {"leader_epoch": True})
+        ),
         ({"/brokers/topics/t/partitions/0/state": {"leader": 1}}, "0/state: it is no leader and ISR of Kafka's"),
         (
             {"/brokers/topics/t/partitions/0/state": STATE | {"isr": [1, 9]}},
@@ -153,17 +177,22 @@ def test_a_zookeeper_of_another_or_the_wrong_chroot(chroot: tuple[Any, str], fur
         read_cluster(chroot[1] + further)
 
 
-def test_no_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server_answers(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """One line says so; what kazoo logs of each attempt is nowhere."""
     monkeypatch.setattr(live_zookeeper, "PATIENCE", 0.2)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(EnvironmentFailed, match="no server answers"):
             read_cluster(f"zookeeper://127.0.0.1:{taken.getsockname()[1]}")
+    assert not [each for each in caplog.records if each.name.startswith("kazoo")]
 
 
-def test_what_are_no_hosts() -> None:
-    with pytest.raises(UsageError, match="zookeeper"):
-        read_cluster("zookeeper://[::1:2181")
+@pytest.mark.parametrize(
+    "hosts", ["", "/kafka", "[::1:2181", "a,,b", "a:0", "a:99999", "a:b", "a b:2181", "http://a:1"]
+)
+def test_what_are_no_hosts(hosts: str) -> None:
+    with pytest.raises(UsageError, match=r"is no host; zookeeper:// takes HOST:PORT,HOST:PORT/CHROOT"):
+        read_cluster(f"zookeeper://{hosts}")
 
 
 def test_without_kazoo(monkeypatch: pytest.MonkeyPatch) -> None:
