@@ -85,9 +85,9 @@ def what_if(
 ) -> None:
     """Say what the controller of a CLUSTER does when brokers die, return, or are shut down, and what is left then.
 
-    CLUSTER is a file with what `kafka-topics.sh --describe` prints, or the JSON of `kafka-reassign-partitions.sh`; -
-    for standard input; or zookeeper://HOST:PORT/CHROOT, which is only read. Events happen in the order in which they
-    are given, each to its end. What the source does not say is assumed, and told.
+    CLUSTER is a file with what `kafka-topics.sh --describe` or `kcat -L` prints, or the JSON of
+    `kafka-reassign-partitions.sh`; - for standard input; or zookeeper://HOST:PORT/CHROOT, which is only read. Events
+    happen in the order in which they are given, each to its end. What the source does not say is assumed, and told.
 
     With --any-order the events happen in every order in which they can, with all that a controller does in between;
     partitions that behave alike are explored once. Then --failover is at any moment.

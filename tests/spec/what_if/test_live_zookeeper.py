@@ -25,6 +25,8 @@ from tests.zookeeper.server import Server
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 STATE = {"controller_epoch": 3, "leader": 1, "version": 1, "leader_epoch": 7, "isr": [1, 2]}
+NO_ASSIGNMENTS: list[object] = [{"0": [1, 1]}, {"0": []}, {"0": [-1]}, {"0": "12"}, {"zero": [1]}, {"00": [1]}, [1]]
+NO_STATES: tuple[dict[str, object], ...] = ({"leader": 1.5}, {"isr": [1, 1]}, {"isr": None}, {"leader_epoch": True})
 NODES = {
     "/brokers/ids/1": {},
     "/brokers/ids/2": {},
@@ -133,13 +135,13 @@ def test_what_is_configured_for_all_brokers_is_read(chroot: tuple[Any, str]) -> 
         ({"/brokers/topics/t": {"version": 1}}, "/brokers/topics/t: it is no assignment of Kafka's"),
         *(
             ({"/brokers/topics/t": {"partitions": said}}, "/brokers/topics/t: it is no assignment of Kafka's")
-            for said in ({"0": [1, 1]}, {"0": []}, {"0": [-1]}, {"0": "12"}, {"zero": [1]}, {"00": [1]}, [1])
+            for said in NO_ASSIGNMENTS
         ),
         ({REASSIGN: {"partitions": [{"topic": "t"}]}}, f"{REASSIGN}: it is no reassignment of Kafka's"),
         ({REASSIGN: b"\xff"}, f"{REASSIGN}: it is no JSON"),
         *(
             ({"/brokers/topics/t/partitions/0/state": STATE | said}, "0/state: it is no leader and ISR of Kafka's")
-            for said in ({"leader": 1.5}, {"isr": [1, 1]}, {"isr": None}, {"leader_epoch": True})
+            for said in NO_STATES
         ),
         ({"/brokers/topics/t/partitions/0/state": {"leader": 1}}, "0/state: it is no leader and ISR of Kafka's"),
         (
