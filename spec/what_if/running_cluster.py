@@ -56,7 +56,7 @@ from statemachines.zk_data import (
     topic_partitions_path,
     topic_path,
 )
-from statemachines.znode import ZkPath
+from statemachines.znode import Node, ZkPath
 from statemachines.zookeeper import Multi, ZooKeeper
 
 __all__ = ["Elected", "Failed", "RunningCluster", "Sent", "Effect", "Written"]
@@ -142,12 +142,21 @@ class RunningCluster:
             create(None, topic_partitions_path(topic))
             if topic in cluster.unclean:
                 create(None, topic_config_path(topic), TopicConfig(cluster.unclean[topic]))
-            for partition, status in sorted(partitions.items()):
+            self._lay_out_states(topic, partitions)
+
+    def _lay_out_states(self, topic: TopicName, partitions: Mapping[TopicPartition, PartitionStatus]) -> None:
+        """The nodes of a topic's partitions, at once: to create them one by one copies the names of all before."""
+        nodes = self.zookeeper.state.nodes
+        names = []
+        for partition, status in partitions.items():
+            if status.isr or status.leader_epoch != NO_EPOCH:  # else it never had a leader
                 leader = NO_LEADER if status.leader is None else status.leader
                 state = LeaderAndIsr(leader, status.leader_epoch, status.isr)
-                if status.isr or status.leader_epoch != NO_EPOCH:  # else it never had a leader
-                    create(None, topic_partition_path(partition))
-                    create(None, topic_partition_state_path(partition), TopicPartitionState.encode(state, 0))
+                nodes[topic_partition_path(partition)] = Node(children=frozenset({"state"}), created=1)
+                nodes[topic_partition_state_path(partition)] = Node(TopicPartitionState.encode(state, 0))
+                names.append(str(partition.partition))
+        above = topic_partitions_path(topic)
+        nodes[above] = nodes[above]._replace(children=frozenset(names), created=len(names))
 
     # What is to be seen of it.
 

@@ -1,6 +1,7 @@
 """What comes of failures, by Kafka's rules."""
 
 from dataclasses import replace
+from time import process_time
 
 import pytest
 
@@ -17,7 +18,7 @@ from spec.what_if.events import (
     Shutdown,
 )
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
-from spec.what_if.running_cluster import Elected, Failed, Sent, Written
+from spec.what_if.running_cluster import Elected, Failed, RunningCluster, Sent, Written
 from statemachines.control_requests import StopReplicaRequest
 from statemachines.releases import RELEASES
 from statemachines.replica_assignment import ReplicaAssignment
@@ -292,3 +293,16 @@ def test_a_dead_broker_does_not_die_again() -> None:
 def test_a_failover_takes_two() -> None:
     with pytest.raises(UsageError, match="no other broker"):
         what_if(cluster(status(1), live=(1,), controller=1), AnotherController())
+
+
+def test_a_topic_is_laid_out_in_linear_time() -> None:
+    """A topic of 32 times as many partitions takes about 45 times as long, with the collector of garbage."""
+
+    def seconds(partitions: int) -> float:
+        there = {TopicPartition("t", number): status(1) for number in range(partitions)}
+        at_rest = KnownCluster(there, frozenset(), None, {"t": 1}, {})
+        begun = process_time()
+        RunningCluster(at_rest)
+        return process_time() - begun
+
+    assert min(seconds(32_000) for _ in range(3)) < 90 * min(seconds(1_000) for _ in range(3))
