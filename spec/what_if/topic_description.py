@@ -398,7 +398,7 @@ def _of_leaderless(
             for partition in _leaderless(leaders, partitions)
             if leaders[partition] == "none" and (partitions[partition].leader_epoch == NO_EPOCH) is is_new
         ]:
-            yield f"{_some(some)} has leader none and an empty ISR: it {told} (--release)"
+            yield f"leader none and an empty ISR is taken to mean: the partition {told} (--release): {_some(some)}"
 
 
 def _some(things: Sequence[object]) -> str:
