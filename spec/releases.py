@@ -33,7 +33,7 @@ def since(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]
 
 
 def release_named(name: str, known: Mapping[str, Any]) -> str:
-    """The release that a name means among those that a system knows, see `statemachines.releases.line_of`.
+    """The release that a name means among those that a system knows: its own names are taken as they are.
 
     >>> release_named("0.10", since({})), release_named("2.8.1", since({}))
     ('0.10.2', '2.8')
@@ -41,10 +41,18 @@ def release_named(name: str, known: Mapping[str, Any]) -> str:
     Raises:
         UsageError: there is none.
     """
+    own = tuple(known)
+    if name in own:
+        return name
     try:
-        return line_of(name, known)
+        line = line_of(name)
     except UnknownRelease as unknown:
-        raise UsageError(str(unknown)) from None
+        if own == RELEASES:
+            raise UsageError(str(unknown)) from None
+        line = ""
+    if line not in own:
+        raise UsageError(f"no release is called {name}; there are {', '.join(own) or 'none'}")
+    return line
 
 
 def valuation(releases: Mapping[str, Mapping[str, Any]], name: str | None = None) -> Mapping[str, Any]:

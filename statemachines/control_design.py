@@ -10,7 +10,7 @@ for brokers that are not registered, too, and the channel manager dropped them [
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
-from statemachines.releases import Release
+from statemachines.releases import Release, line_of
 from statemachines.replica import REPLICA, ReplicaState
 from statemachines.table import Table
 
@@ -393,6 +393,6 @@ def control_design_of(release: str) -> ControlDesign:
     """
     fields: dict[str, Any] = {"replica_table": REPLICA.at(release)}
     for since, changed in CONTROL_DESIGNS.items():
-        if Release(since) <= Release(release):
+        if Release(since) <= Release(line_of(release)):
             fields |= changed
     return ControlDesign(**fields)

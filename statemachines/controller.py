@@ -30,7 +30,7 @@ from statemachines.controller_event import (
     Threads,
 )
 from statemachines.failover import failover, requests
-from statemachines.releases import Release
+from statemachines.releases import Release, line_of
 from statemachines.znode import ZkPath
 
 __all__ = [
@@ -210,7 +210,7 @@ def design_of(release: str) -> Design:
     """
     fields: dict[str, Any] = {"looks_again": True, "failover": requests(failover(release))}
     for since, changed in DESIGNS.items():
-        if Release(since) <= Release(release):
+        if Release(since) <= Release(line_of(release)):
             fields |= changed
     return Design(**fields)
 

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from statemachines.agenda import Agenda, Do
-from statemachines.releases import Release
+from statemachines.releases import Release, line_of
 
 __all__ = ["FAILOVER", "RESIGNATION", "Stage", "failover", "fused", "requests", "resignation"]
 
@@ -351,7 +351,8 @@ def resignation(release: str) -> tuple[Stage, ...]:
 
 
 def _newest(lists: Mapping[str, tuple[Stage, ...]], release: str) -> tuple[Stage, ...]:
-    return [stages for since, stages in lists.items() if Release(since) <= Release(release)][-1]
+    line = Release(line_of(release))
+    return [stages for since, stages in lists.items() if Release(since) <= line][-1]
 
 
 def requests(stages: Iterable[Stage]) -> Agenda:

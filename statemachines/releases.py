@@ -1,70 +1,130 @@
-"""Kafka's releases: the lines that have the ZooKeeper controller, in order, and the line that a release belongs to.
+"""Kafka's releases that have the ZooKeeper controller, in order, and the lines that they belong to.
 
 A *line* is what Kafka develops on one branch: `2.1` is that of 2.1.0 and 2.1.1. Its number has two parts, before 1.0
 it has three, `0.10.2` is that of 0.10.2.0 to 0.10.2.2; only the last of these lines, 0.11.0, goes by two.
 
-What a release did differently is said line by line. So the releases of a line are taken for one: a bug-fix release of
-any number is its line, whether or not Kafka ever came to that number.
+The name of a line means its last release: what was fixed in the line is fixed there. [Maven Central:
+org.apache.kafka, kafka_2.11 to 2.3, kafka_2.13 since]
 """
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["RELEASES", "Release", "UnknownRelease", "line_of"]
+__all__ = ["EXACT", "RELEASES", "Release", "UnknownRelease", "line_of", "numbers", "since_when"]
 
-RELEASES: Final = (
-    *("0.10.1", "0.10.2", "0.11", "1.0", "1.1"),
-    *("2.0", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.8"),
-    *("3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9"),
-)
+_LAST: Final = {
+    "0.10.1": "0.10.1.1",
+    "0.10.2": "0.10.2.2",
+    "0.11": "0.11.0.3",
+    "1.0": "1.0.2",
+    "1.1": "1.1.1",
+    "2.0": "2.0.1",
+    "2.1": "2.1.1",
+    "2.2": "2.2.2",
+    "2.3": "2.3.1",
+    "2.4": "2.4.1",
+    "2.5": "2.5.1",
+    "2.6": "2.6.3",
+    "2.7": "2.7.2",
+    "2.8": "2.8.2",
+    "3.0": "3.0.2",
+    "3.1": "3.1.2",
+    "3.2": "3.2.3",
+    "3.3": "3.3.2",
+    "3.4": "3.4.1",
+    "3.5": "3.5.2",
+    "3.6": "3.6.2",
+    "3.7": "3.7.2",
+    "3.8": "3.8.1",
+    "3.9": "3.9.2",
+}
+"""The last release of each line; those before it are numbered from 0 on."""
+
+
+def _until(last: str) -> tuple[str, ...]:
+    head, _, number = last.rpartition(".")
+    return tuple(f"{head}.{each}" for each in range(int(number) + 1))
+
+
+EXACT: Final = {line: _until(last) for line, last in _LAST.items()}
+"""The releases of each line, oldest first."""
+RELEASES: Final = tuple(EXACT)
 """The lines with the ZooKeeper controller, oldest first."""
 
-_NUMBER = "(0|[1-9][0-9]*)"
-_WRITTEN = re.compile(rf"(?P<line>0(\.{_NUMBER}){{1,2}}|[1-9][0-9]*\.{_NUMBER})(\.{_NUMBER})?")
+_LINE: Final = {release: line for line, releases in EXACT.items() for release in releases}
+_BEGUN: Final = {releases[0].removesuffix(".0"): releases for releases in EXACT.values()}
+_MEANT: Final = {**{release: release for release in _LINE}, **_LAST, "0.10": _LAST["0.10.2"], "0.11.0": _LAST["0.11"]}
+"""The release that a name means."""
+_THERE_ARE: Final = f"there are {', '.join(RELEASES)}"
 
 
 class UnknownRelease(ValueError):
-    """It is no release of a line that there is."""
+    """Kafka has no release of this name with the ZooKeeper controller."""
 
 
-def line_of(name: str, lines: Iterable[str] = RELEASES) -> str:
-    """The line that a name means: the one of that name, or that of a release; `0.10` is the last of its lines.
+def numbers(name: str) -> tuple[int, ...]:
+    """An exact release in order, also one that is older than all that are followed here.
 
-    >>> line_of("2.1"), line_of("2.1.0"), line_of("0.10.2.1"), line_of("0.11.0"), line_of("0.10")
-    ('2.1', '2.1', '0.10.2', '0.11', '0.10.2')
-    >>> line_of("2", ["2.0", "2.1"])
-    Traceback (most recent call last):
-    statemachines.releases.UnknownRelease: no release is called 2; there are 2.0, 2.1
-
-    Raises:
-        UnknownRelease: there is none.
+    >>> numbers("0.8.2.0") < numbers("0.10.1.1") < numbers("2.10.0")
+    True
     """
-    lines = tuple(lines)
-    written = _WRITTEN.fullmatch(name)
-    line = written["line"] if written else name
-    for each in lines:
-        if each in (name, line) or line == f"{each}.0":
-            return each
-    of_this = [each for each in lines if written and each.startswith(f"{name}.")]
-    if not of_this:
-        raise UnknownRelease(f"no release is called {name}; there are {', '.join(lines) or 'none'}")
-    return of_this[-1]
+    return tuple(map(int, name.split(".")))
 
 
 @dataclass(frozen=True, order=True, init=False)
 class Release:
-    """A line of releases, ordered by its numbers: `Release("0.10.2") < Release("0.11") < Release("2.2.1")`.
+    """A release, ordered by its numbers: `Release("0.10.2.1") < Release("0.11.0.0") < Release("2.2.1")`.
 
-    `Release("2.2.1")` is `Release("2.2")`, for it is one of that line.
-    Raises UnknownRelease if there is no such line.
+    A line is its last release, `0.10` that of the last of its lines. A release is called as its line if it is the
+    last of it, and by all its numbers otherwise.
+
+    >>> Release("2.2") == Release("2.2.2"), str(Release("2.2.2")), str(Release("2.2.1"))
+    (True, '2.2', '2.2.1')
+
+    Raises:
+        UnknownRelease: there is none.
     """
 
     numbers: tuple[int, ...]
 
     def __init__(self, name: str) -> None:
-        object.__setattr__(self, "numbers", tuple(map(int, line_of(name).split("."))))
+        meant = _MEANT.get(name)
+        if meant is None:
+            line = name.rpartition(".")[0]
+            known = f"of {line} there are {', '.join(_BEGUN[line])}" if line in _BEGUN else _THERE_ARE
+            raise UnknownRelease(f"no release is called {name}; {known}")
+        object.__setattr__(self, "numbers", numbers(meant))
+
+    @property
+    def exact(self) -> str:
+        """All its numbers."""
+        return ".".join(map(str, self.numbers))
+
+    @property
+    def line(self) -> str:
+        """The line that it belongs to."""
+        return _LINE[self.exact]
 
     def __str__(self) -> str:
-        return ".".join(map(str, self.numbers))
+        return self.line if self.exact == EXACT[self.line][-1] else self.exact
+
+
+def line_of(name: str) -> str:
+    """The line that a name means, or that the release of this name belongs to.
+
+    >>> line_of("2.1"), line_of("2.1.0"), line_of("0.10.2.1"), line_of("0.11.0"), line_of("0.10")
+    ('2.1', '2.1', '0.10.2', '0.11', '0.10.2')
+
+    Raises:
+        UnknownRelease: there is none.
+    """
+    return Release(name).line
+
+
+def since_when(first: str) -> str:
+    """What is so since an exact release, in words: the first of a line stands for all of it.
+
+    >>> since_when("2.1.0"), since_when("3.0.1"), since_when("0.11.0.0"), since_when("0.8.2.0")
+    ('2.1', '3.0.1', '0.11', '0.8.2')
+    """
+    return _LINE.get(first, first.removesuffix(".0")) if first.endswith(".0") else first

@@ -102,7 +102,7 @@ REPLICA: Table[ReplicaState] = Table(
         # it: its topic goes, or a reassignment removes it
         Row(OfflineReplica, ReplicaDeletionStarted, "TopicDeletion, reassignment"),
         # [TopicDeletionManager.scala, 2.3, KAFKA-8237] its topic is deleted while its broker is down
-        Row(OfflineReplica, ReplicaDeletionIneligible, "TopicDeletion, broker is down", since=Release("2.3")),
+        Row(OfflineReplica, ReplicaDeletionIneligible, "TopicDeletion, broker is down", since=Release("2.3.0")),
         # [TopicDeletionManager.scala, 3.9] its broker answered that the copy is gone; a reassignment does not wait
         # for the answer [KafkaController.scala, 3.9]
         Row(ReplicaDeletionStarted, ReplicaDeletionSuccessful, "StopReplica answered"),

@@ -30,7 +30,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from transitions import Machine, MachineError
 
-from statemachines.releases import Release
+from statemachines.releases import Release, since_when
 
 __all__ = ["HasState", "IllegalTransition", "Row", "Table", "TableState", "trigger"]
 
@@ -91,8 +91,8 @@ class Row(Generic[S]):
     @property
     def releases(self) -> str:
         """The range in words, such as `2.3+`; empty for a row of all releases."""
-        since = f"{self.since}+" if self.since else ""
-        before = f"before {self.before}" if self.before else ""
+        since = f"{since_when(self.since.exact)}+" if self.since else ""
+        before = f"before {since_when(self.before.exact)}" if self.before else ""
         return ", ".join(filter(None, (since, before)))
 
     def in_force(self, release: Release | None) -> bool:

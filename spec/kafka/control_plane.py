@@ -90,7 +90,7 @@ class KafkaControlPlane(PureCalls):
 
 def whole_controllers(release: str) -> list[Path]:
     """The files that whole controllers of a release are made with."""
-    family = "since-2.4" if Release(release) >= Release("2.4") else "until-2.2"
+    family = "since-2.4" if Release(release) >= Release("2.4.0") else "until-2.2"
     return sources_for(release, SOURCES / family, common=SOURCES / "common")
 
 
@@ -120,9 +120,9 @@ class ControlPlane(World):
         self.batch = kinds.batch(CONTROLLER, self.context, self._send, design=design)
         self.partitions = kinds.partitions(self.context, self.batch, design, self.log.append)
         self.replicas = kinds.replicas(self.context, self.batch, design, self.log.append)
-        self.is_old = Release(release) < Release("2.4")
+        self.is_old = Release(release) < Release("2.4.0")
         """Then Kafka's state machine gives failures only; and of a state that is unknown it does not throw."""
-        self.tells_results = Release(release) >= Release("2.2")
+        self.tells_results = Release(release) >= Release("2.2.0")
         """Before, it gives nothing."""
         self.kafkas: dict[str, Any] = {}
         """What was to be seen of Kafka last."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from statemachines.releases import Release
+from statemachines.releases import Release, line_of
 
 __all__ = ["SOURCES", "sources_for"]
 
@@ -28,7 +28,8 @@ def sources_for(release: str, folder: Path, common: Path | None = None) -> list[
         UnknownRelease: there is no such release of Kafka.
     """
     roots = {Release(root.name.removeprefix("from-")): root for root in folder.glob("from-*")}
-    meant = [roots[since] for since in sorted(roots) if since <= Release(release)]
+    line = Release(line_of(release))
+    meant = [roots[since] for since in sorted(roots) if since <= line]
     files = {
         source.relative_to(root): source
         for root in ([common, *meant] if common else meant)

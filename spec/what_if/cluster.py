@@ -28,7 +28,7 @@ LEGAL_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
 ALLOWED: Final = "a name has up to 249 letters and digits of ASCII, '.', '_' and '-'"
 FIRST_EPOCH: Final = 1
 """The epoch of a cluster's first controller."""
-NOT_UNCLEAN: Final = Release("0.11")
+NOT_UNCLEAN: Final = Release("0.11.0.0")
 """Since then unclean elections are not permitted by default [unclean.leader.election.enable, KIP-106]."""
 
 

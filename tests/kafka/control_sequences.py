@@ -52,10 +52,10 @@ class Drawing:
 
     def __init__(self, pick: Pick, release: str = RELEASE) -> None:
         self._pick = pick
-        self._is_old = Release(release) < Release("2.4")
-        self._is_oldest = Release(release) < Release("2.0")
-        self._keeps_each = Release(release) < Release("2.6")
-        self._brokers = BROKERS if Release(release) >= Release("2.5") else OLD_BROKERS
+        self._is_old = Release(release) < Release("2.4.0")
+        self._is_oldest = Release(release) < Release("2.0.0")
+        self._keeps_each = Release(release) < Release("2.6.0")
+        self._brokers = BROKERS if Release(release) >= Release("2.5.0") else OLD_BROKERS
         self._partitions = MANY_PARTITIONS if pick(4) == 3 else PARTITIONS
         self._known: list[str] = []
         self._queued: list[str] = []

@@ -61,7 +61,7 @@ class EventDrawing:
 
     def _since(self, line: str) -> bool:
         """Whether the release is of this line, or newer."""
-        return self._release >= Release(line)
+        return self._release >= Release(f"{line}.0")
 
     def sequence(self, length: int) -> list[ControlCommand]:
         """So many commands; at first a cluster comes up."""

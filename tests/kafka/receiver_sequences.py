@@ -35,7 +35,7 @@ from tests.kafka.receiver_comparison import (
     ShutDown,
 )
 
-TELLS_RECOVERY: Final = Release("3.2")
+TELLS_RECOVERY: Final = Release("3.2.0")
 """Since when LeaderAndIsr says that a leader recovers, in its versions that have ids of topics."""
 BROKERS: Final = (1, 2, 3, 4)
 PARTITIONS: Final = (

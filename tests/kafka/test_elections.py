@@ -25,7 +25,7 @@ from tests.election.cases import Case, cases_of, orderings
 from tests.election.mutants import MUTANTS, Mutant
 from tests.kafka.conftest import RELEASE, calling
 
-OTHERS = [each for each in releases() if Release("1.1") <= Release(each) and each != RELEASE]
+OTHERS = [each for each in releases() if Release("1.1.0") <= Release(each) and each != RELEASE]
 """The other releases with jars that have these strategies."""
 
 UNTOLD: Mapping[str, Strategy] = {**STRATEGIES, "controlled-shutdown": leader_for_controlled_shutdown_untold}
@@ -34,7 +34,7 @@ UNTOLD: Mapping[str, Strategy] = {**STRATEGIES, "controlled-shutdown": leader_fo
 
 def strategies_of(release: str) -> Mapping[str, Strategy]:
     """Those of a release since 1.1."""
-    return UNTOLD if Release(release) < Release("2.1") else STRATEGIES
+    return UNTOLD if Release(release) < Release("2.1.0") else STRATEGIES
 
 
 class Question(NamedTuple):

@@ -56,9 +56,9 @@ NEWEST = UNTIL_2_6._replace(load=parse)
 
 def rules_of(release: str) -> Rules:
     """Those of a release; of the line 2.0 there is 2.0.1."""
-    if Release(release) < Release("2.0"):
+    if Release(release) < Release("2.0.0"):
         return UNTIL_1_1
-    return UNTIL_2_6 if Release(release) < Release("2.7") else NEWEST
+    return UNTIL_2_6 if Release(release) < Release("2.7.0") else NEWEST
 
 
 class History(NamedTuple):

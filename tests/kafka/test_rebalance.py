@@ -19,7 +19,7 @@ from tests.kafka.conftest import RELEASE, calling
 OTHERS = ("2.8.2", "3.0.2", "3.5.2")
 """The other releases with jars whose controller has the rule: up to 2.2 it asks only
 whether the broker is live."""
-DURING_REASSIGNMENTS = Release("3.4")
+DURING_REASSIGNMENTS = Release("3.4.0")
 """The first that rebalances while partitions are being reassigned."""
 
 Candidates: TypeAlias = Callable[..., tuple[int, ...]]

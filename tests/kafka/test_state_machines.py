@@ -453,7 +453,7 @@ def test_a_conflict_repeats_what_has_failed_until_2_3(
     ]
     [(_, seen)] = control_planes(release).of("StateMachines", [sequence])
     compare(sequence, seen, release)
-    again = Release(release) < Release("2.4")
+    again = Release(release) < Release("2.4.0")
     assert seen[-1]["partition_states"]["t-0"] == ("OnlinePartition" if permitted and again else "OfflinePartition")
     assert len(seen[-1]["log"]) == (2 if again and not permitted else 1)
 
@@ -486,7 +486,7 @@ def test_a_replica_that_stops_twice_in_a_batch(control_planes: ControlPlanes, re
     """No change of states asks for that; an importer of the batch could."""
     stops = [["stop_replica", "t-0", [2], delete] for delete in (False, True)]
     both = {"do": "send_requests", "added": stops}
-    different = {"requests to brokers"} if Release(release) < Release("2.6") else set()
+    different = {"requests to brokers"} if Release(release) < Release("2.6.0") else set()
     assert differs(control_planes(release), *COMES_UP, both) == different
 
 
@@ -496,7 +496,7 @@ def test_a_partition_of_an_earlier_topic_is_triggered_until_2_2(control_planes: 
     sequence, seen = asked(control_planes(release), *TRIGGERED_AGAIN)
     compare(sequence, seen, release)
     elected_for = any("/brokers/topics/t/partitions/0/state" in requests for requests in seen[-1]["asked"])
-    assert elected_for is (Release(release) < Release("2.3"))
+    assert elected_for is (Release(release) < Release("2.3.0"))
 
 
 def test_a_state_that_is_unknown(control_plane: KafkaControlPlane) -> None:

@@ -16,7 +16,7 @@ from statemachines.replica_log import Record, ReplicaLog
 from statemachines.truncation import Truncation, kip_279
 from tests.kafka.conftest import RELEASE, calling
 
-OLDEST = Release("2.0")
+OLDEST = Release("2.0.0")
 """The first that has the rule."""
 OTHERS = [each for each in releases() if Release(each) >= OLDEST and each != RELEASE]
 

@@ -27,7 +27,7 @@ TRAFFIC: Table[Traffic] = Table(
     "traffic light",
     Traffic.Red,
     (
-        Row(Traffic.Green, Traffic.Broken, since=Release("0.11"), before=Release("2.0")),
+        Row(Traffic.Green, Traffic.Broken, since=Release("0.11.0.0"), before=Release("2.0.0")),
         Row(Traffic.Green, Traffic.Red),
         Row(Traffic.Red, Traffic.Green),
     ),

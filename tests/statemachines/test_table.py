@@ -36,11 +36,11 @@ LIGHT: Table[Light] = Table(
     (
         Row(Off, Red),
         Row(Red, Green),
-        Row(Green, Red, before=Release("1.0")),
-        Row(Green, Amber, since=Release("1.0")),
+        Row(Green, Red, before=Release("1.0.0")),
+        Row(Green, Amber, since=Release("1.0.0")),
         Row(Amber, Amber),
         Row(Amber, Red),
-        Row(Amber, Broken, since=Release("0.11"), before=Release("2.0")),
+        Row(Amber, Broken, since=Release("0.11.0.0"), before=Release("2.0.0")),
         Row(Red, Broken),
     ),
 )
@@ -87,15 +87,15 @@ class TestState:
 
 class TestRow:
     def test_names_the_releases_that_had_it(self) -> None:
-        since, before = Release("2.3"), Release("3.0")
+        since, before = Release("2.3.0"), Release("3.0.0")
         assert Row(Red, Green).releases == ""
         assert Row(Red, Green, since=since).releases == "2.3+"
         assert Row(Red, Green, before=before).releases == "before 3.0"
         assert Row(Red, Green, since=since, before=before).releases == "2.3+, before 3.0"
 
     def test_a_range_without_releases_is_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"Red -> Green: no release is 2\.3\+, before 2\.3"):
-            Row(Red, Green, since=Release("2.3"), before=Release("2.3.1"))
+        with pytest.raises(ValueError, match=r"Red -> Green: no release is 2\.3\.1\+, before 2\.3\.1"):
+            Row(Red, Green, since=Release("2.3.1"), before=Release("2.3.1"))
 
 
 class TestTable:
@@ -104,7 +104,7 @@ class TestTable:
             Table("light", Off, (Row(Red, Green), Row(Off, Red), Row(Red, Green)))
 
     def test_not_even_in_different_releases(self) -> None:
-        then = Release("1.0")
+        then = Release("1.0.0")
         with pytest.raises(ValueError, match="light: two rows claim Red -> Green"):
             Table("light", Off, (Row(Red, Green, before=then), Row(Red, Green, since=then)))
 
@@ -117,7 +117,7 @@ class TestTable:
 
     def test_is_a_value(self) -> None:
         assert Table("light", Off, LIGHT.rows) == LIGHT
-        assert hash(LIGHT.at("1.0")) == hash(LIGHT.at("1.0.0"))
+        assert hash(LIGHT.at("1.0")) == hash(LIGHT.at("1.0.2"))
         with pytest.raises(AttributeError):
             LIGHT.rows = ()  # type: ignore[misc]
 

@@ -94,7 +94,7 @@ class Verbatim(Partitions[Any]):
     @cached_property
     def broker_ids(self) -> Sequence[BrokerId]:
         """As many, named so that Kafka goes through them in the order of their ids, as the system does."""
-        return super().broker_ids if Release(self.line) >= Release("2.5") else OLD_BROKERS[: self.brokers]
+        return super().broker_ids if Release(self.line) >= Release("2.5.0") else OLD_BROKERS[: self.brokers]
 
     @property
     def requested(self) -> Mapping[Any, Size]:
@@ -140,7 +140,7 @@ class PartitionsMapping(SystemMapping[StepsTask]):
     @classmethod
     def corrected(cls, release: str) -> Mapping[str, Any]:
         """Until 2.1 a preferred election is asked for by a node, not by a request. [KIP-183]"""
-        return {} if Release(release) >= Release("2.2") else {"preferred_elections": False}
+        return {} if Release(release) >= Release("2.2.0") else {"preferred_elections": False}
 
     @classmethod
     def kafka(cls, release: str) -> KafkaSteps:
