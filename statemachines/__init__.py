@@ -16,7 +16,8 @@ broker_changes           brokers that come, go, come again or lose a disk; topic
                          topics; controlled_shutdown, brokers that ask to be let go
 partition_reassignment   partitions that move, zk_reassignment until 2.3; replica_leader_election, preferred leaders
 controller_failover      what a controller begins with; isr_change_notifications, what it hears of leaders until 2.6
-control_design           what releases did otherwise, and control_provenance, on what that rests
+changes                  what releases did otherwise, one record each, and on what that rests; control_design,
+                         what a release had of it
 control_requests         the three requests to brokers, and controller_broker_request_batch, which collects them
 control_responses        what brokers answer; and controller_channel_manager, by which requests get there
 kafka_apis               a broker that gets them: for whom is this?

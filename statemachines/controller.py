@@ -16,12 +16,14 @@ What elects a controller is an ephemeral node, /controller, and what fences an o
                                   with the epoch that was read, the previous controller's
 """
 
-from collections.abc import Iterable, Mapping
-from enum import Enum
-from typing import Annotated, Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Annotated, Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch
 from statemachines.agenda import IDLE, STOPPED, Agenda, Do
+from statemachines.changes import elections
+from statemachines.changes.change import values_at
+from statemachines.changes.elections import Election
 from statemachines.controller_event import (
     HANDLING,
     LEADER_AND_ISR,
@@ -30,14 +32,12 @@ from statemachines.controller_event import (
     Threads,
 )
 from statemachines.failover import failover, requests
-from statemachines.releases import Release, line_of
 from statemachines.znode import ZkPath
 
 __all__ = [
     "BROKER_IDS",
     "CONTROLLER",
     "CONTROLLER_EPOCH",
-    "DESIGNS",
     "ELECTION",
     "EXPIRED",
     "IDLE",
@@ -104,14 +104,6 @@ EXPIRED: Final = Agenda((Do.Connect, Do.RegisterBroker, *MAYBE_RESIGN, Do.Elect)
 """Its session has ended, and it has resigned. [RegisterBrokerAndReelect, 1.1]"""
 
 
-class Election(Enum):
-    """How the node and the epoch are joined, oldest last."""
-
-    multi = "2.1 and later"
-    cas_checked = "1.1 to 2.0"
-    cas_swallowed = "0.10 to 1.0"
-
-
 ELECTION: Final = {
     Election.multi: Agenda((Do.ReadEpoch, Do.RegisterController)),
     Election.cas_checked: Agenda((Do.CreateController,)),
@@ -123,56 +115,24 @@ INCREMENT: Final = Agenda((Do.ReadEpoch, Do.IncrementEpoch))
 
 
 class Design(NamedTuple):
-    """How a release does it, as far as releases differ. A field with a sentence is a switch of the specifications."""
+    """How a release does it, as far as releases differ; without one, how the newest does.
 
-    epoch_update: Annotated[
-        Election,
-        "How the election is joined to the epoch: in one multi (2.1, KAFKA-6082), or by a compare-and-set after it "
-        "whose failure is checked (1.1, KAFKA-5642) or swallowed.",
-    ] = Election.multi
-    threads: Annotated[
-        Threads,
-        "Who handles what a broker is told: listeners under one lock (0.10), a queue of what ZkEventThread read "
-        "(0.11), or a queue that a new session waits for, and all is read when it is handled (1.1, KAFKA-5642).",
-    ] = Threads.barrier
-    fence_zk: Annotated[
-        bool,
-        "Controller writes, the deletion of /controller among them, check the epoch's version (2.1, KAFKA-6082).",
-    ] = True
-    conditional_increment: Annotated[
-        bool,
-        "The increment of /controller_epoch is refused if its version is not the one that was read (every release).",
-    ] = True
-    skip_if_self: Annotated[
-        bool, "In 0.10, a new session changes nothing for whom /controller names (0.10.2, KAFKA-4229)."
-    ] = True
-    listener_guard: Annotated[
-        bool, "A listener asks whether the broker is controller still (0.10.2, KAFKA-4447; 0.10.1 did not)."
-    ] = True
-    reinit_only_if_dead: Annotated[
-        bool, "A client that fails to authenticate begins anew only if its session has ended (3.0.1, KAFKA-13461)."
-    ] = True
-    ephemeral_owner_check: Annotated[
-        bool, "A broker deletes the registration that an older session of its own left (2.2, KAFKA-7165)."
-    ] = False
-    registers_again: Annotated[
-        bool, "A registration that is gone when a broker looks whose it is, is created (since 2.2 an error instead)."
-    ] = False
-    broker_epoch: Annotated[
-        bool, "A broker is told from its predecessor by the zxid of its registration (2.2, KAFKA-7235)."
-    ] = False
-    ghost_check: Annotated[
-        bool,
-        "A /controller that an older session of the broker left does not make it controller (KAFKA-13407, open).",
-    ] = False
-    resign_on_move: Annotated[
-        bool,
-        "A broker that reads, in elect or triggerControllerMove, that it is no longer controller resigns (proposed).",
-    ] = False
-    elect_if_none: Annotated[
-        bool,
-        "A broker that asks whether it is still controller, and reads that none is, stands for election (proposed).",
-    ] = False
+    A field that is a change is a switch of the specifications.
+    """
+
+    epoch_update: Annotated[Election, elections.EPOCH_UPDATE] = elections.EPOCH_UPDATE.now
+    threads: Annotated[Threads, elections.THREADS] = elections.THREADS.now
+    fence_zk: Annotated[bool, elections.FENCE_ZK] = elections.FENCE_ZK.now
+    conditional_increment: Annotated[bool, elections.CONDITIONAL_INCREMENT] = elections.CONDITIONAL_INCREMENT.now
+    skip_if_self: Annotated[bool, elections.SKIP_IF_SELF] = elections.SKIP_IF_SELF.now
+    listener_guard: Annotated[bool, elections.LISTENER_GUARD] = elections.LISTENER_GUARD.now
+    reinit_only_if_dead: Annotated[bool, elections.REINIT_ONLY_IF_DEAD] = elections.REINIT_ONLY_IF_DEAD.now
+    ephemeral_owner_check: Annotated[bool, elections.EPHEMERAL_OWNER_CHECK] = elections.EPHEMERAL_OWNER_CHECK.now
+    registers_again: Annotated[bool, elections.REGISTERS_AGAIN] = elections.REGISTERS_AGAIN.now
+    broker_epoch: Annotated[bool, elections.BROKER_EPOCH] = elections.BROKER_EPOCH.now
+    ghost_check: Annotated[bool, elections.GHOST_CHECK] = elections.GHOST_CHECK.now
+    resign_on_move: Annotated[bool, elections.RESIGN_ON_MOVE] = elections.RESIGN_ON_MOVE.now
+    elect_if_none: Annotated[bool, elections.ELECT_IF_NONE] = elections.ELECT_IF_NONE.now
     failover: Agenda = LEADER_AND_ISR
     """What a controller does with its office. If that ends with `Do.Started`, so does what `elect` catches."""
     state: ZkPath = PARTITION_STATE
@@ -181,38 +141,13 @@ class Design(NamedTuple):
     """A broker that is refused looks whether it was by what it did itself: its reply may have been lost."""
 
 
-DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "0.10.1": {
-        "epoch_update": Election.cas_swallowed,
-        "threads": Threads.lock,
-        "fence_zk": False,
-        "registers_again": True,
-        "listener_guard": False,
-        "skip_if_self": False,
-    },
-    "0.10.2": {"listener_guard": True, "skip_if_self": True},
-    "0.11": {"threads": Threads.queue},
-    "1.1": {"threads": Threads.barrier, "epoch_update": Election.cas_checked},
-    "2.1": {"epoch_update": Election.multi, "fence_zk": True},
-    "2.2": {"ephemeral_owner_check": True, "registers_again": False, "broker_epoch": True},
-    "2.8": {"reinit_only_if_dead": False},
-    "3.1": {"reinit_only_if_dead": True},
-}
-"""What a release changed of the design of the one before: KAFKA-4447 and 4229, 5028, 5642, 6082, 7165 and 7235, and
-for a while 13461. Proposals are in none of them."""
-
-
 def design_of(release: str) -> Design:
     """The design of a release, which looks again where a reply may have been lost, as they all do.
 
     Raises:
         ValueError: it is no release.
     """
-    fields: dict[str, Any] = {"looks_again": True, "failover": requests(failover(release))}
-    for since, changed in DESIGNS.items():
-        if Release(since) <= Release(line_of(release)):
-            fields |= changed
-    return Design(**fields)
+    return Design(**values_at(Design, release), looks_again=True, failover=requests(failover(release)))
 
 
 def failover_of(design: Design) -> Agenda:

@@ -48,7 +48,7 @@ class Switches(Declaration, Generic[R]):
         """The switches by name."""
         for name, form in self.forms.items():
             among = None if form is None else [each.name for each in form]
-            self.constants[name] = switch(_plain(getattr(newest, name)), told[name][-1], among=among)
+            self.constants[name] = switch(_plain(getattr(newest, name)), str(told[name][-1]), among=among)
 
     def __get__(self, specification: Any, owner: type) -> Any:
         if specification is None:

@@ -143,8 +143,10 @@ class ControllerElection(Specification[C]):
 
     @cached_property
     def design(self) -> Design:
-        """How the controller of this release does it, as far as an election goes."""
-        return self.chosen._replace(failover=least_failover(self.chosen))
+        """How the controller of this release does it, as far as an election goes: none registers."""
+        return self.chosen._replace(
+            failover=least_failover(self.chosen), ephemeral_owner_check=False, broker_epoch=False
+        )
 
     # How large it is.
 

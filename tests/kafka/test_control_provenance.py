@@ -16,8 +16,8 @@ import pytest
 
 from spec.kafka import control_plane, event_plane
 from spec.kafka.world import ControlCommand
+from statemachines.changes.change import Compared, changes_of
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.control_provenance import PROVENANCE, Compared
 from statemachines.releases import line_of
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.control_sequences import Drawing
@@ -99,7 +99,7 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
 ) -> None:
     """By some release that is run; as it is, by none."""
     side = SIDES[classes]
-    left = {rule for rule, provenance in PROVENANCE.items() if classes in provenance.compared}
+    left = {rule for rule, change in changes_of(ControlDesign).items() if classes in change.provenance.compared}
     for release in side.module.RELEASES:
         drawn = (
             side.drawing(Random(f"{SEED} {number}").randrange, release).sequence(LENGTH)
@@ -122,6 +122,6 @@ def test_each_rule_of_a_receiver_is_contradicted_when_turned_round(receiver: Kaf
     """The rules of today, by 3.9.1; as they are they are not. For older releases see `test_receiver`."""
     drawn = (Received(Random(f"{SEED} {number}").randrange).sequence(LENGTH) for number in range(SEQUENCES))
     told = list(all_asked(receiver, drawn))
-    left = {rule for rule, provenance in PROVENANCE.items() if Compared.Receiver in provenance.compared}
+    left = {rule for rule, its in changes_of(ControlDesign).items() if Compared.Receiver in its.provenance.compared}
     assert not any(is_contradicted(*each, Kinds()) for each in told)
     assert {rule for rule in left if not any(is_contradicted(*each, with_other(rule)) for each in told)} == set()

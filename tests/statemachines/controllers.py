@@ -9,11 +9,24 @@ from statemachines.controller import Design, Election, Threads
 from statemachines.controller_process import ControllerProcess, OnePartitionContext
 from statemachines.failover import failover, requests
 
+
+def without_fixes_of_2_2(
+    epoch_update: Election = Election.multi, threads: Threads = Threads.barrier, **fields: Any
+) -> Design:
+    """A design that does not look at registrations, unless a field says so."""
+    plain: dict[str, Any] = {"ephemeral_owner_check": False, "broker_epoch": False, **fields}
+    return Design(epoch_update, threads, **plain)
+
+
 DESIGNS: Final = {
-    "0.10": Design(Election.cas_swallowed, Threads.lock, fence_zk=False, failover=requests(failover("0.10.2"))),
-    "1.0": Design(Election.cas_swallowed, Threads.queue, fence_zk=False, failover=requests(failover("1.0"))),
-    "2.0": Design(Election.cas_checked, fence_zk=False, failover=requests(failover("2.0"))),
-    "2.1": Design(failover=requests(failover("2.1"))),
+    "0.10": without_fixes_of_2_2(
+        Election.cas_swallowed, Threads.lock, fence_zk=False, failover=requests(failover("0.10.2"))
+    ),
+    "1.0": without_fixes_of_2_2(
+        Election.cas_swallowed, Threads.queue, fence_zk=False, failover=requests(failover("1.0"))
+    ),
+    "2.0": without_fixes_of_2_2(Election.cas_checked, fence_zk=False, failover=requests(failover("2.0"))),
+    "2.1": without_fixes_of_2_2(failover=requests(failover("2.1"))),
 }
 """How generations do it, as long as no reply is lost."""
 

@@ -23,7 +23,7 @@ from statemachines.controller import (
 from statemachines.controller_event import BROKER_CHANGE, EVENTS, ControllerEvent, Queued
 from statemachines.controller_process import ControllerProcess, OnePartitionContext, unused, values_of
 from statemachines.failover import failover, requests
-from tests.statemachines.controllers import DESIGNS, at, but_for
+from tests.statemachines.controllers import DESIGNS, at, but_for, without_fixes_of_2_2
 
 QUEUED = Queued(ControllerEvent.BrokerChange)
 
@@ -193,7 +193,10 @@ EPOCHS = {"broker_epoch", "found"}
 @pytest.mark.parametrize(
     ("design", "fields"),
     [
-        (Design(), {*EPOCHS, "listening", "posted", "registration", "listens", "started", "live", "cached"}),
+        (
+            without_fixes_of_2_2(),
+            {*EPOCHS, "listening", "posted", "registration", "listens", "started", "live", "cached"},
+        ),
         (DESIGNS["0.10"], {*EPOCHS, "listening", "posted", "registration"}),
         (DESIGNS["1.0"], {*EPOCHS, "registration"}),
         (DESIGNS["2.1"]._replace(ephemeral_owner_check=True, broker_epoch=True), {"listening", "posted"}),

@@ -46,19 +46,19 @@ from statemachines.kafka_controller import (
 )
 from statemachines.releases import RELEASES
 from statemachines.zookeeper import Event, EventType, ZooKeeper
-from tests.statemachines.controllers import at
+from tests.statemachines.controllers import at, without_fixes_of_2_2
 
 STATE = "/brokers/topics/t/partitions/0/state"
 OWN, OTHER = f"{BROKER_IDS}/0", f"{BROKER_IDS}/1"
 
 RELEASE = {
-    "0.10.1": Design(
+    "0.10.1": without_fixes_of_2_2(
         Election.cas_swallowed, Threads.lock, fence_zk=False, listener_guard=False, skip_if_self=False, state=STATE
     ),
-    "0.10.2": Design(Election.cas_swallowed, Threads.lock, fence_zk=False, state=STATE),
-    "1.0": Design(Election.cas_swallowed, Threads.queue, fence_zk=False, state=STATE),
-    "2.0": Design(Election.cas_checked, fence_zk=False, state=STATE),
-    "2.1": Design(state=STATE),
+    "0.10.2": without_fixes_of_2_2(Election.cas_swallowed, Threads.lock, fence_zk=False, state=STATE),
+    "1.0": without_fixes_of_2_2(Election.cas_swallowed, Threads.queue, fence_zk=False, state=STATE),
+    "2.0": without_fixes_of_2_2(Election.cas_checked, fence_zk=False, state=STATE),
+    "2.1": without_fixes_of_2_2(state=STATE),
 }
 """How releases do it."""
 LOCK, UNTIL_1_0, SINCE_1_1 = ["0.10.1", "0.10.2"], ["0.10.1", "0.10.2", "1.0"], ["2.0", "2.1"]
@@ -2140,7 +2140,7 @@ def lives() -> Iterator[Any]:
             yield pytest.param(followed, id="-".join((release, *switch)))
     for election in Election:
         row = LEADER_AND_ISR if election is Election.multi else Agenda((*INCREMENT, *LEADER_AND_ISR))
-        yield pytest.param(Design(election, failover=row, state=STATE), id=election.name)
+        yield pytest.param(without_fixes_of_2_2(election, failover=row, state=STATE), id=election.name)
 
 
 def never(design: Design) -> set[tuple[Do, ...]]:

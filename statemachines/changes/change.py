@@ -1,0 +1,211 @@
+"""What a change of Kafka's is: one sentence, the exact releases that made it, its tickets, and what that rests on.
+
+A change is a value that Kafka had until some release, and another one since: for most of them, false and then true.
+What was fixed in an older line as well is said by order alone: since 2.0.1 is since the last release of line 2.0, and
+so in all of 2.1.
+
+How it is known:
+
+    compared   Kafka's own classes run beside ours, and contradict the rule turned round (docs/kafka.md)
+    by source  Kafka's source says so, in the lines that are named
+    by ticket  of the releases that came between two that are run, the first is that of the ticket's fix
+    proposed   no release of Kafka has it
+
+Whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1 run beside ours, and of 2.8.2 and 3.9.1 a broker that gets
+their requests. So it is by source how a controller did what changed before 1.1, how such a broker did it in older
+releases, all that a leader does about its ISR, or a broker that stops, and whether an answer to UpdateMetadata is
+heard of, which no comparison gives.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Any, Final, Generic, NamedTuple, TypeVar, get_type_hints
+
+from statemachines.releases import EXACT, RELEASES, Release, numbers, since_when
+
+__all__ = [
+    "BOTH",
+    "BY_TICKET",
+    "CONTROLLER",
+    "RECEIVER",
+    "STATE_MACHINES",
+    "KafkaChange",
+    "Compared",
+    "Line",
+    "Provenance",
+    "always",
+    "changes_of",
+    "proposed",
+    "since",
+    "until",
+    "values_at",
+]
+
+T = TypeVar("T")
+
+
+class Compared(Enum):
+    """Beside which of Kafka's classes. The value is the file that runs them."""
+
+    StateMachines = "spec/kafka/control_plane.py"
+    """PartitionStateMachine, ReplicaStateMachine and ControllerBrokerRequestBatch."""
+    WholeController = "spec/kafka/event_plane.py"
+    """KafkaController, with all that is its own."""
+    Receiver = "tests/kafka/receiver_comparison.py"
+    """KafkaApis, ReplicaManager and MetadataCache, of 2.8.2 and 3.9.1."""
+
+
+class Line(NamedTuple):
+    """A place in Kafka's source."""
+
+    tag: str
+    """The release, as Kafka's repository calls it."""
+    file: str
+    """The file's name, without the folder."""
+    method: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.method}, {self.file} {self.number}, {self.tag}"
+
+
+class Provenance(NamedTuple):
+    """What a change rests on. Its releases are by ticket, unless the source says them."""
+
+    compared: tuple[Compared, ...] = ()
+    by_source: tuple[Line, ...] = ()
+    """Older releases first: before it changed, and when it had."""
+    proposed_by: str | None = None
+    """A ticket of Kafka's, what has it already, or this project."""
+
+    def __str__(self) -> str:
+        compared = [f"compared with Kafka's classes by {each.value}" for each in self.compared]
+        by_source = [f"by source: {'; '.join(map(str, self.by_source))}"] if self.by_source else []
+        proposed = [f"proposed by {self.proposed_by}"] if self.proposed_by else []
+        by_ticket = [] if by_source or proposed else ["the release by ticket"]
+        return ". ".join((*compared, *by_source, *proposed, *by_ticket))
+
+
+BY_TICKET: Final = Provenance()
+STATE_MACHINES: Final = (Compared.StateMachines,)
+CONTROLLER: Final = (Compared.WholeController,)
+BOTH: Final = (*STATE_MACHINES, *CONTROLLER)
+RECEIVER: Final = (Compared.Receiver,)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KafkaChange(Generic[T]):
+    """One change. It is said by its sentence, with the releases and tickets behind it."""
+
+    sentence: str
+    before: T
+    """Its value before any release changed it."""
+    since: dict[str, T] = field(default_factory=dict)
+    """Its value from an exact release on, oldest first. Releases may be older than all that are followed here."""
+    tickets: tuple[str, ...] = ()
+    provenance: Provenance = BY_TICKET
+    note: str = ""
+    """What else is to be said of the releases."""
+
+    def at(self, release: str | Release) -> T:
+        """Its value in a release.
+
+        Raises:
+            UnknownRelease: there is no such release.
+        """
+        then = release if isinstance(release, Release) else Release(release)
+        value = self.before
+        for first, changed in self.since.items():
+            if numbers(first) <= then.numbers:
+                value = changed
+        return value
+
+    @property
+    def now(self) -> T:
+        """Its value in the newest release."""
+        return self.at(RELEASES[-1])
+
+    def first(self, value: T) -> str | None:
+        """Since when it has a value for good, in words; None if no release gave it that value.
+
+        >>> since("2.1.0", "Writes are fenced.").first(True)
+        '2.1'
+        """
+        return next((since_when(first) for first, its in reversed(self.since.items()) if its == value), None)
+
+    @property
+    def when(self) -> str:
+        """Which releases have it, in words; empty for what has more forms than two."""
+        if self.provenance.proposed_by is not None:
+            own = self.provenance.proposed_by == "this project"
+            return "proposed" if own else f"proposed: {self.provenance.proposed_by}"
+        if not isinstance(self.before, bool):
+            return ""
+        match (self.before, list(self.since)):
+            case (True, []):
+                return "every release"
+            case (False, [first]):
+                return since_when(first)
+            case (True, [first]):
+                return f"until {_last_before(first)}"
+            case (False, [first, last]):
+                return f"{since_when(first)} to {_last_before(last)}"
+            case (True, [first, last]):
+                return f"not from {since_when(first)} to {_last_before(last)}"
+        return ""
+
+    def __str__(self) -> str:
+        releases = ", ".join((self.when, *self.tickets)) if self.when else ""
+        said = "; ".join(filter(None, (releases, self.note)))
+        return f"{self.sentence} ({said})." if said else f"{self.sentence}."
+
+
+def since(
+    first: str, sentence: str, *tickets: str, provenance: Provenance = BY_TICKET, note: str = ""
+) -> KafkaChange[bool]:
+    """What Kafka has since an exact release."""
+    return KafkaChange(
+        sentence=sentence, before=False, since={first: True}, tickets=tickets, provenance=provenance, note=note
+    )
+
+
+def until(first: str, sentence: str, *tickets: str, provenance: Provenance = BY_TICKET) -> KafkaChange[bool]:
+    """What Kafka had until an exact release, the first without it."""
+    return KafkaChange(sentence=sentence, before=True, since={first: False}, tickets=tickets, provenance=provenance)
+
+
+def always(sentence: str) -> KafkaChange[bool]:
+    """What every release of Kafka has."""
+    return KafkaChange(sentence=sentence, before=True)
+
+
+def proposed(sentence: str, by: str = "this project", note: str = "") -> KafkaChange[bool]:
+    """What no release of Kafka has."""
+    return KafkaChange(sentence=sentence, before=False, provenance=Provenance(proposed_by=by), note=note)
+
+
+@cache
+def changes_of(design: type) -> Mapping[str, KafkaChange[Any]]:
+    """The changes that stand in the annotations of a record's fields, by field."""
+    hints = get_type_hints(design, include_extras=True)
+    found = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
+    return {name: said[-1] for name, said in found.items() if said and isinstance(said[-1], KafkaChange)}
+
+
+def values_at(design: type, release: str) -> dict[str, Any]:
+    """The fields of a record that are changes, as they are in a release.
+
+    Raises:
+        UnknownRelease: there is no such release.
+    """
+    then = Release(release)
+    return {name: change.at(then) for name, change in changes_of(design).items()}
+
+
+_ORDERED: Final = [release for releases in EXACT.values() for release in releases]
+
+
+def _last_before(first: str) -> str:
+    return str(Release(_ORDERED[_ORDERED.index(first) - 1]))

@@ -1,0 +1,352 @@
+"""What a controller does with partitions, topics, brokers and reassignments: changes of `ControlDesign`."""
+
+from typing import Final
+
+from statemachines.changes.change import (
+    BOTH,
+    CONTROLLER,
+    STATE_MACHINES,
+    KafkaChange,
+    Line,
+    Provenance,
+    proposed,
+    since,
+    until,
+)
+
+__all__ = [
+    "ASSIGN_FIRST",
+    "CHECK_ALTER_EPOCHS",
+    "CLEAR_BATCH",
+    "CONFIG_ONCE",
+    "COUNT_ONCE",
+    "DELETE_PARTITIONS_FIRST",
+    "DELETE_TOGETHER",
+    "ELECT_IF_CREATED",
+    "ELECT_WHERE_NEEDED",
+    "FORGET_FAILED_DIRS",
+    "FORGET_INELIGIBLE",
+    "GROUP_STOP",
+    "HEAR_METADATA_ERRORS",
+    "KEEP_CHANNELS",
+    "KEEP_IN_SYNC",
+    "KEEP_LAST_ISR",
+    "KEEP_LEADER",
+    "KIP_455",
+    "LEADERLESS_OFFLINE",
+    "LEADER_RECOVERY",
+    "LEAVE_REASSIGNMENT",
+    "LOOK_BELOW_REASSIGNMENT",
+    "METADATA_FIRST",
+    "METADATA_OF_DELETED",
+    "METADATA_OF_GIVEN",
+    "METADATA_OF_LEADERLESS",
+    "METADATA_WITHOUT_ELECTION",
+    "OFFLINE_ON_FAILOVER",
+    "PASS_OVER_DELETED",
+    "QUEUED_TO_THE_END",
+    "READ_BACK_ALTERATION",
+    "REASSIGN_UNASSIGNED",
+    "REBALANCE_ELECTABLE",
+    "REBALANCE_TOGETHER",
+    "REBALANCE_WHILE_REASSIGNING",
+    "REMEMBER_EPOCH",
+    "REMOVE_TOGETHER",
+    "RESET_CONTEXT",
+    "RESTORE_ASSIGNMENT",
+    "RETRY_ALONE",
+    "SAY_NOT_NEEDED",
+    "TELL_ADDED_AS_NEW",
+    "TELL_LEAVING",
+    "TRIGGER_ASSIGNED",
+]
+
+KEEP_LAST_ISR: Final = since(
+    "1.1.0",
+    "The last member of an ISR stays in it, also where an unclean election is permitted",
+    "KAFKA-5642",
+    provenance=Provenance(
+        compared=BOTH,
+        by_source=(
+            Line("1.0.2", "KafkaController.scala", "removeReplicaFromIsr", 1082),
+            Line("1.1.0", "ReplicaStateMachine.scala", "doRemoveReplicasFromIsr", 290),
+        ),
+    ),
+)
+OFFLINE_ON_FAILOVER: Final = since(
+    "2.3.0",
+    "A controller that takes over takes dead replicas out of the ISR",
+    "KAFKA-3143",
+    provenance=Provenance(BOTH),
+)
+LEADER_RECOVERY: Final = since(
+    "3.2.0",
+    "Who is elected uncleanly is told that it has to recover",
+    "KAFKA-13587",
+    provenance=Provenance(CONTROLLER),
+)
+METADATA_FIRST: Final = since(
+    "0.10.2.0",
+    "A controller that takes over tells brokers of each other before it tells them of leaders",
+    "KAFKA-4443",
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("0.10.1.1", "KafkaController.scala", "onControllerFailover", 343),
+            Line("0.10.2.0", "KafkaController.scala", "onControllerFailover", 339),
+        ),
+    ),
+)
+HEAR_METADATA_ERRORS: Final = since(
+    "2.5.0",
+    "Answers to UpdateMetadata are events of the controller",
+    provenance=Provenance(
+        by_source=(
+            Line("2.4.1", "ControllerChannelManager.scala", "sendUpdateMetadataRequests", 525),
+            Line("2.5.0", "ControllerChannelManager.scala", "sendUpdateMetadataRequests", 521),
+        ),
+    ),
+)
+CHECK_ALTER_EPOCHS: Final = since(
+    "3.3.0",
+    "An AlterPartition ahead of the controller is for another one, and one behind it is refused",
+    "KAFKA-14154",
+    "KAFKA-14144",
+    provenance=Provenance(CONTROLLER),
+)
+METADATA_OF_GIVEN: Final = since(
+    "2.2.0",
+    "UpdateMetadata without partitions is of none; before, of all of them",
+    "KAFKA-7537",
+    provenance=Provenance(CONTROLLER),
+)
+METADATA_WITHOUT_ELECTION: Final = since(
+    "3.1.0",
+    "Brokers are told of one that is gone also where a leader was lost and no other found",
+    "KAFKA-13225",
+    provenance=Provenance(CONTROLLER),
+)
+RESTORE_ASSIGNMENT: Final = since(
+    "2.0.0",
+    "Partitions that are added to a topic that is to be deleted are taken away again",
+    "KAFKA-6612",
+    provenance=Provenance(CONTROLLER),
+)
+RETRY_ALONE: Final = since(
+    "2.4.0",
+    "A conflict repeats the election of that partition; before, of all that are elected for with it",
+    provenance=Provenance(STATE_MACHINES),
+)
+CONFIG_ONCE: Final = since(
+    "2.4.0",
+    "What is configured for a topic is read once for all its partitions that need it; before, for each of them",
+    provenance=Provenance(BOTH),
+)
+METADATA_OF_LEADERLESS: Final = since(
+    "2.3.0",
+    "Brokers are told of a replica that goes offline also where there never was a leader",
+    provenance=Provenance(BOTH),
+)
+GROUP_STOP: Final = since(
+    "2.3.0",
+    "Replicas that stop on one broker are in one StopReplica; before, each in one, behind an empty one",
+    provenance=Provenance(BOTH),
+)
+TRIGGER_ASSIGNED: Final = since(
+    "2.3.0",
+    "A topic's partitions that are to be online are those that it has; before, all that have a state, also "
+    "those of an earlier topic of its name, which was removed",
+    provenance=Provenance(
+        compared=STATE_MACHINES,
+        by_source=(
+            Line("2.2.2", "PartitionStateMachine.scala", "triggerOnlinePartitionStateChange", 113),
+            Line("2.3.0", "PartitionStateMachine.scala", "triggerOnlinePartitionStateChange", 62),
+        ),
+    ),
+)
+KEEP_CHANNELS: Final = since(
+    "2.3.0",
+    "There is always a manager of channels; before, each failover made one and each resignation took it away, "
+    "and without one every event failed that is about brokers",
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.2.2", "ControllerContext.scala", "controllerChannelManager", 28),
+            Line("2.3.0", "KafkaController.scala", "controllerChannelManager", 74),
+        ),
+    ),
+)
+RESET_CONTEXT: Final = since(
+    "0.11.0.0",
+    "A controller that resigns forgets what was being reassigned",
+    "KAFKA-5310",
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("0.10.2.2", "KafkaController.scala", "onControllerResignation", 394),
+            Line("0.11.0.0", "KafkaController.scala", "resetControllerContext", 701),
+        ),
+    ),
+)
+KIP_455: Final = since(
+    "2.4.0",
+    "The topic's node says where a partition moves from and to, so that a move can be changed and cancelled",
+    "KAFKA-8345",
+    provenance=Provenance(CONTROLLER),
+)
+REMEMBER_EPOCH: Final = since(
+    "2.4.0",
+    "A leader epoch that a reassignment has incremented is what brokers are told of next",
+    "KAFKA-9212",
+    provenance=Provenance(CONTROLLER),
+)
+LEADERLESS_OFFLINE: Final = since(
+    "2.0.0",
+    "A replica whose partition never had a leader becomes OfflineReplica as others do",
+    "KAFKA-6650",
+    provenance=Provenance(BOTH),
+)
+METADATA_OF_DELETED: Final = until(
+    "2.0.0", "Every UpdateMetadata is of all partitions that are to be deleted, too", provenance=Provenance(BOTH)
+)
+TELL_LEAVING: Final = KafkaChange(
+    sentence="Who shuts down is told who leads in its place, as the other replicas are",
+    before=True,
+    since={"1.1.0": False, "2.1.0": True},
+    provenance=Provenance(BOTH),
+)
+FORGET_FAILED_DIRS: Final = since(
+    "2.0.0",
+    "A controller that resigns forgets which log directories have failed",
+    "KAFKA-6630",
+    provenance=Provenance(CONTROLLER),
+)
+ASSIGN_FIRST: Final = since(
+    "2.0.0",
+    "Where a partition moves is known before the topic's node is written; before, when it was",
+    "KAFKA-6630",
+    provenance=Provenance(CONTROLLER),
+    note="until 2.3",
+)
+REASSIGN_UNASSIGNED: Final = since(
+    "2.0.0",
+    "A partition is moved on that is assigned to no broker, since its topic was deleted; before, that failed",
+    "KAFKA-6630",
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("1.1.1", "KafkaController.scala", "onPartitionReassignment", 516),
+            Line("2.0.0", "ControllerContext.scala", "partitionReplicaAssignment", 42),
+        ),
+    ),
+    note="until 2.3",
+)
+REMOVE_TOGETHER: Final = since(
+    "2.0.0",
+    "Reassignments for which there is nothing to do leave the node together; before, one by one",
+    "KAFKA-6617",
+    provenance=Provenance(CONTROLLER),
+    note="until 2.3",
+)
+LOOK_BELOW_REASSIGNMENT: Final = since(
+    "2.2.0",
+    "/admin/reassign_partitions is deleted when it has been read what is below it, which is nothing; before, at once",
+    provenance=Provenance(CONTROLLER),
+)
+DELETE_PARTITIONS_FIRST: Final = since(
+    "2.1.0",
+    "Partitions become NonExistentPartition as the deletion of their topic begins; before, as it ends",
+    "KAFKA-6753",
+    provenance=Provenance(CONTROLLER),
+)
+PASS_OVER_DELETED: Final = since(
+    "2.1.0", "Controlled shutdown passes over what is deleted", "KAFKA-6753", provenance=Provenance(CONTROLLER)
+)
+REBALANCE_TOGETHER: Final = since(
+    "2.0.1",
+    "Leaders are rebalanced broker by broker; before, partition by partition",
+    "KAFKA-7299",
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.0.0", "KafkaController.scala", "checkAndTriggerAutoLeaderRebalance", 1000),
+            Line("2.0.1", "KafkaController.scala", "checkAndTriggerAutoLeaderRebalance", 999),
+        ),
+    ),
+)
+ELECT_WHERE_NEEDED: Final = since(
+    "2.2.0",
+    "Preferred replicas that lead already are not elected; before, they were, in a new leader epoch",
+    "KAFKA-5692",
+    provenance=Provenance(CONTROLLER),
+)
+SAY_NOT_NEEDED: Final = since(
+    "2.4.0",
+    "An administrator is told where no election was needed; before, as where one was held, by no error",
+    "KIP-460",
+    provenance=Provenance(CONTROLLER),
+)
+LEAVE_REASSIGNMENT: Final = since(
+    "2.5.0",
+    "A replica that is gone is not among those that are added or removed any more, either",
+    provenance=Provenance(CONTROLLER),
+)
+REBALANCE_WHILE_REASSIGNING: Final = since(
+    "3.4.0",
+    "Leaders are rebalanced while partitions are being reassigned, too",
+    "KAFKA-10149",
+    provenance=Provenance(CONTROLLER),
+)
+DELETE_TOGETHER: Final = since(
+    "2.5.0",
+    "Deletions of topics begin, and begin again, together; before, topic by topic",
+    "KAFKA-9499",
+    provenance=Provenance(CONTROLLER),
+)
+REBALANCE_ELECTABLE: Final = since(
+    "2.6.0",
+    "Leaders are rebalanced where that can be; before, also where the preferred replica was not in sync, which "
+    "failed",
+    "KAFKA-9866",
+    provenance=Provenance(CONTROLLER),
+)
+QUEUED_TO_THE_END: Final = since(
+    "2.7.0",
+    "A topic is queued for deletion until its nodes are gone, and new brokers are not told of its partitions; "
+    "before, until they were about to go",
+    "KAFKA-10040",
+    provenance=Provenance(CONTROLLER),
+)
+TELL_ADDED_AS_NEW: Final = since(
+    "2.7.0",
+    "Replicas that a reassignment adds are told at once that they are new, not only when they become NewReplica",
+    "KAFKA-10314",
+    provenance=Provenance(CONTROLLER),
+)
+COUNT_ONCE: Final = KafkaChange(
+    sentence="A topic may be queued for deletion again when its replicas are gone; from 2.7 to 3.1 a metric looks "
+    "for the first of them, and the event fails",
+    before=True,
+    since={"2.7.0": False, "3.2.0": True},
+    tickets=("KAFKA-13572",),
+    provenance=Provenance(CONTROLLER),
+)
+ELECT_IF_CREATED: Final = proposed(
+    "A partition whose first state is there already, as the answer to its creation was lost, is elected for; "
+    "otherwise it stays new"
+)
+READ_BACK_ALTERATION: Final = proposed(
+    "An ISR that ZooKeeper refuses to write for a leader is read back: it may have been written, and the answer lost",
+    note="leaders did so until 2.6, KAFKA-1382",
+)
+CLEAR_BATCH: Final = proposed("A controller that resigns forgets the requests that it has not sent", by="KAFKA-12315")
+FORGET_INELIGIBLE: Final = proposed(
+    "A topic that has been deleted does not have to wait any more, so that one of the same name can be deleted"
+)
+KEEP_IN_SYNC: Final = proposed(
+    "A reassignment, or its cancellation, that would leave no member of the ISR assigned is refused",
+    by="KRaft, which has it",
+)
+KEEP_LEADER: Final = proposed(
+    "A reassignment, or its cancellation, that would take the leader away at once is refused", by="KAFKA-14808"
+)

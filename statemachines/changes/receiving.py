@@ -1,0 +1,201 @@
+"""What brokers do with requests, ISRs and their own end: changes of `ControlDesign`."""
+
+from typing import Final
+
+from statemachines.changes.change import (
+    BOTH,
+    CONTROLLER,
+    RECEIVER,
+    KafkaChange,
+    Line,
+    Provenance,
+    since,
+    until,
+)
+
+__all__ = [
+    "ALTER_PARTITION",
+    "CHECK_PARTITION_EPOCH",
+    "CONTROLLER_OF_CACHE",
+    "EPOCH_AFTER_LOG",
+    "FENCE_STOP",
+    "LIVE_ISR_CHECK",
+    "LOG_DIR_FAILURE",
+    "OFFLINE_WITHOUT_LOG",
+    "PASS_OVER_UNREAD",
+    "READ_BACK",
+    "RETRY_WITHOUT_CONTROLLER",
+    "STOP_AFTER_LAST",
+    "STOP_AT_SAME_EPOCH",
+    "TRUNCATE_EVERY_EPOCH",
+]
+
+FENCE_STOP: Final = since(
+    "2.6.0",
+    "StopReplica has a leader epoch and a delete flag for each partition",
+    "KAFKA-9539",
+    provenance=Provenance(
+        compared=(*BOTH, *RECEIVER),
+        by_source=(
+            Line("2.5.1", "ReplicaManager.scala", "stopReplicas", 382),
+            Line("2.6.0", "ReplicaManager.scala", "stopReplicas", 414),
+        ),
+    ),
+)
+LOG_DIR_FAILURE: Final = since(
+    "1.0.0",
+    "A broker goes on without a log directory that has failed, and its controller hears so",
+    "KAFKA-4763",
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("0.11.0.2", "ControllerChannelManager.scala", "sendRequestsToBrokers", 405),
+            Line("1.0.0", "ControllerChannelManager.scala", "sendRequestsToBrokers", 419),
+        ),
+    ),
+)
+TRUNCATE_EVERY_EPOCH: Final = since(
+    "2.1.0",
+    "A follower fetches anew in each leader epoch, under the same leader too",
+    "KAFKA-7395",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("2.0.0", "Partition.scala", "makeFollower", 346),
+            Line("2.0.1", "Partition.scala", "makeFollower", 366),
+            Line("2.1.0", "Partition.scala", "makeFollower", 447),
+        ),
+    ),
+    note="2.0.1 only where it had missed one, KAFKA-7164",
+)
+PASS_OVER_UNREAD: Final = since(
+    "2.7.0",
+    "A replica without log whose topic's configuration cannot be read is passed over, and the request goes on",
+    "KAFKA-9769",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("2.6.3", "Partition.scala", "makeFollower", 570),
+            Line("2.7.0", "Partition.scala", "makeFollower", 660),
+        ),
+    ),
+)
+ALTER_PARTITION: Final = since(
+    "2.7.0",
+    "A leader asks the controller to change its ISR, and does not write it itself",
+    "KAFKA-8836",
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.6.3", "Partition.scala", "expandIsr", 1197),
+            Line("2.7.0", "Partition.scala", "expandIsr", 1318),
+        ),
+    ),
+)
+READ_BACK: Final = since(
+    "0.8.2.0",
+    "A leader that cannot write its ISR reads the state back, which may be its own, whose reply was lost",
+    "KAFKA-1382",
+    provenance=Provenance(
+        by_source=(
+            Line("0.8.1.1", "Partition.scala", "updateIsr", 369),
+            Line("0.8.2.0", "ZkUtils.scala", "conditionalUpdatePersistentPath", 365),
+        ),
+    ),
+)
+LIVE_ISR_CHECK: Final = since(
+    "3.3.0",
+    "Only a live broker may join an ISR, or be named as a member of it",
+    "KAFKA-14140",
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("3.2.3", "Partition.scala", "canAddReplicaToIsr", 804),
+            Line("3.3.0", "Partition.scala", "canAddReplicaToIsr", 871),
+        ),
+    ),
+)
+OFFLINE_WITHOUT_LOG: Final = KafkaChange(
+    sentence="A partition that LeaderAndIsr leaves without log is taken for one whose directory has failed",
+    before=False,
+    since={"1.0.0": True, "3.1.0": False},
+    tickets=("#11225",),
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("1.0.0", "ReplicaManager.scala", "becomeLeaderOrFollower", 1076),
+            Line("3.0.2", "ReplicaManager.scala", "becomeLeaderOrFollower", 1427),
+            Line("3.1.0", "ReplicaManager.scala", "makeLeaders", 1598),
+        ),
+    ),
+)
+CHECK_PARTITION_EPOCH: Final = since(
+    "3.3.0",
+    "LeaderAndIsr of an older partition epoch than the replica's is passed over",
+    "KAFKA-13790",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("3.2.3", "Partition.scala", "makeFollower", 629),
+            Line("3.3.0", "Partition.scala", "makeFollower", 681),
+        ),
+    ),
+)
+STOP_AT_SAME_EPOCH: Final = since(
+    "3.4.1",
+    "StopReplica in the leader epoch that the replica is in is obeyed",
+    "KAFKA-13972",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("3.4.0", "ReplicaManager.scala", "stopReplicas", 390),
+            Line("3.4.1", "ReplicaManager.scala", "stopReplicas", 390),
+            Line("3.5.0", "ReplicaManager.scala", "stopReplicas", 410),
+        ),
+    ),
+)
+EPOCH_AFTER_LOG: Final = until(
+    "3.6.0",
+    "A follower takes its leader epoch when it has its log, not before",
+    "#14138",
+    provenance=Provenance(
+        compared=RECEIVER,
+        by_source=(
+            Line("3.5.2", "Partition.scala", "makeFollower", 825),
+            Line("3.6.0", "Partition.scala", "makeFollower", 810),
+        ),
+    ),
+)
+CONTROLLER_OF_CACHE: Final = since(
+    "3.0.0",
+    "A broker that stops finds the controller in its metadata cache; before, in ZooKeeper, without which it "
+    "did not stop",
+    "KAFKA-9189",
+    provenance=Provenance(
+        by_source=(
+            Line("2.8.2", "KafkaServer.scala", "doControlledShutdown", 560),
+            Line("3.0.0", "KafkaServer.scala", "doControlledShutdown", 554),
+        ),
+    ),
+)
+RETRY_WITHOUT_CONTROLLER: Final = since(
+    "1.1.0",
+    "A broker that stops tries again where there is no controller; before, it stopped uncleanly at once",
+    provenance=Provenance(
+        by_source=(
+            Line("1.0.2", "KafkaServer.scala", "doControlledShutdown", 427),
+            Line("1.1.0", "KafkaServer.scala", "doControlledShutdown", 458),
+        ),
+    ),
+)
+STOP_AFTER_LAST: Final = since(
+    "3.1.0",
+    "A broker whose last attempt at a controlled shutdown has failed stops; before, it waited once more",
+    "#11246",
+    provenance=Provenance(
+        by_source=(
+            Line("3.0.2", "KafkaServer.scala", "doControlledShutdown", 618),
+            Line("3.1.0", "KafkaServer.scala", "doControlledShutdown", 660),
+        ),
+    ),
+)

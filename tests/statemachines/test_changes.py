@@ -1,0 +1,215 @@
+"""What Kafka changed is recorded once: in which exact releases, and what that rests on."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from spec.kafka import control_plane, event_plane
+from statemachines.changes import CHANGES, change, control, elections, receiving, truncating
+from statemachines.changes.change import (
+    Compared,
+    KafkaChange,
+    Line,
+    Provenance,
+    always,
+    changes_of,
+    proposed,
+    since,
+    until,
+)
+from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.controller import Design, design_of
+from statemachines.releases import EXACT, RELEASES, UnknownRelease, numbers
+from tests.rows import rows
+
+ROOT = Path(__file__).parents[2]
+OLDEST, NEWEST = RELEASES[0], RELEASES[-1]
+RUN = {
+    Compared.StateMachines: control_plane.RELEASES,
+    Compared.WholeController: event_plane.RELEASES,
+    Compared.Receiver: ("3.9.1",),
+}
+"""The releases whose classes run beside ours."""
+EVERY = [release for releases in EXACT.values() for release in releases]
+
+
+# What a record is.
+
+TWICE = KafkaChange(sentence="A client looks.", before=True, since={"2.8.0": False, "3.0.1": True})
+
+
+@rows(
+    "release, value",
+    [
+        ("2.7.2", True),
+        ("2.8.0", False),
+        ("2.8", False),
+        ("3.0.0", False),
+        ("3.0.1", True),
+        ("3.0", True),
+        ("3.9", True),
+    ],
+)
+def test_a_change_has_its_value_from_an_exact_release_on(release: str, value: bool) -> None:
+    """A line is its last release; so what was fixed in a line is fixed in it."""
+    assert TWICE.at(release) is value
+
+
+def test_what_is_no_release_is_refused() -> None:
+    """By its name."""
+    with pytest.raises(UnknownRelease, match=r"2\.8\.7"):
+        TWICE.at("2.8.7")
+
+
+@rows(
+    "recorded, words",
+    [
+        (since("2.1.0", "It is fenced", "KAFKA-1"), "It is fenced (2.1, KAFKA-1)."),
+        (since("3.4.1", "It stops"), "It stops (3.4.1)."),
+        (since("0.8.2.0", "It reads", note="once"), "It reads (0.8.2; once)."),
+        (until("3.6.0", "It waits", "#2"), "It waits (until 3.5, #2)."),
+        (until("3.0.1", "It waits"), "It waits (until 3.0.0)."),
+        (always("It counts"), "It counts (every release)."),
+        (proposed("It asks"), "It asks (proposed)."),
+        (proposed("It asks", by="KAFKA-3"), "It asks (proposed: KAFKA-3)."),
+        (KafkaChange(sentence="It is so", before=False, since={"1.0.0": True, "3.1.0": False}),
+         "It is so (1.0 to 3.0)."),
+        (KafkaChange(sentence="It is so", before=True, since={"1.1.0": False, "2.0.1": True}),
+         "It is so (not from 1.1 to 2.0.0)."),
+        (KafkaChange(sentence="How it is", before="a", since={"1.0.0": "b"}), "How it is."),
+    ],
+)  # fmt: skip
+def test_it_says_itself_with_its_releases(recorded: KafkaChange[object], words: str) -> None:
+    """The first release of a line goes by the line's name."""
+    assert str(recorded) == words
+
+
+def test_since_when_it_has_a_value_for_good() -> None:
+    """A value that it had from the beginning is of no release."""
+    assert (TWICE.first(True), TWICE.first(False)) == ("3.0.1", "2.8")
+    assert (until("2.2.0", "It is").first(True), always("It is").first(True)) == (None, None)
+
+
+def test_the_example_in_the_docstring() -> None:
+    """It is as it says."""
+    assert doctest.testmod(change).failed == 0
+
+
+# The records.
+
+
+@rows("recorded", CHANGES)
+def test_each_names_exact_releases_in_order_and_changes_something_in_each(recorded: KafkaChange[object]) -> None:
+    """Older releases than all that are followed here are no less exact."""
+    firsts = list(recorded.since)
+    assert firsts == sorted(firsts, key=numbers)
+    assert all(first in EVERY or numbers(first) < numbers(EVERY[0]) for first in firsts)
+    values = [recorded.before, *recorded.since.values()]
+    assert all(earlier != later for earlier, later in pairwise(values))
+
+
+def test_what_both_designs_have_is_one_record() -> None:
+    """Under one name."""
+    one, other = changes_of(Design), changes_of(ControlDesign)
+    assert one.keys() & other.keys() == {"fence_zk", "broker_epoch"}
+    assert all(one[name] is other[name] for name in one.keys() & other.keys())
+
+
+def test_every_field_that_releases_differ_in_is_a_record() -> None:
+    """But for the table, the failover, and what no release is asked for."""
+    for design in (Design, ControlDesign):
+        hints = get_type_hints(design, include_extras=True)
+        assert hints.keys() - changes_of(design).keys() <= {"failover", "state", "looks_again", "replica_table"}
+
+
+def test_the_newest_release_is_what_is_taken_without_one() -> None:
+    """In both designs."""
+    for name in changes_of(Design):
+        assert getattr(Design(), name) == getattr(design_of(NEWEST), name)
+    for name in changes_of(ControlDesign):
+        assert getattr(ControlDesign(), name) == getattr(control_design_of(NEWEST), name)
+
+
+@rows(
+    "recorded, before, first",
+    [
+        (elections.REINIT_ONLY_IF_DEAD, "2.7.2", "2.8.0"),
+        (elections.REINIT_ONLY_IF_DEAD, "3.0.0", "3.0.1"),
+        (control.REBALANCE_TOGETHER, "2.0.0", "2.0.1"),
+        (receiving.STOP_AT_SAME_EPOCH, "3.4.0", "3.4.1"),
+        (truncating.JOIN_AT_EPOCH_START, "2.0.0", "2.0.1"),
+    ],
+)
+def test_releases_of_a_line_differ(recorded: KafkaChange[bool], before: str, first: str) -> None:
+    """Where a fix came into a line that had been released."""
+    assert recorded.at(before) is not recorded.at(first)
+
+
+# What they rest on.
+
+
+def test_each_rule_is_known_somehow() -> None:
+    """Or it is a proposal: then no release has it."""
+    for rule, recorded in changes_of(ControlDesign).items():
+        rests_on = recorded.provenance
+        is_proposed = rests_on.proposed_by is not None
+        assert is_proposed is not bool(rests_on.compared or rests_on.by_source), rule
+    for rule, recorded in CHANGES.items():
+        if recorded.provenance.proposed_by is not None:
+            assert not any(recorded.at(release) for release in EVERY), rule
+
+
+def test_how_no_class_that_is_run_has_it_is_by_source() -> None:
+    """What is only compared has classes of both kinds: with the rule, and without it."""
+    for rule, recorded in changes_of(ControlDesign).items():
+        rests_on = recorded.provenance
+        run = {release for classes in rests_on.compared for release in RUN[classes]}
+        ways = {recorded.at(release) for release in run}
+        assert ways == {False, True} or rests_on.by_source or rests_on.proposed_by, rule
+
+
+def test_what_classes_are_compared_by_is_there() -> None:
+    """The files that run them."""
+    assert all((ROOT / classes.value).exists() for classes in Compared)
+
+
+def test_a_change_by_source_has_a_line_of_before_and_one_of_since() -> None:
+    """Of the very releases that changed it."""
+    for name, recorded in CHANGES.items():
+        tags = [line.tag for line in recorded.provenance.by_source]
+        assert tags == sorted(tags, key=numbers), name
+        if tags:
+            assert set(recorded.since) <= set(tags), name
+            assert len(tags) > len(recorded.since), name
+
+
+def test_a_line_can_be_looked_up() -> None:
+    """It has a file of Kafka's, a method and a number."""
+    for recorded in CHANGES.values():
+        for line in recorded.provenance.by_source:
+            assert re.fullmatch(r"\d+(\.\d+){2,3}", line.tag), line
+            assert re.fullmatch(r"[A-Z]\w+\.(scala|java)", line.file), line
+            assert re.fullmatch(r"[a-z]\w+", line.method), line
+            assert line.number > 0
+
+
+@rows(
+    "rests_on, words",
+    [
+        (Provenance(by_source=(Line("3.5.0", "ReplicaManager.scala", "stopReplicas", 410),)),
+         "by source: stopReplicas, ReplicaManager.scala 410, 3.5.0"),
+        (Provenance((Compared.WholeController,)),
+         "compared with Kafka's classes by spec/kafka/event_plane.py. the release by ticket"),
+        (Provenance(proposed_by="KAFKA-14808"), "proposed by KAFKA-14808"),
+        (Provenance(), "the release by ticket"),
+    ],
+)  # fmt: skip
+def test_provenance_says_itself_in_words(rests_on: Provenance, words: str) -> None:
+    """Where only the ticket has the release, it says so."""
+    assert str(rests_on) == words
