@@ -1,17 +1,44 @@
-"""What each release of Kafka has: the constants of a system, release by release.
+"""What each release of Kafka has: the constants of a system, or the record that it asks for them.
 
-A system says since when each of its constants has a value, and so maps every release.
+A system of Kafka's goes over the lines and knows each of their releases; one of a person's own names what it likes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from spec.language.errors import UsageError
-from statemachines.releases import RELEASES, UnknownRelease, line_of
+from statemachines.releases import RELEASES, Release, UnknownRelease, line_of
 
-__all__ = ["RELEASES", "release_named", "since", "valuation"]
+__all__ = ["RELEASES", "ByRelease", "release_named", "since", "valuation"]
+
+
+T = TypeVar("T")
+
+
+class ByRelease(Mapping[str, T]):
+    """Something for each of Kafka's releases. It goes over the lines, and knows their exact releases as well.
+
+    >>> fixed = ByRelease(lambda release: Release(release) >= Release("2.0.1"))
+    >>> fixed["2.0"], fixed["2.0.0"], "2.0.7" in fixed, list(fixed) == list(RELEASES)
+    (True, False, False, True)
+    """
+
+    def __init__(self, of: Callable[[str], T]) -> None:
+        self.of = of
+
+    def __getitem__(self, release: str) -> T:
+        try:
+            return self.of(release)
+        except UnknownRelease:
+            raise KeyError(release) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(RELEASES)
+
+    def __len__(self) -> int:
+        return len(RELEASES)
 
 
 def since(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -35,6 +62,8 @@ def since(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]
 def release_named(name: str, known: Mapping[str, Any]) -> str:
     """The release that a name means among those that a system knows: its own names are taken as they are.
 
+    One of Kafka's is called by its line, but for an exact one that the system knows to be otherwise.
+
     >>> release_named("0.10", since({})), release_named("2.8.1", since({}))
     ('0.10.2', '2.8')
 
@@ -52,7 +81,8 @@ def release_named(name: str, known: Mapping[str, Any]) -> str:
         line = ""
     if line not in own:
         raise UsageError(f"no release is called {name}; there are {', '.join(own) or 'none'}")
-    return line
+    exact = Release(name).exact
+    return exact if known.get(exact, known[line]) != known[line] else line
 
 
 def valuation(releases: Mapping[str, Mapping[str, Any]], name: str | None = None) -> Mapping[str, Any]:

@@ -48,7 +48,7 @@ def conform(
     given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
     unless_given = {**mapping.driven, **mapping.corrected(run)}
     ours = [f"{name}={str(value).lower()}" for name, value in unless_given.items() if name not in given]
-    subject, _ = asked_for(system, release, (*ours, *settings), switched_on, switched_off)
+    subject, _ = asked_for(system, run, (*ours, *settings), switched_on, switched_off)
     with mapping.kafka(run) as kafka:
         result = watched(
             compare,

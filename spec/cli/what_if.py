@@ -109,12 +109,13 @@ def what_if(
     Exits 0 if every partition has a leader in the end, 12 if one has none, or may have none, and 20 if a bound was
     reached.
     """
-    from spec.releases import release_named
+    from spec.releases import ByRelease, release_named
     from spec.what_if.any_order import in_any_order
     from spec.what_if.arguments import brokers_of, events_of, isrs_of, min_isrs_of
     from spec.what_if.cluster import complete
     from spec.what_if.prediction import what_if as predicted
     from spec.what_if.reading import read_cluster
+    from statemachines.control_design import control_design_of
     from statemachines.releases import RELEASES
 
     for option, given in (("--steps", steps), ("--verbose", verbose)):
@@ -122,7 +123,7 @@ def what_if(
             raise click.UsageError(f"{option} and --any-order: of every order the worst is told, and the way there")
     if max_states is not None and not any_order:
         raise click.UsageError("--max-states without --any-order: nothing is explored")
-    line = RELEASES[-1] if release is None else release_named(release, dict.fromkeys(RELEASES))
+    line = RELEASES[-1] if release is None else release_named(release, ByRelease(control_design_of))
     happening = events_of(_happening(events))
     min_isr, min_isr_of = min_isrs_of(min_isrs)
     asked_about = complete(

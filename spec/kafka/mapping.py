@@ -111,7 +111,7 @@ class SystemMapping(ABC, Generic[T]):
 
     @classmethod
     def corrected(cls, release: str) -> Mapping[str, Any]:
-        """Switches of a release that are not those of its line, and constants of what it is not asked."""
+        """Constants of what a release is not asked."""
         return {}
 
     @abstractmethod

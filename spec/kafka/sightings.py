@@ -14,11 +14,10 @@ from spec.checking.exploration import Options
 from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.paths import Path
-from spec.kafka.mappings.controller import BUG_FIXES
 from spec.language.errors import UsageError
 from spec.loading import system_named, under
 from spec.systems.controller import ControllerLife
-from statemachines.releases import Release, line_of
+from statemachines.releases import Release
 
 __all__ = ["way_into"]
 
@@ -40,9 +39,8 @@ def way_into(anomaly: Anomaly, release: str) -> tuple[Model, Path] | None:
     system = system_named(anomaly.system)
     if not issubclass(system, ControllerLife):
         raise UsageError(f"{anomaly.id} is of {anomaly.system}; only controller is run beside Kafka's classes")
-    line = line_of(release)
-    smaller = UNTIL_1_0 if Release(line) <= Release("1.0") else {}
-    specification = under(system, line, {**anomaly.constants, **smaller, **BUG_FIXES.get(release, {})})
+    smaller = UNTIL_1_0 if Release(release) <= Release("1.0") else {}
+    specification = under(system, release, {**anomaly.constants, **smaller})
     if specification.valuation[anomaly.switch] != anomaly.specification("off").valuation[anomaly.switch]:
         return None
     model = Model(specification)

@@ -9,11 +9,12 @@
 
 Then `--without fence` turns one, `--release 2.0` picks a row, and `self.design` is the record under these constants.
 So a fix of a release stands in one place, with one name: a field, with its sentence, and the row that first had it.
+What stands behind the type may be anything that says itself as that sentence, as a record of what was fixed does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from typing import Annotated, Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -38,12 +39,10 @@ class Switches(Declaration, Generic[R]):
                     f"switches({record.__name__}): its field {name} is no Annotated[bool, 'what it turns']"
                 )
         names = [name for name in told if only is None or name in only]
-        newest = list(releases.values())[-1] if releases else record()
+        newest = releases[list(releases)[-1]] if releases else record()
         self.record = record
         self.forms = {name: _enumeration(told[name][0]) for name in names}
-        self.releases = {
-            release: {name: _plain(getattr(row, name)) for name in names} for release, row in releases.items()
-        }
+        self.releases = _Constants(releases, names)
         self.constants: dict[str, Constant] = {}
         """The switches by name."""
         for name, form in self.forms.items():
@@ -58,6 +57,23 @@ class Switches(Declaration, Generic[R]):
             value = vars(specification)[name]
             values[name] = value if form is None else form[value]
         return self.record(**values)
+
+
+class _Constants(Mapping[str, Mapping[str, Any]]):
+    """The switches of each release: asked of the records one by one, for they may know more than they go over."""
+
+    def __init__(self, records: Mapping[str, Any], names: Collection[str]):
+        self.records, self.names = records, names
+
+    def __getitem__(self, release: str) -> Mapping[str, Any]:
+        row = self.records[release]
+        return {name: _plain(getattr(row, name)) for name in self.names}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
 
 
 def switches(record: type[R], releases: Mapping[str, R], only: Collection[str] | None = None) -> R:

@@ -46,7 +46,7 @@ from spec.parts.partition_states import PartitionStates
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
 from spec.parts.waiting_requests import WaitingRequests
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
-from spec.releases import RELEASES
+from spec.releases import ByRelease
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import (
     ControlRequest,
@@ -267,7 +267,7 @@ class ControlRequests(Specification[C]):
 
     chosen: ControlDesign = switches(
         ControlDesign,
-        {release: control_design_of(release) for release in RELEASES},
+        ByRelease(control_design_of),
         only=[
             "metadata_first",
             "broker_epoch",

@@ -33,7 +33,7 @@ from spec.language import (
 from spec.parts.broker_requests import THE_CONTROLLER, ZK_EVENT_THREAD, each_request
 from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
-from spec.releases import RELEASES
+from spec.releases import ByRelease
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested
 from statemachines.agenda import IDLE, Do
 from statemachines.controller import (
@@ -104,7 +104,7 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         False, "A fault of the servers: what an ended session owned goes later (ZOOKEEPER-2985)."
     )
 
-    chosen: Design = switches(Design, {release: design_of(release) for release in RELEASES})
+    chosen: Design = switches(Design, ByRelease(design_of))
 
     @cached_property
     def design(self) -> Design:

@@ -40,7 +40,7 @@ from spec.language import (
 from spec.parts.broker_requests import THE_CONTROLLER, each_request
 from spec.parts.controllers_shown import belief, controllers_drawn, intent
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
-from spec.releases import RELEASES
+from spec.releases import ByRelease
 from statemachines.agenda import IDLE, Do
 from statemachines.controller import (
     BROKER_IDS,
@@ -133,7 +133,7 @@ class ControllerElection(Specification[C]):
 
     chosen: Design = switches(
         Design,
-        {release: design_of(release) for release in RELEASES},
+        ByRelease(design_of),
         only=["epoch_update", "fence_zk", "conditional_increment"],
     )
 

@@ -28,7 +28,7 @@ from spec.parts.controlled_cluster import (
     leaders_wait,
 )
 from spec.parts.controller_calls import Frame
-from spec.releases import RELEASES
+from spec.releases import ByRelease
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.controller import CONTROLLER_EPOCH
 from statemachines.controller_calls import InCase
@@ -109,7 +109,7 @@ class Partitions(ClusterUnderControl[C]):
 
     chosen: ControlDesign = switches(
         ControlDesign,
-        {release: control_design_of(release) for release in RELEASES},
+        ByRelease(control_design_of),
         only=[
             *(
                 "fence_zk",

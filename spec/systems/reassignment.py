@@ -46,7 +46,7 @@ from spec.parts.controlled_cluster import (
 )
 from spec.parts.controller_calls import Frame
 from spec.parts.zookeeper import Znodes
-from spec.releases import RELEASES
+from spec.releases import ByRelease
 from statemachines.alter_partition import AlteringPartitions
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import ControlRequest, StopReplicaRequest
@@ -298,7 +298,7 @@ class Reassignment(ClusterUnderControl[R]):
 
     chosen: ControlDesign = switches(
         ControlDesign,
-        {release: control_design_of(release) for release in RELEASES},
+        ByRelease(control_design_of),
         only=[
             "fence_zk",
             "keep_last_isr",

@@ -45,7 +45,7 @@ from spec.parts.controlled_cluster import (
 )
 from spec.parts.controller_calls import Frame, in_order
 from spec.parts.zookeeper import Znodes
-from spec.releases import RELEASES
+from spec.releases import ByRelease
 from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.controller import CONTROLLER_EPOCH
@@ -273,7 +273,7 @@ class TopicDeletion(ClusterUnderControl[ClusterWithDeletions]):
 
     chosen: ControlDesign = switches(
         ControlDesign,
-        {release: control_design_of(release) for release in RELEASES},
+        ByRelease(control_design_of),
         only=[
             "fence_zk",
             "offline_on_failover",

@@ -26,7 +26,7 @@ from spec.language import action, require
 from spec.language.errors import SpecificationError, UsageError
 from spec.language.escapes import escaped
 from spec.parts.controlled_cluster import ClusterUnderControl
-from spec.releases import valuation
+from spec.releases import ByRelease, release_named, valuation
 from spec.systems.partitions import Partitions
 from spec.what_if.cluster import KnownCluster
 from spec.what_if.events import ClusterEvent, Reassign
@@ -34,8 +34,9 @@ from spec.what_if.plan import PARTITION, EventPlan, P
 from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
 from spec.what_if.situations import Situation, brokers_by_place, situations
+from statemachines.control_design import control_design_of
 from statemachines.leader_and_isr import NO_LEADER
-from statemachines.releases import RELEASES, line_of
+from statemachines.releases import RELEASES
 from statemachines.topic_partition import TopicPartition
 
 __all__ = [
@@ -386,7 +387,7 @@ def in_any_order(
         UsageError: an event cannot be explored, or there are too many, or a partition has too many replicas.
         BrokenRule: this program is at fault.
     """
-    line = line_of(release)
+    line = release_named(release, ByRelease(control_design_of))
     alike = situations(cluster, events, line)
     for situation, partitions in alike.items():
         _require_few(situation, partitions[0])

@@ -14,11 +14,13 @@ from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
 from spec.language.escapes import escaped
+from spec.releases import ByRelease, release_named
 from spec.what_if.cluster import KnownCluster, PartitionStatus, listed
 from spec.what_if.events import ClusterEvent
 from spec.what_if.running_cluster import Effect, Elected, Failed, RunningCluster, Sent, Written
+from statemachines.control_design import control_design_of
 from statemachines.control_requests import StopReplicaRequest
-from statemachines.releases import RELEASES, line_of
+from statemachines.releases import RELEASES
 from statemachines.state_change import FailedStateChange
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicAssignment, TopicPartitionState
@@ -190,7 +192,7 @@ def what_if(
     Raises:
         UsageError: an event cannot happen then.
     """
-    line = line_of(release)
+    line = release_named(release, ByRelease(control_design_of))
     running = RunningCluster(cluster, line)
     steps = []
     for event in events:

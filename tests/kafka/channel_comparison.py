@@ -23,7 +23,6 @@ from statemachines.control_responses import (
 from statemachines.controller_channel_manager import ControllerChannelManager, Delivery, RequestNotSent
 from statemachines.controller_context import ControllerContext
 from statemachines.errors import Errors
-from statemachines.releases import line_of
 from tests.kafka.receiver_comparison import RELEASE, KafkaReceivers, request_written
 
 AT_ONCE: Final = 25
@@ -170,7 +169,7 @@ class Channels:
 
     def __init__(self, kind: type[ControllerChannelManager], release: str) -> None:
         self._not_sent: list[RequestNotSent] = []
-        design = control_design_of(line_of(release))
+        design = control_design_of(release)
         self._manager = kind(ControllerContext(), design=design, log=self._not_sent.append)
         self._stopped: set[BrokerId] = set()
         self._holding: set[BrokerId] = set()

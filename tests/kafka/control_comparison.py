@@ -10,7 +10,6 @@ from typing import Any, Final
 from spec.kafka.control_plane import ControlCommand, ControlPlane, Disagreement, Kinds
 from spec.kafka.control_values import parsed
 from statemachines.partition import PARTITION, PartitionState
-from statemachines.releases import line_of
 from statemachines.replica import REPLICA, ReplicaState
 from statemachines.state_change import StateChangeFailure
 from statemachines.table import Row as TableRow
@@ -53,7 +52,7 @@ def compare(
     tally: Tally | None = None,
 ) -> ControlPlane:
     """Our side does what Kafka has done; AssertionError says where it comes to something else."""
-    ours = ControlPlane(line_of(release), kinds)
+    ours = ControlPlane(release, kinds)
     for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
         before = {} if tally is None else states(ours)
         disagreements = ours.disagreements(command, now)

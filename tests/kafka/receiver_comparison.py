@@ -13,7 +13,6 @@ from statemachines.control_requests import ControlRequest
 from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.hosted_partition import CommittedPartitionState, HostedPartition
 from statemachines.metadata_cache import InMemoryMetadata
-from statemachines.releases import line_of
 from statemachines.replica_manager import LeadershipChange, LogFailure, ReplicaManager
 from statemachines.topic_partition import TopicPartition
 from tests.statemachines.receiving import Kinds
@@ -187,7 +186,7 @@ class Receiver:
         self.manager = kinds.manager(
             BROKER,
             self.cache,
-            design=control_design_of(line_of(release)),
+            design=control_design_of(release),
             is_shutting_down=lambda: self.is_shutting_down,
         )
         self.broker_epoch = BROKER_EPOCH

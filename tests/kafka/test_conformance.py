@@ -20,7 +20,7 @@ from spec.kafka.divergences import Divergence
 from spec.kafka.following import Following
 from spec.kafka.foreign_client import LifeBesideForeignClient
 from spec.kafka.harness import Harness, Observation
-from spec.kafka.mappings.controller import BUG_FIXES, DRIVEN, ControllerMapping, edge_class
+from spec.kafka.mappings.controller import DRIVEN, ControllerMapping, edge_class
 from spec.language import sometimes
 from spec.systems.controller import ClusterAtWork, ControllerLife
 from statemachines.controller_process import ControllerProcess
@@ -477,7 +477,7 @@ def test_two_threads_of_a_broker(release: str) -> None:
 @pytest.mark.parametrize("release", ["1.1.1", "2.0.1", "2.1.1", "2.2.2", "2.8.2", "3.0.2", "3.5.2"])
 def test_other_releases(release: str) -> None:
     """Each as its own row of switches says."""
-    switches = {**ControllerLife.releases[line_of(release)], **BUG_FIXES.get(release, {})}
+    switches = ControllerLife.releases[release]
     with running(release) as kafka:
         result = compared(kafka, states=5_000, **switches)
         assert result.conforms, result

@@ -18,7 +18,6 @@ from spec.kafka import control_plane, event_plane
 from spec.kafka.world import ControlCommand
 from statemachines.changes.change import Compared, changes_of
 from statemachines.control_design import ControlDesign, control_design_of
-from statemachines.releases import line_of
 from tests.kafka.conftest import ControlPlanes
 from tests.kafka.control_sequences import Drawing
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
@@ -81,7 +80,7 @@ def turned_round(rule: str) -> Callable[[str], ControlDesign]:
 
 def contradicted(side: Side, release: str, told: Told) -> bool:
     """Whether Kafka goes another way in any of these sequences."""
-    return any(goes_another_way(side.plane(line_of(release)), *each) for each in told)
+    return any(goes_another_way(side.plane(release), *each) for each in told)
 
 
 def goes_another_way(ours: Any, sequence: Iterable[ControlCommand], seen: Iterable[Any]) -> bool:

@@ -15,12 +15,11 @@ from spec.checking.reference import ReferenceEngine
 from spec.kafka.conformance import Conformance, conform
 from spec.kafka.foreign_client import LifeBesideForeignClient
 from spec.kafka.harness import Harness, driven_releases
-from spec.kafka.mappings.controller import BUG_FIXES, DRIVEN
+from spec.kafka.mappings.controller import DRIVEN
 from statemachines.agenda import Do
 from statemachines.controller import CONTROLLER_EPOCH, Threads
 from statemachines.controller_process import ControllerProcess
 from statemachines.kafka_controller import Answer, KafkaController, Refused
-from statemachines.releases import line_of
 from statemachines.znode import Code
 from tests.kafka.conftest import RELEASE, running
 
@@ -51,7 +50,7 @@ def compared(
     class Beside(LifeBesideForeignClient):
         kafka_controller = controller
 
-    switches = {**LifeBesideForeignClient.releases[line_of(kafka.release)], **BUG_FIXES.get(kafka.release, {})}
+    switches = LifeBesideForeignClient.releases[kafka.release]
     return conform(Beside(**{**DRIVEN, **switches, **constants}), kafka, max_states=states)
 
 

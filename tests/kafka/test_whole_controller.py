@@ -24,7 +24,6 @@ from spec.kafka.control_values import decoded_event
 from spec.kafka.event_plane import EVENTS, RELEASES, EventPlane
 from spec.kafka.world import ControlCommand
 from statemachines.controller_event_processor import ControllerEventProcessor
-from statemachines.releases import line_of
 from statemachines.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, ControlPlanes
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
@@ -76,7 +75,7 @@ def compare(
     processor: type[ControllerEventProcessor] = ControllerEventProcessor,
 ) -> EventPlane:
     """Our side does what Kafka has done; AssertionError says where it comes to something else."""
-    ours = EventPlane(line_of(release), processor)
+    ours = EventPlane(release, processor)
     for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
         disagreements = ours.disagreements(command, now)
         told = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
@@ -330,7 +329,7 @@ def test_ten_thousand_partitions(control_plane: KafkaControlPlane) -> None:
     """
     commands, places = controller_events.day_of_kafka(**LARGE)
     _, seen = asked(control_plane, *commands)
-    ours = EventPlane(line_of(control_plane.release))
+    ours = EventPlane(control_plane.release)
     for command, now in zip(commands[:-1], seen, strict=False):
         different = [disagreement.what for disagreement in ours.disagreements(command, now)]
         assert different == [], command["do"]

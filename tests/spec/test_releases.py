@@ -6,7 +6,9 @@ import pytest
 
 from spec import releases
 from spec.language.errors import UsageError
-from spec.releases import release_named
+from spec.loading import specification, system_named
+from spec.releases import RELEASES, ByRelease, release_named
+from statemachines.releases import Release, line_of
 
 
 def test_a_system_may_know_others() -> None:
@@ -18,6 +20,35 @@ def test_a_system_may_know_others() -> None:
         release_named("2.1", own)
     with pytest.raises(UsageError, match=r"^no release is called 2\.1; there are none$"):
         release_named("2.1", {})
+
+
+def test_an_exact_release_is_called_so_where_it_is_otherwise() -> None:
+    """Else it is called by its line, which means its last release."""
+    fixed = ByRelease(lambda release: {"fixed": Release(release) >= Release("2.0.1")})
+    assert [release_named(name, fixed) for name in ("2.0", "2.0.1", "2.0.0", "2.1.0")] == [
+        "2.0",
+        "2.0",
+        "2.0.0",
+        "2.1",
+    ]
+    with pytest.raises(UsageError, match=r"^no release is called 2\.0\.7; of 2\.0 there are 2\.0\.0, 2\.0\.1$"):
+        release_named("2.0.7", fixed)
+
+
+@pytest.mark.parametrize(
+    ("system", "switch", "before", "after"),
+    [
+        ("controller", "reinit_only_if_dead", "3.0.0", "3.0.1"),
+        ("control-requests", "stop_at_same_epoch", "3.4.0", "3.4.1"),
+    ],
+)
+def test_releases_of_a_line_are_two_systems(system: str, switch: str, before: str, after: str) -> None:
+    """Where a fix came between them; the line is the last of them."""
+    cls = system_named(system)
+    assert specification(cls, before).valuation[switch] is False
+    assert specification(cls, after).valuation[switch] is True
+    assert cls.releases[line_of(after)] == cls.releases[after]
+    assert list(cls.releases) == list(RELEASES)
 
 
 def test_examples_run() -> None:

@@ -34,7 +34,7 @@ from statemachines.controller_process import ControllerProcess, LiveBroker
 from statemachines.kafka_controller import WRITES
 from statemachines.zookeeper import Check, Create, Delete, Node, Operation, SetData
 
-__all__ = ["BUG_FIXES", "DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]
+__all__ = ["DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]
 
 WHOLE: Final = frozenset({"registrations", "events"})
 """Where what is not there is said by no key."""
@@ -46,8 +46,6 @@ DRIVEN: Final[Mapping[str, Any]] = {"registrations": 2, "waiting": 5, "failed_el
 """The constants that are others than those of the system, unless it is said otherwise."""
 WRITES_BY_HAND: Final = frozenset({"client_creates", "client_sets", "client_deletes"})
 """What a client does that is no broker: one edge is told for each way in which brokers may stand then."""
-BUG_FIXES: Final[Mapping[str, Mapping[str, Any]]] = {"3.0.2": {"reinit_only_if_dead": True}}
-"""What a release has that the first of its line, whose switches the specification has, had not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +75,6 @@ class ControllerMapping(SystemMapping[ControllerTask]):
     def kafka(cls, release: str) -> Harness:
         """Whole KafkaControllers, one ZooKeeper request at a time."""
         return Harness(release)
-
-    @classmethod
-    def corrected(cls, release: str) -> Mapping[str, Any]:
-        """Its bug fixes."""
-        return BUG_FIXES.get(release, {})
 
     @cached_property
     def divergences(self) -> Sequence[Divergence]:
