@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal
@@ -22,6 +22,7 @@ from spec.language.errors import AssumptionViolated, SpecificationError, UsageEr
 from spec.language.specification import Specification
 from spec.loading import system_named, under
 from spec.releases import release_named
+from statemachines.changes import CHANGES
 
 Side = Literal["off", "on"]
 SIDES: Final[tuple[Side, Side]] = ("off", "on")
@@ -202,11 +203,32 @@ def read(text: str) -> tuple[Anomaly, ...]:
         if table != "anomaly":
             raise SpecificationError(f"{table}: the atlas has only rows, each below [[anomaly]]")
         for entry in entries:
+            came_with = entry.pop("came_with", {})
             try:
                 rows.append(Anomaly(**entry))
             except TypeError as wrong:
                 raise SpecificationError(f"anomaly {entry.get('id', len(rows) + 1)}: {wrong}") from None
+            rows[-1] = _dated(rows[-1], came_with)
     return tuple(rows)
+
+
+def _dated(row: Anomaly, came_with: Mapping[str, Any]) -> Anomaly:
+    """A row with its releases, by the record of its switch; without such a record it says itself which they are.
+
+    Args:
+        row: as it was read.
+        came_with: what brought it, by the name of the change and the value that this has since then.
+    """
+    change = CHANGES.get(row.switch)
+    if change is None:
+        return row
+    if change.provenance.proposed_by is not None:
+        [since] = [CHANGES[name].first(value) for name, value in came_with.items()] or [None]
+        return replace(row, since=since)
+    fixed_in = change.first(row.on)
+    if fixed_in is None and not change.since:
+        fixed_in = NEVER_SHIPPED
+    return replace(row, fixed_in=fixed_in, since=None if fixed_in else change.first(row.off))
 
 
 def anomaly_named(name: str) -> Anomaly:

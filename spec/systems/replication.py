@@ -39,8 +39,19 @@ from spec.language import (
     view,
     where,
 )
-from spec.releases import since
+from spec.releases import ByRelease
 from statemachines import in_sync_replicas, truncation
+from statemachines.changes.receiving import TRUNCATE_EVERY_EPOCH
+from statemachines.changes.truncating import (
+    FENCE_FETCH,
+    FENCE_HIGH_WATERMARK,
+    FENCE_JOIN,
+    FENCE_TRUNCATION,
+    JOIN_AT_EPOCH_START,
+    PERSIST_EPOCH_ON_LEAD,
+    REFUSE_SAME_EPOCH,
+    TRUNCATION,
+)
 from statemachines.hosted_partition import goes_by
 from statemachines.in_sync_replicas import UNKNOWN_OFFSET
 from statemachines.leader_epochs import EpochEndOffset, Offset
@@ -124,14 +135,7 @@ class Replication(Specification[Replicas]):
 
     name = "replication"
     leaves_out = "crashes, lost flushes, fetches on their way, unclean elections, retention"
-    releases = since(
-        {
-            "0.10.1": {"truncation": "truncate-to-high-watermark"},
-            "0.11": {"truncation": "kip-101"},
-            "2.0": {"truncation": "kip-279"},
-            "2.1": {"truncation": "kip-320"},
-        }
-    )
+    releases = ByRelease(lambda release: {"truncation": TRUNCATION.at(release)})
 
     brokers: int = constant(3, "Brokers, each with a replica of the partition.", at_least=1, at_most=5)
     log_size: int = constant(2, "Bound: records in a log.", at_least=1, at_most=9)
@@ -140,17 +144,14 @@ class Replication(Specification[Replicas]):
     history: bool = constant(False, "Every record that was ever committed is remembered, as no broker does.")
 
     truncation: str = switch(
-        "kip-320",
-        "What a follower cuts off before it fetches, and what is fenced: as 0.10 (to its high watermark), 0.11 "
-        "(KIP-101), 2.0 (KIP-279) or 2.1 (KIP-320) had it, or as KIP-320 was designed first.",
+        TRUNCATION.now,
+        str(TRUNCATION),
         among=["truncate-to-high-watermark", "kip-101", "kip-279", "kip-320-first-try", "kip-320"],
     )
     adopt_leaderless: bool = switch(
         False, "A broker acts on a request that names no leader, and follows none; real ones keep their old role."
     )
-    refuse_same_epoch: bool = switch(
-        True, "A broker accepts only requests of a later leader epoch than its own (every release)."
-    )
+    refuse_same_epoch: bool = switch(REFUSE_SAME_EPOCH.now, str(REFUSE_SAME_EPOCH))
 
     @assumption
     def is_a_version(self) -> bool:
@@ -684,21 +685,13 @@ class Kip320(Kip279, truncation="kip-320"):
     watermark or an ISR, is a step of its own later on, and so each has its fence.
     """
 
-    fence_truncation: bool = switch(True, "The question where an epoch ends carries the asker's leader epoch.")
-    fence_fetch: bool = switch(True, "A fetch carries the follower's leader epoch.")
-    fence_high_watermark: bool = switch(
-        True, "What moves the high watermark is a fetch under the leader's own epoch."
-    )
-    fence_join: bool = switch(True, "What lets a replica into the ISR is a fetch under the leader's own epoch.")
-    join_at_epoch_start: bool = switch(
-        True, "No follower joins the ISR before the leader's high watermark has come to its epoch (KAFKA-7128)."
-    )
-    truncate_every_epoch: bool = switch(
-        True, "A follower truncates at each new epoch, not only at another leader (KAFKA-7164)."
-    )
-    persist_epoch_on_lead: bool = switch(
-        True, "A leader can answer for its epoch before it has a record of it (KAFKA-7415); with Kafka's answers."
-    )
+    fence_truncation: bool = switch(FENCE_TRUNCATION.now, str(FENCE_TRUNCATION))
+    fence_fetch: bool = switch(FENCE_FETCH.now, str(FENCE_FETCH))
+    fence_high_watermark: bool = switch(FENCE_HIGH_WATERMARK.now, str(FENCE_HIGH_WATERMARK))
+    fence_join: bool = switch(FENCE_JOIN.now, str(FENCE_JOIN))
+    join_at_epoch_start: bool = switch(JOIN_AT_EPOCH_START.now, str(JOIN_AT_EPOCH_START))
+    truncate_every_epoch: bool = switch(TRUNCATE_EVERY_EPOCH.now, str(TRUNCATE_EVERY_EPOCH))
+    persist_epoch_on_lead: bool = switch(PERSIST_EPOCH_ON_LEAD.now, str(PERSIST_EPOCH_ON_LEAD))
 
     def same_epoch(self, s: Replicas, follower: BrokerId, leader: BrokerId) -> bool:
         """Whether both go by one leader epoch, of which this broker is the leader."""

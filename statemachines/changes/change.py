@@ -127,13 +127,16 @@ class KafkaChange(Generic[T]):
         """Its value in the newest release."""
         return self.at(RELEASES[-1])
 
-    def first(self, value: T) -> str | None:
+    def first(self, value: object) -> str | None:
         """Since when it has a value for good, in words; None if no release gave it that value.
 
-        >>> since("2.1.0", "Writes are fenced.").first(True)
+        A member of an enumeration is known by its name as well.
+
+        >>> since("2.1.0", "Writes are fenced").first(True)
         '2.1'
         """
-        return next((since_when(first) for first, its in reversed(self.since.items()) if its == value), None)
+        given = reversed(self.since.items())
+        return next((since_when(first) for first, its in given if value in (its, getattr(its, "name", its))), None)
 
     @property
     def when(self) -> str:

@@ -56,7 +56,7 @@ LOG_DIR_FAILURE: Final = since(
 )
 TRUNCATE_EVERY_EPOCH: Final = since(
     "2.1.0",
-    "A follower fetches anew in each leader epoch, under the same leader too",
+    "A follower truncates and fetches anew in each leader epoch, under the same leader too",
     "KAFKA-7395",
     provenance=Provenance(
         compared=RECEIVER,

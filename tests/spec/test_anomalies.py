@@ -16,10 +16,13 @@ from spec.language import SpecificationError, UsageError
 from spec.loading import system_named, under
 from spec.releases import RELEASES
 from spec.reports import to_html, to_junit, to_markdown
+from statemachines.changes import CHANGES
+from statemachines.releases import EXACT
 from tests.rows import rows
 from tests.spec.test_instances import EVERY as SIZES
 from tests.spec.test_instances import SMALL
 
+EVERY_RELEASE = [release for releases in EXACT.values() for release in releases]
 BEFORE_ALL = "0.8.2"
 """A release that is older than those that there are here."""
 ATLAS = """
@@ -333,8 +336,9 @@ def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
         assert side.constants()[row.switch].switch
         assert row.property in [each.name for each in side.properties if each.kind != "sometimes"]
     assert row.size in SIZES
-    assert row.fixed_in in (None, NEVER_SHIPPED, BEFORE_ALL, *RELEASES)
+    assert row.fixed_in in (None, NEVER_SHIPPED, BEFORE_ALL, *RELEASES, *EVERY_RELEASE)
     assert row.since in (None, *RELEASES) if row.fixed_in is None else row.since is None
+    assert row.switch in CHANGES
 
 
 @rows("row", {each.id: each for each in EVERY})
@@ -346,8 +350,29 @@ def test_a_release_that_removed_it_did(row: Anomaly) -> None:
     elif row.fixed_in == BEFORE_ALL:
         assert all(release[row.switch] == row.on for release in releases.values())
     elif row.fixed_in is not None and row.switch in releases[row.fixed_in]:
-        before = RELEASES[RELEASES.index(row.fixed_in) - 1]
-        assert releases[row.fixed_in][row.switch] == row.on != releases[before][row.switch]
+        first = EXACT[row.fixed_in][0] if row.fixed_in in EXACT else row.fixed_in
+        before = EVERY_RELEASE[EVERY_RELEASE.index(first) - 1]
+        assert releases[first][row.switch] == row.on != releases[before][row.switch]
+
+
+@rows(
+    "name, told",
+    [
+        ("B22c", "gone since 3.0.1"),
+        ("K7", "gone since 3.4.1"),
+        ("B11", "gone since 2.0.1"),
+        ("K1b", "gone since 2.1"),
+        ("B36", "gone since 0.8.2"),
+        ("G1", NEVER_SHIPPED),
+        ("K5", "open since 3.6"),
+        ("K10", "open since 2.7"),
+        ("K1", "open since 1.1"),
+        ("K8", "open"),
+    ],
+)
+def test_since_when_it_is_and_is_no_more_is_said_by_the_record_of_its_switch(name: str, told: str) -> None:
+    """Of a proposal, by that of the change which it came with."""
+    assert anomaly_named(name).releases() == told
 
 
 @pytest.mark.parametrize(
