@@ -27,6 +27,7 @@ class ControlDesign(NamedTuple):
     leader_recovery: Annotated[bool, control.LEADER_RECOVERY] = control.LEADER_RECOVERY.now
     metadata_first: Annotated[bool, control.METADATA_FIRST] = control.METADATA_FIRST.now
     broker_epoch: Annotated[bool, elections.BROKER_EPOCH] = elections.BROKER_EPOCH.now
+    newer_broker_epoch: Annotated[bool, receiving.NEWER_BROKER_EPOCH] = receiving.NEWER_BROKER_EPOCH.now
     log_dir_failure: Annotated[bool, receiving.LOG_DIR_FAILURE] = receiving.LOG_DIR_FAILURE.now
     hear_metadata_errors: Annotated[bool, control.HEAR_METADATA_ERRORS] = control.HEAR_METADATA_ERRORS.now
     trunc_every_epoch: Annotated[bool, receiving.TRUNCATE_EVERY_EPOCH] = receiving.TRUNCATE_EVERY_EPOCH.now

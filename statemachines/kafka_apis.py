@@ -2,8 +2,8 @@
 
 Before anything else it looks whom the request is for. One that is for an earlier registration of this broker is
 refused, STALE_BROKER_EPOCH, and changes nothing: not even a newer controller's epoch is known by it. One for a later
-registration is taken, for the controller may hear of it before the broker does; and so is one that names none (-1)
-[KIP-380; isBrokerEpochStale, 2.2].
+registration is taken, for the controller may hear of it before the broker does; until 2.5.0 it failed [KAFKA-9839].
+One that names none (-1) is taken [KIP-380; isBrokerEpochStale, 2.2].
 
 Left out: that a request comes from a broker, which Kafka authorizes, and what group and transaction coordinators do
 when they begin to lead, or cease to.
@@ -24,6 +24,7 @@ from statemachines.control_requests import (
 from statemachines.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
+    PartitionErrors,
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
@@ -51,6 +52,7 @@ class KafkaApis:
     ) -> None:
         self.replica_manager, self.broker_epoch = replica_manager, broker_epoch
         self.on_leadership_change = on_leadership_change
+        self.design = replica_manager.design
 
     def handle(
         self, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
@@ -61,6 +63,8 @@ class KafkaApis:
             request: what a controller asks for.
             failures: what goes wrong with logs; see `replica_manager`.
         """
+        if not self.design.newer_broker_epoch and request.brokerEpoch > self.broker_epoch():
+            return _failed(request)
         match request:
             case LeaderAndIsrRequest():
                 return self.handle_leader_and_isr_request(request, failures)
@@ -75,8 +79,7 @@ class KafkaApis:
         """Lead and follow."""
         if self.is_broker_epoch_stale(request.brokerEpoch):
             stale = Errors.STALE_BROKER_EPOCH
-            partitions = (TopicPartition(told.topicName, told.partitionIndex) for told in request.partitionStates)
-            return LeaderAndIsrResponse(stale, tuple((partition, stale) for partition in partitions))
+            return LeaderAndIsrResponse(stale, _of_each(request, stale))
         change = self.replica_manager.become_leader_or_follower(request, failures)
         if change.leaders or change.followers:
             self.on_leadership_change(change)
@@ -99,3 +102,19 @@ class KafkaApis:
     def is_broker_epoch_stale(self, broker_epoch: BrokerEpoch) -> bool:
         """Whether a request is for an earlier registration [ZkBrokerEpochManager]."""
         return broker_epoch != UNKNOWN_BROKER_EPOCH and broker_epoch < self.broker_epoch()
+
+
+def _failed(request: ControlRequest) -> ControlResponse:
+    """What a broker answers that has failed. [handleError]"""
+    error = Errors.UNKNOWN_SERVER_ERROR
+    match request:
+        case LeaderAndIsrRequest():
+            return LeaderAndIsrResponse(error, _of_each(request, error))
+        case StopReplicaRequest():
+            return StopReplicaResponse(error, _of_each(request, error))
+        case UpdateMetadataRequest():
+            return UpdateMetadataResponse(error)
+
+
+def _of_each(request: LeaderAndIsrRequest | StopReplicaRequest, error: Errors) -> PartitionErrors:
+    return tuple((TopicPartition(told.topicName, told.partitionIndex), error) for told in request.partitionStates)

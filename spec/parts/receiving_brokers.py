@@ -6,7 +6,8 @@ The part does nothing by itself: a system says when a request arrives, and which
 A broker's *life* is what it does under one registration. What it knows it forgets when it dies, but for its logs; its
 broker epoch here is the number of its lives before this one, or, of one that is dead, before the next one.
 
-Left out: the logs themselves, of which it is known which there are; log directories that fail.
+Left out: the logs themselves, of which it is known which there are; log directories that fail; that a controller
+hears of a registration before its broker does (until 2.5.0 such a request failed, KAFKA-9839).
 """
 
 from __future__ import annotations

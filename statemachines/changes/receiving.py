@@ -21,6 +21,7 @@ __all__ = [
     "FENCE_STOP",
     "LIVE_ISR_CHECK",
     "LOG_DIR_FAILURE",
+    "NEWER_BROKER_EPOCH",
     "OFFLINE_WITHOUT_LOG",
     "PASS_OVER_UNREAD",
     "READ_BACK",
@@ -30,6 +31,17 @@ __all__ = [
     "TRUNCATE_EVERY_EPOCH",
 ]
 
+NEWER_BROKER_EPOCH: Final = since(
+    "2.5.1",
+    "A request for a registration of which the broker has not heard yet is handled; before, it failed",
+    "KAFKA-9839",
+    provenance=Provenance(
+        by_source=(
+            Line("2.5.0", "KafkaApis.scala", "isBrokerEpochStale", 2967),
+            Line("2.5.1", "KafkaApis.scala", "isBrokerEpochStale", 2966),
+        )
+    ),
+)
 FENCE_STOP: Final = since(
     "2.6.0",
     "StopReplica has a leader epoch and a delete flag for each partition",

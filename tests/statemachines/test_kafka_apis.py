@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from statemachines.control_design import ControlDesign, control_design_of
 from statemachines.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -16,7 +17,7 @@ from statemachines.control_requests import (
     StopReplicaPartitionState,
     UpdateMetadataRequest,
 )
-from statemachines.control_responses import UpdateMetadataResponse
+from statemachines.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.errors import Errors
 from statemachines.hosted_partition import HostedPartition
 from statemachines.kafka_apis import KafkaApis
@@ -49,6 +50,18 @@ def takes_any_other_registration(kinds: Kinds) -> None:
         assert broker.lead(1, 0, broker_epoch=epoch) == [NONE]
         assert broker.stop(0, broker_epoch=epoch) == [NONE]
         assert broker.tell(1, broker_epoch=epoch) == UpdateMetadataResponse(NONE)
+
+
+def fails_at_a_later_registration_until_2_5_0(kinds: Kinds) -> None:
+    """What the broker has not heard of itself was an error, and nothing was done. [KAFKA-9839]"""
+    broker, later, failed = Broker(control_design_of("2.5.0"), kinds), BROKER_EPOCH + 1, Errors.UNKNOWN_SERVER_ERROR
+    before = broker.known()
+    assert broker.lead(1, 0, T0, T1, broker_epoch=later) == [failed, failed]
+    assert broker.stop(0, broker_epoch=later) == [failed]
+    assert broker.tell(1, broker_epoch=later) == UpdateMetadataResponse(failed)
+    assert broker.known() == before
+    assert broker.lead(1, 0, broker_epoch=BROKER_EPOCH) == [NONE]
+    assert Broker(control_design_of("2.5.1"), kinds).lead(1, 0, broker_epoch=later) == [NONE]
 
 
 def refuses_an_older_controller(kinds: Kinds) -> None:
@@ -176,6 +189,7 @@ def keeps_what_has_opened_no_log(kinds: Kinds) -> None:
 BATTERY: list[Callable[[Kinds], None]] = [
     refuses_an_earlier_registration,
     takes_any_other_registration,
+    fails_at_a_later_registration_until_2_5_0,
     refuses_an_older_controller,
     learns_of_a_newer_controller,
     refuses_an_older_leader_epoch,
@@ -205,6 +219,16 @@ class TakesItsOwnRegistrationOnly(KafkaApis):
 
     def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
         return broker_epoch not in (self.broker_epoch(), -1)
+
+
+class TakesWhateverIsLater(KafkaApis):
+    """As if it always had."""
+
+    def handle(
+        self, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
+    ) -> ControlResponse:
+        self.design = ControlDesign()
+        return super().handle(request, failures)
 
 
 class LooksForNoneInEpochs(KafkaApis):
@@ -370,6 +394,7 @@ class OpensWhatLiesThere(ReplicaManager):
 MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(apis=IgnoresTheBrokerEpoch), refuses_an_earlier_registration),
     (Kinds(apis=TakesItsOwnRegistrationOnly), takes_any_other_registration),
+    (Kinds(apis=TakesWhateverIsLater), fails_at_a_later_registration_until_2_5_0),
     (Kinds(apis=LooksForNoneInEpochs), takes_any_other_registration),
     (Kinds(manager=IgnoresTheControllerEpoch), refuses_an_older_controller),
     (Kinds(manager=DoesNotRememberTheController), learns_of_a_newer_controller),
