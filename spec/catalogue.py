@@ -11,6 +11,7 @@ from spec.language.escapes import escaped
 from spec.language.specification import Specification, title_of
 from spec.language.words import Constant
 from spec.loading import specification, system_named
+from spec.releases import distinct
 from spec.systems import SYSTEMS
 
 
@@ -80,7 +81,7 @@ def described(system: type[Specification]) -> dict[str, Any]:
         "properties": [{"name": each.name, "kind": each.kind, "sentence": each.doc} for each in example.properties],
         "views": [{"name": each.name, "sentence": each.doc} for each in example.views],
         "pictures": [{"name": each.name, "sentence": each.doc} for each in example.pictures],
-        "releases": {release: jsonable(valuation) for release, valuation in system.releases.items()},
+        "releases": {release: jsonable(system.releases[release]) for release in distinct(system.releases)},
     }
 
 
@@ -105,7 +106,8 @@ def _constants(title: str, constants: Mapping[str, Constant]) -> Iterator[str]:
 def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Releases in a row that have the same switches, on one line."""
     runs: list[tuple[list[str], Mapping[str, Any]]] = []
-    for release, valuation in releases.items():
+    for release in distinct(releases):
+        valuation = releases[release]
         if runs and runs[-1][1] == valuation:
             runs[-1][0].append(release)
         else:

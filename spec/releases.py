@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from spec.language.errors import UsageError
-from statemachines.releases import RELEASES, Release, UnknownRelease, line_of
+from statemachines.releases import EXACT, RELEASES, Release, UnknownRelease, line_of
 
-__all__ = ["RELEASES", "ByRelease", "release_named", "since", "valuation"]
+__all__ = ["RELEASES", "ByRelease", "distinct", "release_named", "since", "valuation"]
 
 
 T = TypeVar("T")
@@ -83,6 +83,17 @@ def release_named(name: str, known: Mapping[str, Any]) -> str:
         raise UsageError(f"no release is called {name}; there are {', '.join(own) or 'none'}")
     exact = Release(name).exact
     return exact if known.get(exact, known[line]) != known[line] else line
+
+
+def distinct(releases: Mapping[str, Any]) -> Iterator[str]:
+    """The releases that a system goes over, each after the exact ones of its line in which something is otherwise.
+
+    >>> list(distinct({"2.0": 1, "2.1": 2}))
+    ['2.0', '2.1']
+    """
+    for release, its in releases.items():
+        yield from (exact for exact in EXACT.get(release, ()) if releases.get(exact, its) != its)
+        yield release
 
 
 def valuation(releases: Mapping[str, Mapping[str, Any]], name: str | None = None) -> Mapping[str, Any]:

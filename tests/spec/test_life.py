@@ -19,8 +19,8 @@ from statemachines.kafka_controller import Answer, KafkaController
 from tests.generations import each_generation
 from tests.rows import rows
 
-MOVES = {"0.10.1": 95, "0.10.2": 99, "1.0": 83, "2.0": 95, "3.0": 110, "3.9": 108}
-"""How many there are. In 3.0 a client may begin anew, with the office or without. [KAFKA-13461]"""
+MOVES = {"0.10.1": 95, "0.10.2": 99, "1.0": 83, "2.0": 95, "3.0.0": 110, "3.9": 108}
+"""How many there are. In 3.0.0 a client may begin anew, with the office or without. [KAFKA-13461]"""
 
 NEVER: dict[str, set[Agenda]] = {
     "0.10.2": {MAYBE_RESIGN, Agenda((Do.Serve,))},

@@ -5,9 +5,10 @@ import doctest
 import pytest
 
 from spec import releases
+from spec.catalogue import describe
 from spec.language.errors import UsageError
 from spec.loading import specification, system_named
-from spec.releases import RELEASES, ByRelease, release_named
+from spec.releases import RELEASES, ByRelease, distinct, release_named
 from statemachines.releases import Release, line_of
 
 
@@ -49,6 +50,15 @@ def test_releases_of_a_line_are_two_systems(system: str, switch: str, before: st
     assert specification(cls, after).valuation[switch] is True
     assert cls.releases[line_of(after)] == cls.releases[after]
     assert list(cls.releases) == list(RELEASES)
+
+
+def test_what_is_otherwise_than_its_line_is_named_beside_it() -> None:
+    """As it is in the list of systems."""
+    fixed = ByRelease(lambda release: {"fixed": Release(release) >= Release("2.0.1")})
+    assert [name for name in distinct(fixed) if name.startswith("2.0")] == ["2.0.0", "2.0"]
+    assert set(distinct(fixed)) == {"2.0.0", *RELEASES}
+    assert list(distinct({"2.0": {}, "draft": {}})) == ["2.0", "draft"]
+    assert any(line.startswith("    2.8 to 3.0.0  ") for line in describe(system_named("controller")))
 
 
 def test_examples_run() -> None:

@@ -679,7 +679,7 @@ def test_a_fix_came_with_the_release_that_history_has_it_in(switch: str, since: 
 
 
 def test_the_threads_and_the_election_changed_with_these_releases() -> None:
-    """KAFKA-5028, KAFKA-5642, KAFKA-6082; and KAFKA-13461 lasted from 2.8 to 3.0."""
+    """KAFKA-5028, KAFKA-5642, KAFKA-6082; and KAFKA-13461 lasted from 2.8 to 3.0.0."""
     known = ControllerLife.releases
     assert [known[release]["threads"] for release in ("0.10.2", "0.11", "1.0", "1.1")] == [
         "lock",
@@ -693,7 +693,13 @@ def test_the_threads_and_the_election_changed_with_these_releases() -> None:
         "cas_checked",
         "multi",
     ]
-    assert [release for release in RELEASES if not known[release]["reinit_only_if_dead"]] == ["2.8", "3.0"]
+    assert [release for release in RELEASES if not known[release]["reinit_only_if_dead"]] == ["2.8"]
+    assert [known[release]["reinit_only_if_dead"] for release in ("2.7.2", "2.8.0", "3.0.0", "3.0.1")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
