@@ -26,6 +26,12 @@ def test_the_table_is_that_of_the_release() -> None:
     assert allowed == [False, True]
 
 
+def test_releases_of_a_line_are_equal_unless_something_changed_in_it() -> None:
+    """The fix of a broker's check of its epoch came with 2.5.1."""
+    assert control_design_of("2.8.0") == control_design_of("2.8.1") == control_design_of("2.8")
+    assert control_design_of("2.5.0") != control_design_of("2.5.1") == control_design_of("2.5")
+
+
 def test_what_is_no_release_is_refused() -> None:
     """By its name."""
     with pytest.raises(UnknownRelease, match=r"4\.7"):
