@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statemachines.control_design import ControlDesign, control_design_of
+from statemachines.control_design import control_design_of
 from statemachines.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -221,13 +221,13 @@ class TakesItsOwnRegistrationOnly(KafkaApis):
         return broker_epoch not in (self.broker_epoch(), -1)
 
 
-class TakesWhateverIsLater(KafkaApis):
-    """As if it always had."""
+class FailsAtWhateverIsLater(KafkaApis):
+    """As it did until 2.5.0."""
 
     def handle(
         self, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> ControlResponse:
-        self.design = ControlDesign()
+        self.design = self.design._replace(newer_broker_epoch=False)
         return super().handle(request, failures)
 
 
@@ -394,7 +394,7 @@ class OpensWhatLiesThere(ReplicaManager):
 MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(apis=IgnoresTheBrokerEpoch), refuses_an_earlier_registration),
     (Kinds(apis=TakesItsOwnRegistrationOnly), takes_any_other_registration),
-    (Kinds(apis=TakesWhateverIsLater), fails_at_a_later_registration_until_2_5_0),
+    (Kinds(apis=FailsAtWhateverIsLater), fails_at_a_later_registration_until_2_5_0),
     (Kinds(apis=LooksForNoneInEpochs), takes_any_other_registration),
     (Kinds(manager=IgnoresTheControllerEpoch), refuses_an_older_controller),
     (Kinds(manager=DoesNotRememberTheController), learns_of_a_newer_controller),
