@@ -124,7 +124,13 @@ METADATA_WITHOUT_ELECTION: Final = since(
     "3.1.0",
     "Brokers are told of one that is gone also where a leader was lost and no other found",
     "KAFKA-13225",
-    provenance=Provenance(CONTROLLER),
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("3.0.2", "KafkaController.scala", "onReplicasBecomeOffline", 633),
+            Line("3.1.0", "KafkaController.scala", "onReplicasBecomeOffline", 638),
+        ),
+    ),
 )
 RESTORE_ASSIGNMENT: Final = since(
     "2.0.0",
@@ -257,7 +263,13 @@ DELETE_PARTITIONS_FIRST: Final = since(
     "2.1.0",
     "Partitions become NonExistentPartition as the deletion of their topic begins; before, as it ends",
     "KAFKA-6753",
-    provenance=Provenance(CONTROLLER),
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.0.1", "TopicDeletionManager.scala", "completeDeleteTopic", 237),
+            Line("2.1.0", "TopicDeletionManager.scala", "onTopicDeletion", 275),
+        ),
+    ),
 )
 PASS_OVER_DELETED: Final = since(
     "2.1.0", "Controlled shutdown passes over what is deleted", "KAFKA-6753", provenance=Provenance(CONTROLLER)
@@ -295,7 +307,13 @@ REBALANCE_WHILE_REASSIGNING: Final = since(
     "3.4.0",
     "Leaders are rebalanced while partitions are being reassigned, too",
     "KAFKA-10149",
-    provenance=Provenance(CONTROLLER),
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("3.3.2", "KafkaController.scala", "checkAndTriggerAutoLeaderRebalance", 1266),
+            Line("3.4.0", "KafkaController.scala", "checkAndTriggerAutoLeaderRebalance", 1271),
+        ),
+    ),
 )
 DELETE_TOGETHER: Final = since(
     "2.5.0",
@@ -308,28 +326,54 @@ REBALANCE_ELECTABLE: Final = since(
     "Leaders are rebalanced where that can be; before, also where the preferred replica was not in sync, which "
     "failed",
     "KAFKA-9866",
-    provenance=Provenance(CONTROLLER),
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.5.1", "KafkaController.scala", "checkAndTriggerAutoLeaderRebalance", 1067),
+            Line("2.6.0", "KafkaController.scala", "checkAndTriggerAutoLeaderRebalance", 1071),
+        ),
+    ),
 )
 QUEUED_TO_THE_END: Final = since(
     "2.7.0",
     "A topic is queued for deletion until its nodes are gone, and new brokers are not told of its partitions; "
     "before, until they were about to go",
     "KAFKA-10040",
-    provenance=Provenance(CONTROLLER),
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.6.3", "TopicDeletionManager.scala", "completeDeleteTopic", 246),
+            Line("2.7.0", "ControllerContext.scala", "removeTopic", 295),
+        ),
+    ),
 )
 TELL_ADDED_AS_NEW: Final = since(
     "2.7.0",
     "Replicas that a reassignment adds are told at once that they are new, not only when they become NewReplica",
     "KAFKA-10314",
-    provenance=Provenance(CONTROLLER),
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.6.3", "KafkaController.scala", "updateLeaderEpochAndSendRequest", 881),
+            Line("2.7.0", "KafkaController.scala", "updateLeaderEpochAndSendRequest", 1064),
+        ),
+    ),
 )
 COUNT_ONCE: Final = KafkaChange(
-    sentence="A topic may be queued for deletion again when its replicas are gone; from 2.7 to 3.1 a metric looks "
-    "for the first of them, and the event fails",
+    sentence="A topic may be queued for deletion again when its replicas are gone; otherwise a metric looks for the "
+    "first of them, and the event fails",
     before=True,
-    since={"2.7.0": False, "3.2.0": True},
+    since={"2.7.0": False, "3.2.1": True},
     tickets=("KAFKA-13572",),
-    provenance=Provenance(CONTROLLER),
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.6.3", "ControllerContext.scala", "queueTopicDeletion", 293),
+            Line("2.7.0", "ControllerContext.scala", "queueTopicDeletion", 307),
+            Line("3.2.0", "ControllerContext.scala", "queueTopicDeletion", 331),
+            Line("3.2.1", "ControllerContext.scala", "queueTopicDeletion", 337),
+        ),
+    ),
 )
 ELECT_IF_CREATED: Final = proposed(
     "A partition whose first state is there already, as the answer to its creation was lost, is elected for; "
