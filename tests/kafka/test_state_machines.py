@@ -11,7 +11,7 @@ Deliberate disagreements, each of which is one still; docs/kafka.md has their re
     a state that is unknown   triggerOnlinePartitionStateChange(topic) throws; here it is NonExistentPartition
     the end of the last one   NonExistentReplica of the only replica, though its topic is not to be deleted: for a
                               metric, Kafka looks for the first of no replicas, and throws; here the replica is gone
-    queued again at the end   a topic that is queued again when its last replica is gone: the same metric, 2.7 to 3.1
+    queued again at the end   a topic that is queued again when its last replica is gone: the same metric, 2.7 to 3.2.0
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def test_many_sequences(control_planes: ControlPlanes, release: str, share: int,
 def test_a_topic_is_queued_again_when_its_last_replica_is_gone(
     control_planes: ControlPlanes, release: str, throws: bool
 ) -> None:
-    """From 2.7 to 3.1 a metric wants to know which was the preferred one; what is queued is the same."""
+    """From 2.7 to 3.2.0 a metric wants to know which was the preferred one; what is queued is the same."""
     gone = ("OfflineReplica", "ReplicaDeletionStarted", "ReplicaDeletionSuccessful", "NonExistentReplica")
     sequence: list[ControlCommand] = [
         {"do": "brokers_up", "brokers": [[1, 101]]},
