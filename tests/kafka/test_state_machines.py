@@ -11,7 +11,7 @@ Deliberate disagreements, each of which is one still; docs/kafka.md has their re
     a state that is unknown   triggerOnlinePartitionStateChange(topic) throws; here it is NonExistentPartition
     the end of the last one   NonExistentReplica of the only replica, though its topic is not to be deleted: for a
                               metric, Kafka looks for the first of no replicas, and throws; here the replica is gone
-    queued again at the end   a topic that is queued again when its last replica is gone: the same metric, 2.7 to 3.2.0
+    queued again at the end   a topic is queued again when its last replica is gone: the same metric, 2.7 to 3.2.0
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -373,6 +375,20 @@ def test_a_release_that_removed_it_did(row: Anomaly) -> None:
 def test_since_when_it_is_and_is_no_more_is_said_by_the_record_of_its_switch(name: str, told: str) -> None:
     """Of a proposal, by that of the change which it came with."""
     assert anomaly_named(name).releases() == told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["B21", "K1", "K10"])
+def test_a_row_came_with_what_it_says(name: str) -> None:
+    """As this was before, the property holds, and nothing mends it."""
+    text = files("spec").joinpath("anomalies.toml").read_text(encoding="utf-8")
+    [came_with] = [each["came_with"] for each in tomllib.loads(text)["anomaly"] if each["id"] == name]
+    [(change, value)] = came_with.items()
+    forms = [getattr(each, "name", each) for each in (CHANGES[change].before, *CHANGES[change].since.values())]
+    row = anomaly_named(name)
+    before = {**row.constants, row.switch: row.off, change: forms[forms.index(value) - 1]}
+    subject = under(system_named(row.system), row.release, before)
+    assert check(subject, properties=[row.property]).verdict == "holds"
 
 
 @pytest.mark.parametrize(
