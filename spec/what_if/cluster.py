@@ -8,7 +8,7 @@ stay open, as Kafka's default depends on the release: whether brokers permit unc
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -19,13 +19,15 @@ from statemachines.releases import Release
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicName, TopicPartition
 
-__all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus", "complete", "listed"]
+__all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus", "complete", "listed", "named"]
 
 MIN_ISR: Final = 1
 """How many replicas have to be in sync where nothing else is configured [min.insync.replicas]."""
 LEGAL_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
 """What a topic may be called [Topic.java]."""
 ALLOWED: Final = "a name has up to 249 letters and digits of ASCII, '.', '_' and '-'"
+FEW: Final = 5
+"""How many partitions are named."""
 FIRST_EPOCH: Final = 1
 """The epoch of a cluster's first controller."""
 NOT_UNCLEAN: Final = Release("0.11.0.0")
@@ -99,6 +101,12 @@ class PartitionStatus(NamedTuple):
     """None: it has none, or one that is not alive."""
     isr: tuple[BrokerId, ...]
     leader_epoch: LeaderEpoch
+    """`NO_EPOCH`: it has no state yet."""
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it has a state in ZooKeeper, which comes with its first leader; an ISR that is empty may be left."""
+        return bool(self.isr) or self.leader_epoch != NO_EPOCH
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,10 @@ class KnownCluster:
     """Of its controller, or of the last one, where no broker is alive."""
     default_unclean: bool | None = None
     """Whether brokers permit unclean elections where a topic does not say; None: as Kafka's default is."""
+    deletion_queued: frozenset[TopicName] = frozenset()
+    """The topics that are to be deleted."""
+    reassigning: Mapping[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
+    """The moves that /admin/reassign_partitions asks for."""
 
     @property
     def topics(self) -> tuple[TopicName, ...]:
@@ -145,10 +157,17 @@ class KnownCluster:
         """All that is assumed of a cluster whose controller is of this release, in sentences."""
         if self.default_unclean is not None or self.unclean.keys() >= {*self.topics}:
             return self.assumed
-        instead = "--no-unclean" if self.permits_unclean(line) else "--unclean"
-        are = "are" if self.permits_unclean(line) else "are not"
+        are, instead = ("are", "--no-unclean") if self.permits_unclean(line) else ("are not", "--unclean-default")
         told = f"unclean elections {are} permitted where a topic does not say, by default in {line} ({instead})"
         return (*self.assumed, told)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else there is to be said of it, in sentences."""
+        return tuple(
+            f"{topic} is marked for deletion: no leader is elected for it, and it goes once all its replicas run"
+            for topic in sorted(self.deletion_queued)
+        )
 
     def of_topics(self, topics: Collection[TopicName]) -> KnownCluster:
         """The same cluster with these topics only; with all of them, if none is named.
@@ -164,7 +183,23 @@ class KnownCluster:
             for partition, status in self.partitions.items()
             if not topics or partition.topic in topics
         }
-        return replace(self, partitions=kept, others=self.brokers - self.live)
+        return replace(
+            self,
+            partitions=kept,
+            others=self.brokers - self.live,
+            deletion_queued=frozenset(topic for topic in self.deletion_queued if not topics or topic in topics),
+            reassigning={partition: target for partition, target in self.reassigning.items() if partition in kept},
+        )
+
+
+def named(partitions: Sequence[TopicPartition]) -> str:
+    """Partitions as they are told: the first few.
+
+    >>> named([TopicPartition("t", number) for number in range(7)])
+    't-0, t-1, t-2, t-3, t-4 and 2 more'
+    """
+    more = f" and {len(partitions) - FEW:,} more" if len(partitions) > FEW else ""
+    return ", ".join(map(str, partitions[:FEW])) + more
 
 
 def listed(brokers: Iterable[BrokerId]) -> str:
@@ -191,7 +226,8 @@ def complete(
     >>> cluster.partitions[t0].leader, sorted(cluster.live), cluster.controller
     (1, [1, 3], 1)
     >>> print(*cluster.assumed, sep="\n")
-    alive: 1, 3, which are in an ISR; not 2, which is in none (--live)
+    alive: 1, 3, in sync with a leader (--live)
+    dead: 2, in no ISR (--live)
     the controller is broker 1, the first that is alive
     the controller's epoch is 1, leader epochs are 0: steps and JSON count from there
     min.insync.replicas is 1 where a topic does not say (--min-isr)
@@ -248,6 +284,8 @@ def complete(
         tuple(assumed),
         controller_epoch=FIRST_EPOCH if epoch is None else epoch,
         default_unclean=description.default_unclean if unclean is None else unclean,
+        deletion_queued=description.deletion_queued,
+        reassigning=description.reassigning,
     )
 
 
@@ -273,7 +311,7 @@ def _with_isr(
 
 def _alive(
     description: Description,
-    partitions: Iterable[DescribedPartition],
+    partitions: Collection[DescribedPartition],
     given: Iterable[BrokerId] | None,
     assumed: list[str],
 ) -> frozenset[BrokerId]:
@@ -282,15 +320,21 @@ def _alive(
     if description.live is not None:
         return description.live
     every: set[BrokerId] = set()
-    in_sync: set[BrokerId] = set()
+    alive: set[BrokerId] = set()
+    last: set[BrokerId] = set()
     for each in partitions:
         every.update(each.assignment.replicas)
-        in_sync.update(each.assignment.replicas if each.isr is None else each.isr)
-    out = every - in_sync
-    left = f"; not {listed(out)}, which {'are' if len(out) > 1 else 'is'} in none" if out else ""
-    seen = "which are in an ISR" if any(each.isr is not None for each in description.partitions.values()) else "all"
-    assumed.append(f"alive: {listed(in_sync)}, {seen}{left} (--live)")
-    return frozenset(in_sync)
+        if each.isr is None:
+            alive.update(each.assignment.replicas)
+        else:
+            (last if each.leader is None else alive).update(each.isr)
+    reasons = (
+        ("alive", alive, "in sync with a leader" if any(each.isr is not None for each in partitions) else "all"),
+        ("dead", last - alive, "in sync only where no broker leads: the last to die stays in the ISR"),
+        ("dead", every - alive - last, "in no ISR"),
+    )
+    assumed += [f"{what}: {listed(brokers)}, {reason} (--live)" for what, brokers, reason in reasons if brokers]
+    return frozenset(alive)
 
 
 def _status(described: DescribedPartition, live: frozenset[BrokerId]) -> PartitionStatus:

@@ -3,10 +3,15 @@
     Crash(1, 3)             brokers die, both before the controller looks
     Shutdown(2)             a broker is shut down: it asks its controller first, and is gone then
     Return(1)               brokers start again, and their replicas catch up
-    AllowUnclean("t")       unclean elections are permitted, of a topic, or by default
+    AllowUnclean("t")       unclean elections are permitted, of a topic (since 2.1), or by default (since 2.0)
     Reassign({...})         partitions are to be kept by other brokers, which copy them
     ElectPreferred()        the preferred replica is elected of every partition
     AnotherController()     another broker becomes controller
+
+A configuration is an event where the controller acts on it at once: a topic's `unclean.leader.election.enable` since
+2.1 [TopicUncleanLeaderElectionEnable, KAFKA-6835], the dynamic default of all brokers since 2.0
+[UncleanLeaderElectionEnable, KAFKA-6526]. Before, a topic's counts at the next election. A default counts for the
+next controller in 1.1, and before that for a broker that is started with it.
 
 What each of them does is `running_cluster`'s, and `any_order`'s.
 """
@@ -15,10 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from election.ids import BrokerId
+from spec.language.errors import UsageError
 from spec.what_if.cluster import listed
+from statemachines.releases import Release
 from statemachines.topic_partition import TopicName, TopicPartition
 
 __all__ = [
@@ -31,6 +38,11 @@ __all__ = [
     "Return",
     "Shutdown",
 ]
+
+SINCE_OF_TOPIC: Final = Release("2.1")
+SINCE_BY_DEFAULT: Final = Release("2.0")
+DYNAMIC: Final = Release("1.1")
+"""Since then defaults can be changed while brokers run [KIP-226]."""
 
 
 @dataclass(frozen=True, init=False)
@@ -65,6 +77,23 @@ class AllowUnclean:
 
     def __str__(self) -> str:
         return "unclean elections are permitted" + (f" of {self.topic}" if self.topic else "")
+
+    def require_release(self, line: str) -> None:
+        """Refuse it where the controller's release does nothing about it.
+
+        Raises:
+            UsageError: it does not, with what a person would do there.
+        """
+        since = SINCE_BY_DEFAULT if self.topic is None else SINCE_OF_TOPIC
+        if Release(line) >= since:
+            return
+        if self.topic is not None:
+            instead = "reads it at its next election: put it into the topic's Configs, and add --failover"
+        elif Release(line) >= DYNAMIC:
+            instead = "goes by what it was when it was elected: --unclean-default has it so from the beginning"
+        else:
+            instead = "reads it when its broker starts: --unclean-default has it so from the beginning"
+        raise UsageError(f"{self}: it is an event since {since}; a controller of {line} {instead}")
 
 
 @dataclass(frozen=True)
