@@ -9,7 +9,7 @@ Partitions that behave alike are explored once; see `situations`.
 
 Left out is what `partitions` leaves out, bounced brokers among it. A queue of requests that is slow brings nothing
 else: until a broker is told who leads it follows nobody, and who follows its leader gets in sync some time, however
-late. A replica that lags stays so until its broker returns. Unclean elections, where they are ever
+late. A replica that lags behind its leader stays so until its broker returns. Unclean elections, where they are ever
 permitted, are permitted from the beginning, which is worse.
 """
 
@@ -174,6 +174,7 @@ class AnyOrder:
             "release": self.release,
             "assumed": list(self.cluster.assumed_of(self.release)),
             "events": list(map(str, self.events)),
+            "to_be_deleted": sorted(self.cluster.deletion_queued),
             "classes": [
                 {
                     "partitions": [list(partition) for partition in each.partitions],
@@ -189,8 +190,10 @@ class AnyOrder:
         }
 
     def _lines(self) -> Iterator[str]:
-        yield f"in any order, Kafka {self.release}: {'; '.join(map(str, self.events))}"
+        happens = "; ".join(map(str, self.events)) or "nothing happens"
+        yield f"in any order, Kafka {self.release}: {happens}"
         yield from (f"assumed: {each}" for each in self.cluster.assumed_of(self.release))
+        yield from self.cluster.notes
         for each in self.cases:
             yield ""
             number, few = len(each.partitions), ", ".join(map(str, each.partitions[:3]))
@@ -201,9 +204,9 @@ class AnyOrder:
             yield f"{number:,} partition{'' if number == 1 else 's'}: {ends} ({each.states:,} states): {named}"
             if each.trace is not None:
                 first = each.partitions[0]
-                yield f"  the shortest way, as {first} has it:"
                 brokers = brokers_by_place(self.cluster.partitions[first], self.targets.get(first, ()))
-                told = _told(each.trace, brokers, moving=each.situation.is_under_way)
+                told = list(_told(each.trace, brokers, moving=each.situation.is_under_way))
+                yield f"  the shortest way, as {first} has it:" if told else "  so it is from the beginning"
                 for number, line in enumerate(told, 1):
                     yield f"  {number:4}. {line}"
 
@@ -280,7 +283,7 @@ def _seen(step: TraceStep, brokers: Sequence[BrokerId]) -> Iterator[str]:
 
 
 def _named(places: Sequence[int], brokers: Sequence[BrokerId]) -> str:
-    return ", ".join(str(brokers[place]) for place in places)
+    return ", ".join(str(brokers[place]) for place in places) or "none"
 
 
 def _require_few(situation: Situation, partition: TopicPartition) -> None:
@@ -291,7 +294,7 @@ def _require_few(situation: Situation, partition: TopicPartition) -> None:
     """
     kinds, constants = situation.kinds, ClusterUnderControl.constants()
     new = len(situation.new)
-    if situation.moves and not situation.isr:
+    if situation.moves and not situation.has_state:
         raise UsageError(f"{partition} never had a leader; --any-order explores no reassignment of it")
     if situation.moves and (kinds["shutdown"] or kinds["election"]):
         to_move = "is being reassigned" if situation.is_under_way else "is to move"
@@ -303,7 +306,7 @@ def _require_few(situation: Situation, partition: TopicPartition) -> None:
         (situation.brokers, "replicas, old and new," if new else "replicas", "brokers", 0),
         (kinds["crash"] + kinds["shutdown"], "deaths of its brokers", "max_deaths", 0),
         (
-            kinds["return"] + kinds["shutdown"] + new,
+            kinds["return"] + kinds["shutdown"] + len(situation.new | situation.waiting),
             "returns and new replicas" if new else "returns and shutdowns of its brokers",
             "isr_changes",
             1,
@@ -321,14 +324,15 @@ class PlanBounds(NamedTuple):
     max_leader_epoch: int
     """The highest leader epoch."""
     isr_changes: int
-    """How often the leader takes a broker into the ISR: one that returns or is new, or shuts down and follows yet."""
+    """How often the leader takes a broker into the ISR: one that returns, is new or has waited for a leader, or shuts
+    down and follows yet."""
 
     @classmethod
     def of(cls, situation: Situation) -> PlanBounds:
         """Those to begin with."""
         highest = ClusterUnderControl.constants()["max_leader_epoch"].at_most or 0
         kinds = situation.kinds
-        changes = kinds["return"] + kinds["shutdown"] + len(situation.new)
+        changes = kinds["return"] + kinds["shutdown"] + len(situation.new | situation.waiting)
         epochs = max(2 + len(situation.events), 1 + 2 * kinds["failover"])  # versions of its epoch, too
         if situation.moves:
             epochs += 2 + situation.replicas + 2 * kinds["failover"]  # who is told, who leaves, and all of that again
@@ -357,7 +361,7 @@ def system_of(situation: Situation, release: str, bounds: PlanBounds | None = No
     cls: Any = type(of.__name__, (of,), {"situation": situation})
     subject: EventPlan[Any] = cls(
         brokers=situation.brokers,
-        max_deaths=kinds["crash"] + kinds["shutdown"],
+        max_deaths=kinds["crash"] + kinds["shutdown"] or min(1, kinds["return"]),  # else no broker comes or goes
         moves=kinds["failover"],
         unclean=situation.unclean,
         **own,

@@ -72,8 +72,8 @@ class EventPlan(ClusterUnderControl[P]):
 
     @property
     def joining(self) -> frozenset[BrokerId]:
-        """The brokers that may join one: those that return, or shut down and follow yet."""
-        return self.to_which("return", "shutdown")
+        """The brokers that may join one: those that return, or shut down and follow yet, or wait for a leader."""
+        return self.to_which("return", "shutdown") | self.situation.waiting
 
     @property
     def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
@@ -101,7 +101,7 @@ class EventPlan(ClusterUnderControl[P]):
         for path in ("/brokers", "/brokers/topics", TOPIC_PATH):
             s.zk.nodes[path] = Node()
         s.zk.nodes[CONTROLLER_EPOCH] = Node(data=0)
-        if situation.isr:
+        if situation.has_state:
             leader = NO_LEADER if situation.leader is None else situation.leader
             state = TopicPartitionState.encode(LeaderAndIsr(leader, 0, situation.isr), 0)
             s.zk.nodes[topic_partitions_path(TOPIC)] = Node()
@@ -159,9 +159,10 @@ class EventPlan(ClusterUnderControl[P]):
         return sum(event.startswith("return") for event in self.situation.events)
 
     def lags(self, s: P, broker: BrokerId) -> bool:
-        """A broker was out of sync at first, and has not been started since."""
-        back = f"return of {broker}"
-        return broker not in self.situation.isr and (back in s.pending or back not in self.situation.events)
+        """A broker was out of sync at first, though a leader ran, and has not been started since."""
+        back, situation = f"return of {broker}", self.situation
+        out = broker not in situation.isr and broker not in situation.waiting
+        return out and (back in s.pending or back not in situation.events)
 
     def answer(self, s: P, change: Any) -> None:
         """With who is elected."""

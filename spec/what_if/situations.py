@@ -32,6 +32,7 @@ from statemachines.control_design import control_design_of
 from statemachines.releases import RELEASES, line_of
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
+from statemachines.zk_data import REASSIGN_PARTITIONS
 
 __all__ = ["MOVE", "Situation", "brokers_by_place", "situations"]
 
@@ -57,6 +58,8 @@ class Situation(NamedTuple):
     """Those of its replicas that are added by a move that is under way."""
     removing: tuple[BrokerId, ...] = ()
     """Those that are removed by it."""
+    emptied: bool = False
+    """It has a state with an empty ISR, which the last in sync has left."""
 
     @property
     def moves(self) -> bool:
@@ -67,6 +70,16 @@ class Situation(NamedTuple):
     def is_under_way(self) -> bool:
         """Whether the move has begun."""
         return bool(self.adding or self.removing)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it has a state in ZooKeeper, which it gets with its first leader."""
+        return bool(self.isr) or self.emptied
+
+    @property
+    def waiting(self) -> frozenset[BrokerId]:
+        """Those that run, are out of sync for want of a leader, and catch up when there is one."""
+        return frozenset() if self.leader in self.live else self.live - {*self.isr}
 
     @property
     def new(self) -> frozenset[BrokerId]:
@@ -87,16 +100,26 @@ class Situation(NamedTuple):
 def situations(
     cluster: KnownCluster, events: Sequence[ClusterEvent], release: str = RELEASES[-1]
 ) -> dict[Situation, tuple[TopicPartition, ...]]:
-    """The partitions that are alike, by their situations.
+    """The partitions that are alike, by their situations; without those of topics that are to be deleted.
 
     Raises:
         UsageError: an event cannot be explored, or a partition is to move twice, or moves as it does in no release.
     """
+    for event in events:
+        if isinstance(event, AllowUnclean):
+            event.require_release(line_of(release))
     by_default = cluster.permits_unclean(line_of(release)) or AllowUnclean() in events
     of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
     planned, targets = tuple(_planned(cluster, events)), _targets(cluster, events)
     found: dict[Situation, list[TopicPartition]] = {}
     for partition, status in sorted(cluster.partitions.items()):
+        if partition.topic in cluster.deletion_queued:
+            continue
+        if partition in cluster.reassigning:
+            raise UsageError(
+                f"{partition} is asked to move by {REASSIGN_PARTITIONS}; --any-order explores moves that are events: "
+                "--reassign (--topic leaves out topics)"
+            )
         replicas = status.assignment.replicas
         target = targets.get(partition, ())
         if status.assignment.is_being_reassigned:
@@ -108,18 +131,22 @@ def situations(
         isr = [place[broker] for broker in status.isr]
         permitted = cluster.unclean.get(partition.topic, by_default) or partition.topic in of_topics
         happens = (each.at(place) for each in planned if each.broker is None or each.broker in place)
+        moving, adding, removing = (
+            tuple(place[broker] for broker in brokers)
+            for brokers in (target, status.assignment.adding_replicas, status.assignment.removing_replicas)
+        )
         situation = Situation(
             len(replicas),
             None if status.leader is None else place[status.leader],
             tuple(sorted(isr) if target else isr),
             frozenset(place[broker] for broker in place if broker in cluster.live),
-            tuple(sorted((*happens, *([MOVE] if partition in targets else [])))),
+            tuple(sorted((*happens, *([MOVE] if partition in targets else ())))),
             cluster.min_isr[partition.topic],
             permitted,
-            *(
-                tuple(place[broker] for broker in brokers)
-                for brokers in (target, status.assignment.adding_replicas, status.assignment.removing_replicas)
-            ),
+            moving,
+            adding,
+            removing,
+            not isr and status.has_state(line_of(release)),
         )
         found.setdefault(situation, []).append(partition)
     return {situation: tuple(partitions) for situation, partitions in found.items()}
@@ -145,7 +172,7 @@ def _require_in_shape(partition: TopicPartition, assignment: ReplicaAssignment, 
 
 
 def _targets(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-    """Where partitions are to move to."""
+    """Where partitions are to move to; a plan also names those that stay, which have moved at once."""
     found: dict[TopicPartition, tuple[BrokerId, ...]] = {}
     for event in events:
         for partition, target in event.targets.items() if isinstance(event, Reassign) else ():
@@ -157,7 +184,11 @@ def _targets(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[Topi
             if partition in found:
                 raise UsageError(f"{partition} is to move twice; --any-order explores one move of a partition")
             found[partition] = tuple(target)
-    return found
+    return {
+        partition: target
+        for partition, target in found.items()
+        if cluster.partitions[partition].assignment != ReplicaAssignment(target)
+    }
 
 
 class _Once(NamedTuple):
