@@ -3,6 +3,7 @@
 prediction = what_if(cluster, Crash(1, 3), Return(1), release="2.8")
 print(prediction)                       # a table; `prediction.told(every=True)` has what stays as it is, too
 prediction.offline                      # the partitions that have no leader in the end
+prediction.worst                        # the moment on the way at which most were offline
 """
 
 from __future__ import annotations
@@ -15,21 +16,23 @@ from typing import Any, Final, NamedTuple
 from election.ids import BrokerId
 from spec.language.escapes import escaped
 from spec.releases import ByRelease, release_named
-from spec.what_if.cluster import KnownCluster, PartitionStatus, listed
+from spec.what_if.cluster import KnownCluster, PartitionStatus, listed, named
 from spec.what_if.events import ClusterEvent
 from spec.what_if.running_cluster import Effect, Elected, Failed, RunningCluster, Sent, Written
 from statemachines.control_design import control_design_of
 from statemachines.control_requests import StopReplicaRequest
+from statemachines.leader_and_isr import NO_EPOCH
 from statemachines.releases import RELEASES
+from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.state_change import FailedStateChange
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import TopicAssignment, TopicPartitionState
 
-__all__ = ["Change", "PartitionHealth", "Prediction", "what_if"]
+__all__ = ["Change", "Moment", "PartitionHealth", "Prediction", "what_if"]
 
 
-FEW: Final = 5
-"""How many partitions of a request are named."""
+GONE: Final = PartitionStatus(ReplicaAssignment(()), None, (), NO_EPOCH)
+"""Of a partition whose topic has been deleted."""
 
 
 class PartitionHealth(IntEnum):
@@ -42,9 +45,13 @@ class PartitionHealth(IntEnum):
     UnderMinIsr = 2
     """It has a leader, and takes no records from producers that want all in sync to have them (acks=all)."""
     Online = 3
+    Deleting = 4
+    """Its topic is to be deleted: no leader is elected for it, and none is missed."""
+    Deleted = 5
 
     def __str__(self) -> str:
-        return ("offline", "records may be lost", "under min ISR", "online")[self]
+        names = ("offline", "records may be lost", "under min ISR", "online", "to be deleted", "deleted")
+        return names[self]
 
 
 class Change(NamedTuple):
@@ -61,12 +68,7 @@ class Change(NamedTuple):
     @property
     def is_none(self) -> bool:
         """Whether it stays as it is: its replicas, who leads and who is in sync; and no record was lost meanwhile."""
-        return (self.before.assignment, self.before.leader, set(self.before.isr), self.health_before) == (
-            self.after.assignment,
-            self.after.leader,
-            set(self.after.isr),
-            self.health,
-        )
+        return self.health_before is self.health and not _differs(self.before, self.after)
 
     def to_json(self) -> dict[str, Any]:
         """As an object."""
@@ -81,6 +83,26 @@ class Change(NamedTuple):
         }
 
 
+class Moment(NamedTuple):
+    """The cluster at rest after an event."""
+
+    number: int
+    """Of the event; the first is 1."""
+    event: ClusterEvent
+    offline: tuple[TopicPartition, ...]
+    under_min_isr: tuple[TopicPartition, ...]
+    """Those that have a leader, and fewer in sync than have to be."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As an object."""
+        return {
+            "after": self.number,
+            "event": str(self.event),
+            "offline": [list(partition) for partition in self.offline],
+            "under_min_isr": [list(partition) for partition in self.under_min_isr],
+        }
+
+
 @dataclass(frozen=True)
 class Prediction:
     """What comes of some events."""
@@ -92,6 +114,17 @@ class Prediction:
     """Of each event, what the controller did, and leaders."""
     changes: tuple[Change, ...]
     """Of each partition: those first that changed, of these the worst; the others as well, the worst first."""
+    moments: tuple[Moment, ...] = ()
+    """After each event."""
+    at_first: tuple[TopicPartition, ...] = ()
+    """Those that the controller changes before anything happens: it would have changed them before they were
+    described, so the source, or who is said to be alive, is not how the cluster is at rest."""
+    steps_at_first: tuple[Effect, ...] = ()
+
+    @property
+    def worst(self) -> Moment | None:
+        """The first of the moments at which most are offline, and of those most under min ISR; None: no event."""
+        return max(self.moments, key=lambda moment: (len(moment.offline), len(moment.under_min_isr)), default=None)
 
     @property
     def offline(self) -> tuple[TopicPartition, ...]:
@@ -126,6 +159,9 @@ class Prediction:
                 {"event": str(event), **({"steps": list(map(_told, steps))} if with_steps else {})}
                 for event, steps in zip(self.events, self.steps, strict=True)
             ],
+            "at_first": [list(partition) for partition in self.at_first],
+            "to_be_deleted": sorted(self.cluster.deletion_queued),
+            "worst": None if self.worst is None else self.worst.to_json(),
             "partitions": [each.to_json() for each in self.changes],
             "offline": len(self.offline),
             "exit": self.exit_code,
@@ -133,11 +169,17 @@ class Prediction:
 
     def _lines(self, every: bool, with_steps: bool) -> Iterator[str]:
         topics, partitions = len(self.cluster.topics), len(self.cluster.partitions)
+        live, controller = self.cluster.live, self.cluster.controller
         yield (
-            f"{_counted(topics, 'topic')}, {_counted(partitions, 'partition')}, brokers "
-            f"{listed(self.cluster.live)} alive, controller {self.cluster.controller}, Kafka {self.release}"
+            f"{_counted(topics, 'topic')}, {_counted(partitions, 'partition')}, "
+            f"{f'brokers {listed(live)} alive' if live else 'no broker alive'}, "
+            f"{'no controller' if controller is None else f'controller {controller}'}, Kafka {self.release}"
         )
         yield from (f"assumed: {each}" for each in self.cluster.assumed_of(self.release))
+        yield from self.cluster.notes
+        if self.at_first:
+            yield f"0. before anything happens the controller changes {named(self.at_first)}"
+            yield from (f"   {_told(step)}" for step in (self.steps_at_first if with_steps else ()))
         for number, (event, steps) in enumerate(zip(self.events, self.steps, strict=True), 1):
             yield f"{number}. {event}"
             told = steps if with_steps else [step for step in steps if isinstance(step, Elected | Failed)]
@@ -148,6 +190,8 @@ class Prediction:
             yield from _table(shown)
         yield ""
         yield self._summary()
+        if len(self.events) > 1 and self.worst is not None:
+            yield f"worst on the way: {_moment(self.worst)}"
 
     def _summary(self) -> str:
         counts = {health: sum(each.health is health for each in self.changes) for health in PartitionHealth}
@@ -194,26 +238,68 @@ def what_if(
     """
     line = release_named(release, ByRelease(control_design_of))
     running = RunningCluster(cluster, line)
-    steps = []
-    for event in events:
+    steps_at_first, at_first = tuple(running.steps), running.partitions()
+    before = {partition: _seen(status, cluster.live) for partition, status in cluster.partitions.items()}
+    steps, moments, after = [], [], at_first
+    for number, event in enumerate(events, 1):
         running.steps.clear()
         running.undergo(event)
         steps.append(tuple(running.steps))
+        after = running.partitions()
+        moments.append(_moment_of(number, event, after, cluster))
     changes = []
-    for partition, after in running.partitions().items():
-        before, needed = _seen(cluster.partitions[partition], cluster.live), cluster.min_isr[partition.topic]
-        health = _health(after, needed, lost=partition in running.unclean)
-        changes.append(Change(partition, before, after, _health(before, needed), health, needed))
+    for partition, status in before.items():
+        needed, deleting = cluster.min_isr[partition.topic], partition.topic in cluster.deletion_queued
+        now = after.get(partition, GONE)
+        health = _health(now, needed, deleting, lost=partition in running.unclean)
+        changes.append(Change(partition, status, now, _health(status, needed, deleting), health, needed))
     changes.sort(key=lambda each: (each.is_none, each.health, each.partition))
-    return Prediction(cluster, line, events, tuple(steps), tuple(changes))
+    return Prediction(
+        cluster,
+        line,
+        events,
+        tuple(steps),
+        tuple(changes),
+        tuple(moments),
+        tuple(partition for partition, status in before.items() if _differs(status, at_first.get(partition, GONE))),
+        steps_at_first,
+    )
 
 
 def _seen(status: PartitionStatus, live: frozenset[BrokerId]) -> PartitionStatus:
     return status if status.leader in live else status._replace(leader=None)
 
 
-def _health(status: PartitionStatus, needed: int, lost: bool = False) -> PartitionHealth:
-    """Of a partition of which so many replicas have to be in sync, and of which records may have been lost."""
+def _differs(before: PartitionStatus, after: PartitionStatus) -> bool:
+    """Whether a partition is kept, led or followed by others."""
+    return (before.assignment, before.leader, {*before.isr}) != (after.assignment, after.leader, {*after.isr})
+
+
+def _moment_of(
+    number: int, event: ClusterEvent, partitions: Mapping[TopicPartition, PartitionStatus], cluster: KnownCluster
+) -> Moment:
+    offline, under = [], []
+    for partition, status in partitions.items():
+        if partition.topic in cluster.deletion_queued:
+            continue
+        if status.leader is None:
+            offline.append(partition)
+        elif len(status.isr) < cluster.min_isr[partition.topic]:
+            under.append(partition)
+    return Moment(number, event, tuple(offline), tuple(under))
+
+
+def _health(status: PartitionStatus, needed: int, deleting: bool = False, lost: bool = False) -> PartitionHealth:
+    """Of a partition of which so many replicas have to be in sync.
+
+    Args:
+        status: how it is.
+        needed: how many.
+        deleting: its topic is to be deleted.
+        lost: records may have been lost.
+    """
+    if deleting:
+        return PartitionHealth.Deleted if status == GONE else PartitionHealth.Deleting
     if status.leader is None:
         return PartitionHealth.Offline
     if lost:
@@ -230,6 +316,15 @@ def _counted(number: int, noun: str) -> str:
 
 def _brokers(brokers: Sequence[BrokerId]) -> str:
     return ",".join(map(str, brokers)) or "none"
+
+
+def _moment(moment: Moment) -> str:
+    """What is bad at a moment, with the event that brought it about."""
+    bad = ((moment.offline, PartitionHealth.Offline), (moment.under_min_isr, PartitionHealth.UnderMinIsr))
+    told = [f"{len(partitions):,} {health} ({named(partitions)})" for partitions, health in bad if partitions]
+    return (
+        f"after {moment.number}. {moment.event}: {', '.join(told)}" if told else "every partition keeps its min ISR"
+    )
 
 
 def _table(changes: Sequence[Change]) -> Iterator[str]:
@@ -287,9 +382,8 @@ def _told(step: Effect) -> str:
             deletes = isinstance(request, StopReplicaRequest) and request.partitionStates[0].deletePartition
             if deletes:
                 name += ", with the log,"
-            named = [f"{each.topicName}-{each.partitionIndex}" for each in request.partitionStates]
-            few = ", ".join(named[:FEW]) + (f" and {len(named) - FEW:,} more" if len(named) > FEW else "")
-            return f"to broker {broker}: {name}" + (f" of {few}" if named else "")
+            of = [TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates]
+            return f"to broker {broker}: {name}" + (f" of {named(of)}" if of else "")
 
 
 def _status_to_json(status: PartitionStatus) -> Mapping[str, Any]:

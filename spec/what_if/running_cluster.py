@@ -5,9 +5,10 @@ sends here is what Kafka writes and sends. Brokers are as a person expects them 
 told, and a replica that can catch up does. So after each event the cluster comes to rest: leaders take followers that
 have caught up into their ISRs, and the controller goes on with what waited for that.
 
-What is assumed of brokers: a replica that was not in sync at first stays so until its broker returns, or is elected;
-no leader shrinks its ISR by itself. The next controller is the living broker with the lowest id. What can happen
-between an event and rest, or if brokers are slow, is `any_order`'s.
+What is assumed of brokers: a replica that was not in sync at first with a leader that ran stays so until its broker
+returns, or is elected; no leader shrinks its ISR by itself. Brokers delete what they are told to. The next controller
+is the living broker with the lowest id. What can happen between an event and rest, or if brokers are slow, is
+`any_order`'s.
 """
 
 from __future__ import annotations
@@ -31,11 +32,13 @@ from spec.what_if.events import (
 )
 from statemachines.alter_partition import AlterPartitionData, AlterPartitionRequest
 from statemachines.control_design import control_design_of
-from statemachines.control_requests import ControlRequest
+from statemachines.control_requests import ControlRequest, StopReplicaRequest
+from statemachines.control_responses import StopReplicaResponse, response_received
 from statemachines.controller import BROKER_IDS, CONTROLLER_EPOCH, registration
 from statemachines.controller_calls import Call, Processing, call
 from statemachines.controller_context import ControllerContext
-from statemachines.controller_event_processor import ControllerEventProcessor, event_processor
+from statemachines.controller_event_processor import ControllerEventProcessor, event_of, event_processor
+from statemachines.errors import Errors
 from statemachines.kafka_zk_client import READS, ZkRequest, retry_requests_until_connected
 from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr, LeaderRecoveryState
 from statemachines.releases import RELEASES, line_of
@@ -49,6 +52,7 @@ from statemachines.zk_data import (
     TopicAssignment,
     TopicConfig,
     TopicPartitionState,
+    delete_topics_topic_path,
     isr_change_notification_path,
     topic_config_path,
     topic_partition_path,
@@ -103,7 +107,8 @@ class RunningCluster:
     """
 
     def __init__(self, cluster: KnownCluster, release: str = RELEASES[-1]) -> None:
-        self.design = control_design_of(release)
+        line = line_of(release)
+        self.design = control_design_of(line)
         self.steps: list[Effect] = []
         """What has been done since the cluster was laid out."""
         self.unclean: set[TopicPartition] = set()
@@ -111,18 +116,21 @@ class RunningCluster:
         self.zookeeper = ZooKeeper()
         self.controller: ControllerEventProcessor | None = None
         self._controller_id: BrokerId | None = None
-        self._unclean_by_default = cluster.permits_unclean(line_of(release))
+        self._line = line
+        self._unclean_by_default = cluster.permits_unclean(line)
         self._queue: deque[Call] = deque()
         self._known, self._partitions = cluster.brokers, cluster.partitions.keys()
         self._lagging = {
             PartitionAndReplica(partition, broker)
             for partition, status in cluster.partitions.items()
+            if status.leader in cluster.live
             for broker in set(status.assignment.replicas) - set(status.isr)
         }
         self._lay_out(cluster)
         if cluster.controller is not None:
             self._elect(cluster.controller)
             self._rest()
+            self._put_back_epochs(cluster)
 
     def _lay_out(self, cluster: KnownCluster) -> None:
         """The nodes of a cluster."""
@@ -143,13 +151,17 @@ class RunningCluster:
             if topic in cluster.unclean:
                 create(None, topic_config_path(topic), TopicConfig(cluster.unclean[topic]))
             self._lay_out_states(topic, partitions)
+        for topic in sorted(cluster.deletion_queued):
+            create(None, delete_topics_topic_path(topic))
+        if cluster.reassigning:
+            create(None, REASSIGN_PARTITIONS, tuple(cluster.reassigning.items()))
 
     def _lay_out_states(self, topic: TopicName, partitions: Mapping[TopicPartition, PartitionStatus]) -> None:
         """The nodes of a topic's partitions, at once: to create them one by one copies the names of all before."""
         nodes = self.zookeeper.state.nodes
         names = []
         for partition, status in partitions.items():
-            if status.isr or status.leader_epoch != NO_EPOCH:  # else it never had a leader
+            if status.has_state:
                 leader = NO_LEADER if status.leader is None else status.leader
                 state = LeaderAndIsr(leader, status.leader_epoch, status.isr)
                 nodes[topic_partition_path(partition)] = Node(children=frozenset({"state"}), created=1)
@@ -157,6 +169,28 @@ class RunningCluster:
                 names.append(str(partition.partition))
         above = topic_partitions_path(topic)
         nodes[above] = nodes[above]._replace(children=frozenset(names), created=len(names))
+
+    def _put_back_epochs(self, cluster: KnownCluster) -> None:
+        """What was written anew as it is, keeps its leader epoch.
+
+        The controller that was described has been so for long, this one takes over. Since 2.3 that takes dead
+        replicas out of their ISRs once more, also the last one of an ISR, which stays there in the next epoch.
+        """
+        assert self.controller is not None
+        context = self.controller.context
+        for partition, now in self.partitions().items():
+            then = cluster.partitions[partition]
+            leader = then.leader if then.leader in cluster.live else None
+            known = context.leadership_of(partition)
+            if known is None or now.leader_epoch == then.leader_epoch:
+                continue
+            if (now.assignment, now.leader, now.isr) == (then.assignment, leader, then.isr):
+                path = topic_partition_state_path(partition)
+                state = known.leader_and_isr._replace(leader_epoch=then.leader_epoch, partition_epoch=0)
+                written = self.zookeeper.get(None, path)[0]._replace(leader_and_isr=state)
+                version = self.zookeeper.set(None, path, written).version
+                leadership = known._replace(leader_and_isr=state._replace(partition_epoch=version))
+                context.put_partition_leadership_info(partition, leadership)
 
     # What is to be seen of it.
 
@@ -166,7 +200,7 @@ class RunningCluster:
         return frozenset(map(int, self.zookeeper.children(None, BROKER_IDS)[0]))
 
     def partitions(self) -> dict[TopicPartition, PartitionStatus]:
-        """How each partition is now, by ZooKeeper."""
+        """How each partition is now, by ZooKeeper; without those whose topics have been deleted."""
         nodes, live = self.zookeeper.state.nodes, self.live
         statuses = {}
         for topic in sorted(self.zookeeper.children(None, TOPICS)[0]):
@@ -197,6 +231,7 @@ class RunningCluster:
                 self._need(event, brokers, alive=False)
                 self._return(brokers)
             case AllowUnclean(topic):
+                event.require_release(self._line)
                 self._allow_unclean(topic)
             case Reassign(targets):
                 self._reassign(targets)
@@ -251,7 +286,7 @@ class RunningCluster:
         if topic is None:
             self._unclean_by_default = True
             if self.controller is not None:
-                self.controller.partition_state_machine.unclean_leader_election_enable = True
+                self._configure(self.controller)
         else:
             if topic_path(topic) not in self.zookeeper.state.nodes:
                 raise UsageError(f"there is no topic {topic} of which unclean elections could be permitted")
@@ -311,12 +346,29 @@ class RunningCluster:
         self.controller = event_processor(
             broker, self._send, context, self.design, put=self._queue.append, log=self.steps.append
         )
-        self.controller.partition_state_machine.unclean_leader_election_enable = self._unclean_by_default
+        self._configure(self.controller)
         self.steps.append(Elected(broker, epoch))
         self._process("on_controller_failover")
 
+    def _configure(self, controller: ControllerEventProcessor) -> None:
+        """Both state machines go by what is configured: until 1.0 it also says whether an ISR may become empty."""
+        for machine in (controller.partition_state_machine, controller.replica_state_machine):
+            machine.unclean_leader_election_enable = self._unclean_by_default
+
     def _send(self, broker: BrokerId, request: ControlRequest) -> None:
         self.steps.append(Sent(broker, request))
+        runs = broker in self.live  # until 2.1 there are requests for others, too, which go nowhere
+        if runs and self.controller is not None and isinstance(request, StopReplicaRequest):
+            self._delete(self.controller.context, broker, request)
+
+    def _delete(self, context: ControllerContext, broker: BrokerId, request: StopReplicaRequest) -> None:
+        """The broker does so, and answers; the controller hears of it if a topic is to be deleted."""
+        stopped = [TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates]
+        response = StopReplicaResponse(Errors.NONE, tuple((partition, Errors.NONE) for partition in stopped))
+        received = response_received(broker, request, response, context, self.design)
+        event = None if received is None else event_of(received)
+        if event is not None:
+            self._queue.append(event)
 
     def _process(self, method: str, *arguments: Any) -> Processed | None:
         """An event of the controller, to its end; None: there is no controller."""

@@ -146,7 +146,7 @@ def situations(
             moving,
             adding,
             removing,
-            not isr and status.has_state(line_of(release)),
+            not isr and status.has_state,
         )
         found.setdefault(situation, []).append(partition)
     return {situation: tuple(partitions) for situation, partitions in found.items()}

@@ -236,6 +236,14 @@ def test_epochs_go_on_where_they_are_known() -> None:
     assert what_if(none_alive, Return(2)).steps[0][0] == Elected(2, 8)
 
 
+@rows("release", ["1.0", "2.2", "2.3", "3.9"])
+def test_a_partition_without_leader_keeps_its_epoch_until_it_is_led(release: str) -> None:
+    """Its controller has been so for long: that one takes over here is no event."""
+    leaderless = cluster(PartitionStatus(ReplicaAssignment((1, 2)), None, (1,), 4), live=(2, 4))
+    assert what_if(leaderless, release=release).changes[0].after.leader_epoch == 4
+    assert what_if(leaderless, Return(1), release=release).changes[0].after.leader_epoch == 5
+
+
 @rows("release", RELEASES)
 def test_unclean_elections_are_permitted_as_by_default_in_a_release(release: str) -> None:
     begun = cluster(status(1, 2, isr=(1,)))

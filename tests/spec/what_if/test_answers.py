@@ -1,0 +1,310 @@
+"""What comes of listings as people have them: who is alive, who leads, and how bad it is on the way.
+
+The files of `listings/` that begin with `in-` are of real clusters, made anonymous.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from election.ids import BrokerId
+from spec.language.errors import UsageError
+from spec.what_if.any_order import AnyOrder, in_any_order
+from spec.what_if.cluster import KnownCluster, complete
+from spec.what_if.events import AllowUnclean, AnotherController, ClusterEvent, Crash, Reassign, Return
+from spec.what_if.prediction import PartitionHealth, Prediction, what_if
+from spec.what_if.reading import read_cluster, read_plan
+from spec.what_if.running_cluster import Written
+from statemachines.releases import RELEASES
+from statemachines.replica_assignment import ReplicaAssignment
+from statemachines.topic_partition import TopicPartition
+from tests.rows import rows
+
+LISTINGS = Path(__file__).parent / "listings"
+Offline, Unclean, UnderMinIsr, Online, Deleting, Deleted = PartitionHealth
+
+
+def listed(name: str, *, deleting: Iterable[str] = (), **given: Any) -> KnownCluster:
+    """The cluster of a listing."""
+    described = read_cluster(str(LISTINGS / name))
+    return complete(replace(described, deletion_queued=described.deletion_queued | {*deleting}), **given)
+
+
+def ends(prediction: Prediction, topic: str) -> dict[int, tuple[BrokerId | None, set[BrokerId], PartitionHealth]]:
+    """Leader, ISR and state of a topic's partitions in the end."""
+    return {
+        each.partition.partition: (each.after.leader, {*each.after.isr}, each.health)
+        for each in prediction.changes
+        if each.partition.topic == topic
+    }
+
+
+def worst(found: AnyOrder) -> dict[TopicPartition, PartitionHealth]:
+    return {partition: case.health for case in found.cases for partition in case.partitions}
+
+
+def numbers(partitions: Iterable[TopicPartition]) -> list[int]:
+    return sorted(each.partition for each in partitions)
+
+
+# Who is alive.
+
+
+def test_the_last_to_die_stays_in_the_isr_and_is_dead() -> None:
+    """Brokers 4 and 5 were taken away; of three partitions 5 is all that is in sync, and without it none leads."""
+    cluster = listed("in-07-scale-in.txt")
+    assert cluster.live == {1, 2, 3}
+    assert "dead: 5, in sync only where no broker leads: the last to die stays in the ISR (--live)" in cluster.assumed
+    assert "dead: 4, in no ISR (--live)" in cluster.assumed
+    found = what_if(cluster)
+    assert numbers(found.offline) == [0, 1, 4]
+    assert not found.at_first
+    assert all(change.is_none for change in found.changes)
+
+
+@rows("release", ["1.0", "2.2", "3.9"])
+def test_without_an_event_nothing_comes_online_in_any_order_either(release: str) -> None:
+    found = in_any_order(listed("in-07-scale-in.txt"), release=release)
+    assert [health for _, health in sorted(worst(found).items())] == [Offline, Offline, Online, Online, Offline]
+    assert "so it is from the beginning" in str(found)
+
+
+@rows("release", ["1.0", "2.2", "2.7", "3.9"])
+def test_only_the_last_to_die_brings_them_back(release: str) -> None:
+    """Those that run have nobody to follow until then: they are in sync as soon as it leads."""
+    cluster = listed("in-07-scale-in.txt")
+    assert numbers(what_if(cluster, Return(4), release=release).offline) == [0, 1, 4]
+    back = ends(what_if(cluster, Return(5), release=release), "test.topic")
+    assert (back[0], back[1], back[4]) == (
+        (5, {1, 5}, Online),
+        (5, {1, 2, 5}, Online),
+        (5, {3, 5}, Online),
+    )
+    assert set(worst(in_any_order(cluster, Return(5), release=release)).values()) == {Online}
+
+
+def test_who_is_said_to_be_alive_may_lead_at_once_which_is_told() -> None:
+    """A cluster at rest is not so, and its listing did not have it so."""
+    found = what_if(listed("in-07-scale-in.txt", live={1, 2, 3, 5}), Crash(1))
+    assert numbers(found.at_first) == [0, 1, 4]
+    told = found.told(with_steps=True).splitlines()
+    at = told.index("0. before anything happens the controller changes test.topic-0, test.topic-1, test.topic-4")
+    assert told[at + 1] == "   broker 1 is controller, epoch 1"
+    assert found.to_json()["at_first"] == [["test.topic", 0], ["test.topic", 1], ["test.topic", 4]]
+
+
+def test_where_no_partition_has_a_leader_nobody_is_known_to_be_alive() -> None:
+    whole = read_cluster(str(LISTINGS / "in-07-scale-in.txt"))
+    unavailable = {partition: each for partition, each in whole.partitions.items() if each.leader is None}
+    found = what_if(complete(replace(whole, partitions=unavailable)))
+    assert str(found).startswith("1 topic, 3 partitions, no broker alive, no controller, Kafka 3.9")
+    assert "assumed: dead: 1, 2, 3, 4, in no ISR (--live)" in str(found)
+
+
+# How bad it is on the way.
+
+
+def test_the_worst_moment_is_told_though_all_ends_well() -> None:
+    """Two replicas, and both have to be in sync: whatever is taken down stops producers."""
+    cluster = listed("in-19-cc-rf2-min2.txt")
+    samples = "strimzi.cruisecontrol.partitionmetricsamples"
+    has_0 = [p for p, each in cluster.partitions.items() if p.topic == samples and 0 in each.assignment.replicas]
+    found = what_if(cluster, AnotherController(), Crash(0), Return(0))
+    assert found.exit_code == 0
+    assert {health for _, _, health in ends(found, samples).values()} == {Online}
+    assert found.worst is not None
+    assert (found.worst.number, found.worst.event) == (2, Crash(0))
+    assert not found.worst.offline
+    assert sorted(found.worst.under_min_isr) == sorted(has_0)
+    assert f"worst on the way: after 2. crash of 0: {len(has_0)} under min ISR ({samples}-0, " in str(found)
+    assert found.to_json()["worst"] == {
+        "after": 2,
+        "event": "crash of 0",
+        "offline": [],
+        "under_min_isr": [list(partition) for partition in found.worst.under_min_isr],
+    }
+
+
+def test_of_two_moments_that_are_as_bad_the_first_is_told() -> None:
+    cluster = listed("in-23-win-crlf.txt")
+    found = what_if(cluster, Crash(2), Return(2), Crash(3), Return(3))
+    assert found.exit_code == 0
+    assert "worst on the way: after 1. crash of 2: 1 offline (tt-0)" in str(found)
+    assert "on the way" not in str(what_if(cluster, Crash(2))), "the end is all there is"
+    assert what_if(cluster).to_json()["worst"] is None
+
+
+def test_nothing_is_bad_on_the_way() -> None:
+    found = what_if(listed("in-17-strimzi-4.txt"), Crash(4), Return(4), Crash(5))
+    assert "worst on the way: every partition keeps its min ISR" in str(found)
+
+
+@rows(
+    "crashed, healths",
+    [((4,), {Online}), ((4, 5), {UnderMinIsr}), ((3, 4, 5), {Offline})],
+)
+def test_three_replicas_of_which_two_have_to_be_in_sync(
+    crashed: tuple[BrokerId, ...], healths: set[PartitionHealth]
+) -> None:
+    found = what_if(listed("in-17-strimzi-4.txt"), Crash(*crashed))
+    assert {health for _, _, health in ends(found, "my-topic").values()} == healths
+
+
+# Who is elected that was not in sync.
+
+
+@rows("release, unclean", [("0.10.2", None), ("1.0", True)])
+def test_until_1_0_an_isr_is_emptied_where_brokers_permit_unclean_elections(
+    release: str, unclean: bool | None
+) -> None:
+    cluster = listed("10-unclean-default-isr.txt", live={1, 2}, unclean=unclean)
+    assert ends(what_if(cluster, Crash(2), release=release), "t")[0] == (None, set(), Offline)
+    back = what_if(cluster, Crash(2), Return(2, 3), release=release)
+    assert ends(back, "t")[0] == (3, {2, 3}, Unclean), "the first replica that runs: none is in sync"
+    in_order = in_any_order(cluster, Crash(2), release=release)
+    assert "no broker leads; in sync: none" in str(in_order)
+
+
+def test_since_1_1_the_last_in_sync_stays_and_leads_again() -> None:
+    cluster = listed("10-unclean-default-isr.txt", live={1, 2}, unclean=True)
+    assert ends(what_if(cluster, Crash(2), release="1.1"), "t")[0] == (None, {2}, Offline)
+    assert ends(what_if(cluster, Crash(2), Return(2, 3), release="1.1"), "t")[0] == (2, {2, 3}, Online)
+
+
+def test_a_cluster_of_0_10_is_listed_afterwards_as_was_said() -> None:
+    begun, listed_then = listed("in-26-rf1-0.10.txt"), listed("in-26-rf1-0.10-after.txt")
+    said = what_if(begun, Crash(2), release="0.10.2")
+    assert {each.partition: (each.after.leader, each.after.isr) for each in said.changes} == {
+        partition: (status.leader, status.isr) for partition, status in listed_then.partitions.items()
+    }
+
+
+@rows(
+    "release, unclean, says, health",
+    [
+        ("0.10.2", None, "the last in sync has left the ISR, as it may until 1.0: ts-1", Unclean),
+        ("1.0", False, "the last in sync has left the ISR, as it may until 1.0: ts-1", Offline),
+        ("1.1", None, "never led, as nothing is in sync: ts-1", Online),
+        ("3.9", None, "never led, as nothing is in sync: ts-1", Online),
+    ],
+)
+def test_where_nothing_is_in_sync_the_release_tells_why(
+    release: str, unclean: bool | None, says: str, health: PartitionHealth
+) -> None:
+    cluster = listed("in-26-rf1-0.10-after.txt", unclean=unclean)
+    assert says in cluster.assumed_of(release)
+    assert ends(what_if(cluster, Return(2), release=release), "ts")[1][2] is health
+    assert worst(in_any_order(cluster, Return(2), release=release))[TopicPartition("ts", 1)] is health
+
+
+@rows(
+    "event, release, instead",
+    [
+        (AllowUnclean(), "0.10.2", "reads it when its broker starts: --unclean-default"),
+        (AllowUnclean(), "1.1", "goes by what it was when it was elected: --unclean-default"),
+        (
+            AllowUnclean("t"),
+            "1.0",
+            "reads it at its next election: put it into the topic's Configs, and add --failover",
+        ),
+        (AllowUnclean("t"), "2.0", "reads it at its next election"),
+    ],
+)
+def test_what_is_configured_is_no_event_before_controllers_heard_of_it(
+    event: AllowUnclean, release: str, instead: str
+) -> None:
+    cluster = listed("10-unclean-default-isr.txt")
+    for asked in (what_if, in_any_order):
+        with pytest.raises(UsageError, match=f"is an event since 2.[01]; a controller of {release} {instead}"):
+            asked(cluster, Crash(2), event, release=release)
+
+
+@rows("event, since", [(AllowUnclean(), "2.0"), (AllowUnclean("t"), "2.1")])
+def test_since_then_it_elects_at_once(event: AllowUnclean, since: str) -> None:
+    cluster = listed("10-unclean-default-isr.txt", live={1, 2, 3})
+    for release in (since, "3.9"):
+        assert ends(what_if(cluster, Crash(2), event, release=release), "t")[0] == (3, {3}, Unclean)
+
+
+# What is to be deleted.
+
+
+@rows("release", RELEASES)
+def test_no_leader_is_elected_for_a_topic_that_is_to_be_deleted(release: str) -> None:
+    cluster = listed("08-marked.txt", deleting={"t"})
+    found = what_if(cluster, Crash(1), Return(1), release=release)
+    assert ends(found, "t")[0] == (None, {1}, Deleting)
+    assert ends(found, "u")[0] == (1, {1}, Online)
+    assert (found.exit_code, found.at_first) == (0, ()), "it is not missed"
+    assert "t is marked for deletion: no leader is elected for it" in str(found)
+    assert found.to_json()["to_be_deleted"] == ["t"]
+
+
+@rows("release", RELEASES)
+def test_it_is_deleted_when_all_its_brokers_run(release: str) -> None:
+    found = what_if(listed("08-marked.txt", deleting={"t"}), Return(2), release=release)
+    assert ends(found, "t")[0] == (None, set(), Deleted)
+    assert Written("/admin/delete_topics/t", None) in found.steps[0]
+    assert any(line.split()[-2:] == ["->", "deleted"] for line in str(found).splitlines())
+
+
+def test_in_any_order_it_is_left_out() -> None:
+    found = in_any_order(listed("08-marked.txt", deleting={"t"}), Return(2))
+    assert worst(found) == {TopicPartition("u", 0): Online}
+    assert "t is marked for deletion" in str(found)
+    assert found.to_json()["to_be_deleted"] == ["t"]
+
+
+# Where partitions move.
+
+
+@rows("release", ["0.10.1", "2.3", "2.4", "3.9"])
+def test_a_plan_may_name_a_partition_that_stays(release: str) -> None:
+    cluster, plan = listed("01-plan-same.txt"), read_plan(str(LISTINGS / "01-plan-same.json"))
+    in_order = what_if(cluster, Reassign(plan), release=release)
+    assert all(change.is_none for change in in_order.changes)
+    for events in ([Reassign(plan)], [Reassign(plan), Crash(1)]):
+        found = in_any_order(cluster, *events, release=release)
+        assert [(case.health, case.arrives) for case in found.cases] == [(Online, None)]
+
+
+@rows("release", ["2.3", "3.9"])
+def test_a_broker_is_taken_away_when_its_partitions_have_moved(release: str) -> None:
+    """The plan that the tool has made names all partitions; two of them stay."""
+    cluster, plan = listed("in-04-decommission-before.txt"), read_plan(str(LISTINGS / "in-04-plan.json"))
+    events: list[ClusterEvent] = [Reassign(plan), Crash(32)]
+    found = what_if(cluster, *events, release=release)
+    assert {each.partition: each.after.assignment for each in found.changes} == {
+        partition: ReplicaAssignment(target) for partition, target in plan.items()
+    }
+    assert {health for _, _, health in ends(found, "ttt").values()} == {Online}
+    arrives = {
+        partition.partition: case.arrives
+        for case in in_any_order(cluster, Reassign(plan), release=release).cases
+        for partition in case.partitions
+    }
+    assert arrives == {number: None if number in (0, 6) else True for number in range(8)}
+
+
+@rows("release", ["2.3", "3.9"])
+def test_a_move_that_waits_in_zookeeper_begins_with_the_controller(release: str) -> None:
+    t0 = TopicPartition("t", 0)
+    cluster = replace(listed("01-plan-same.txt", live={1, 2, 3}), reassigning={t0: (2, 3)})
+    found = what_if(cluster, release=release)
+    assert found.at_first == (t0,)
+    assert found.changes[0].after.assignment == ReplicaAssignment((2, 3))
+    with pytest.raises(UsageError, match="t-0 is asked to move by /admin/reassign_partitions; --any-order explores"):
+        in_any_order(cluster, Crash(1), release=release)
+
+
+def test_as_json_it_is_one_object() -> None:
+    found = what_if(listed("08-marked.txt", deleting={"t"}), Return(2))
+    partition = next(each for each in json.loads(json.dumps(found.to_json()))["partitions"] if each["topic"] == "t")
+    assert partition["health"] == "deleted"
+    assert partition["after"]["replicas"] == []
