@@ -32,8 +32,8 @@ EVENTS: dict[str, dict[str, Any]] = {
     "crash": {"metavar": "BROKERS", "type": TEXT, "help": "These brokers die, like 1,3: together."},
     "shutdown": {"metavar": "BROKERS", "type": TEXT, "help": "These are shut down, one by one: they ask first."},
     "return": {"metavar": "BROKERS", "type": TEXT, "help": "These start again, and catch up."},
-    "unclean": {"count": True, "help": "Unclean elections are permitted from now on."},
-    "unclean-topic": {"metavar": "TOPIC", "type": TEXT, "help": "The same, of one topic."},
+    "unclean": {"count": True, "help": "Unclean elections are permitted from now on (since 2.0)."},
+    "unclean-topic": {"metavar": "TOPIC", "type": TEXT, "help": "The same, of one topic (since 2.1)."},
     "reassign": {"metavar": "FILE", "type": TEXT, "help": "Partitions move, as in kafka-reassign-partitions.sh."},
     "prefer": {"count": True, "help": "The preferred replica of each partition is elected."},
     "failover": {"count": True, "help": "Another broker becomes controller."},
@@ -75,6 +75,7 @@ def _no_garbage_collection() -> Iterator[None]:
 @one("--live", type=TEXT, metavar="BROKERS", help="The brokers that are alive at first.")
 @click.option("--isr", "isrs", type=TEXT, multiple=True, metavar="T-P=BROKERS", help="The ISR of a partition.")
 @click.option("--min-isr", "min_isrs", type=TEXT, multiple=True, metavar="[T=]N", help="min.insync.replicas.")
+@click.option("--unclean-default", is_flag=True, help="Brokers permit unclean elections from the beginning.")
 @click.option("--no-unclean", is_flag=True, help="Brokers do not permit unclean elections, whatever the release.")
 @click.option("--topic", "topics", type=TEXT, multiple=True, metavar="T", help="Ask about this topic only.")
 @click.option("--any-order", is_flag=True, help="Explore every order, and tell the worst and the way there.")
@@ -88,6 +89,7 @@ def what_if(
     live: str | None,
     isrs: tuple[str, ...],
     min_isrs: tuple[str, ...],
+    unclean_default: bool,
     no_unclean: bool,
     topics: tuple[str, ...],
     any_order: bool,
@@ -121,6 +123,8 @@ def what_if(
     for option, given in (("--steps", steps), ("--verbose", verbose)):
         if any_order and given:
             raise click.UsageError(f"{option} and --any-order: of every order the worst is told, and the way there")
+    if unclean_default and no_unclean:
+        raise click.UsageError("--unclean-default and --no-unclean: brokers permit unclean elections, or do not")
     if max_states is not None and not any_order:
         raise click.UsageError("--max-states without --any-order: nothing is explored")
     line = RELEASES[-1] if release is None else release_named(release, ByRelease(control_design_of))
@@ -132,7 +136,7 @@ def what_if(
         isr=isrs_of(isrs),
         min_isr=min_isr,
         min_isr_of=min_isr_of,
-        unclean=False if no_unclean else None,
+        unclean=True if unclean_default else False if no_unclean else None,
     ).of_topics(topics)
     if any_order:
         worst = in_any_order(asked_about, *happening, release=line, max_states=max_states, explore=explored)

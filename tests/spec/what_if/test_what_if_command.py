@@ -101,6 +101,13 @@ def test_an_older_controller(asked: Asked) -> None:
         ("--max-states 9", 2, "Error: --max-states without --any-order"),
         ("--steps --any-order", 2, "Error: --steps and --any-order"),
         ("-v --any-order", 2, "Error: --verbose and --any-order"),
+        (
+            "--unclean-topic t --release 2.0",
+            2,
+            "Error: unclean elections are permitted of t: it is an event since 2.1; a controller of 2.0 reads",
+        ),
+        ("--unclean-default --no-unclean", 2, "Error: --unclean-default and --no-unclean"),
+        ("--unclean-default --isr t-1=3 --crash 3", 0, "1 topic, 2 partitions, brokers 1, 2, 3 alive"),
         ("--burn 1", 2, "Error: No such option"),
     ],
 )
