@@ -193,7 +193,7 @@ class AnyOrder:
         happens = "; ".join(map(str, self.events)) or "nothing happens"
         yield f"in any order, Kafka {self.release}: {happens}"
         yield from (f"assumed: {each}" for each in self.cluster.assumed_of(self.release))
-        yield from self.cluster.notes
+        yield from self.cluster.deletion_notes
         for each in self.cases:
             yield ""
             number, few = len(each.partitions), ", ".join(map(str, each.partitions[:3]))

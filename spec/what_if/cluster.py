@@ -162,8 +162,8 @@ class KnownCluster:
         return (*self.assumed, told)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What else there is to be said of it, in sentences."""
+    def deletion_notes(self) -> tuple[str, ...]:
+        """What happens to its topics that are to be deleted, in sentences."""
         return tuple(
             f"{topic} is marked for deletion: no leader is elected for it, and it goes once all its replicas run"
             for topic in sorted(self.deletion_queued)

@@ -176,7 +176,7 @@ class Prediction:
             f"{'no controller' if controller is None else f'controller {controller}'}, Kafka {self.release}"
         )
         yield from (f"assumed: {each}" for each in self.cluster.assumed_of(self.release))
-        yield from self.cluster.notes
+        yield from self.cluster.deletion_notes
         if self.at_first:
             yield f"0. before anything happens the controller changes {named(self.at_first)}"
             yield from (f"   {_told(step)}" for step in (self.steps_at_first if with_steps else ()))
@@ -379,8 +379,9 @@ def _told(step: Effect) -> str:
             return f"ZooKeeper: {path}: {'deleted' if data is None else 'written'}"
         case Sent(broker, request):
             name = type(request).__name__.removesuffix("Request")
-            deletes = isinstance(request, StopReplicaRequest) and request.partitionStates[0].deletePartition
-            if deletes:
+            if isinstance(request, StopReplicaRequest) and (
+                request.deletePartitions or any(each.deletePartition for each in request.partitionStates)
+            ):
                 name += ", with the log,"
             of = [TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates]
             return f"to broker {broker}: {name}" + (f" of {named(of)}" if of else "")

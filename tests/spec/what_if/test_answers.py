@@ -254,6 +254,13 @@ def test_it_is_deleted_when_all_its_brokers_run(release: str) -> None:
     assert any(line.split()[-2:] == ["->", "deleted"] for line in str(found).splitlines())
 
 
+@rows("release", RELEASES)
+def test_brokers_are_told_to_delete_it_with_its_log(release: str) -> None:
+    found = what_if(listed("08-marked.txt", deleting={"t"}), Return(2), release=release)
+    told = found.told(with_steps=True)
+    assert all(f"to broker {broker}: StopReplica, with the log, of t-0" in told for broker in (1, 2))
+
+
 def test_in_any_order_it_is_left_out() -> None:
     found = in_any_order(listed("08-marked.txt", deleting={"t"}), Return(2))
     assert worst(found) == {TopicPartition("u", 0): Online}
