@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import pytest
 
@@ -139,6 +140,7 @@ async def cluster_of(
     *others: BrokerId,
     release: str = RELEASE,
     holds: Callable[[RequestFrame], bool] = lambda request: False,
+    everywhere: Mapping[str, Any] = MappingProxyType({}),
     **settings: object,
 ) -> AsyncIterator[Cluster]:
     """A cluster of these brokers; the test is skipped where it cannot be had.
@@ -148,6 +150,7 @@ async def cluster_of(
         others: which may be.
         release: of the brokers.
         holds: whether a request of the controller to ZooKeeper is held.
+        everywhere: settings of all brokers.
         settings: of the others.
     """
     async with AsyncExitStack() as stack:
@@ -160,10 +163,10 @@ async def cluster_of(
         cluster.operator = await stack.enter_async_context(ZooKeeperOperator(server))
         cluster.proxy = await stack.enter_async_context(Proxy(server, holds))
         started, log = cluster.processes.broker, cluster.log.append
-        cluster.brokers[controller] = await started(controller, cluster.proxy.address, log)
+        cluster.brokers[controller] = await started(controller, cluster.proxy.address, log, **everywhere)
         await until(partial(cluster.operator.get, "/controller"))
         for broker in others:
-            cluster.brokers[broker] = await started(broker, server, log, SESSION, **settings)
+            cluster.brokers[broker] = await started(broker, server, log, SESSION, **everywhere, **settings)
         await cluster.registered(controller, *others)
         cluster.administrator = await cluster.clients.administrator(await cluster.address(controller))
         yield cluster

@@ -125,8 +125,8 @@ def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
         def holds(request: RequestFrame) -> bool:
             return holding and request.path == "/brokers/topics/t/partitions/0/state"
 
-        settings = {"replica_lag_time_max_ms": LAG}
-        async with cluster_of(0, 1, 2, release=LEADERS_WRITE_ISRS, holds=holds, **settings) as cluster:
+        release, lag = LEADERS_WRITE_ISRS, LAG
+        async with cluster_of(0, 1, 2, release=release, holds=holds, replica_lag_time_max_ms=lag) as cluster:
             ask = cluster.administrator.ask
             assert await ask("create t 1") == "done"
             assert await ask("produce t 5") == "5"

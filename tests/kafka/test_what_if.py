@@ -15,7 +15,7 @@ from spec.what_if.prediction import what_if
 from spec.what_if.reading import read_cluster
 from spec.what_if.topic_description import read_description
 from statemachines.topic_partition import TopicPartition
-from tests.kafka.real_cluster import Cluster, cluster_of, until
+from tests.kafka.real_cluster import RELEASE, Cluster, cluster_of, until
 
 TOPICS: Final = {"a": (0, 1, 2), "b": (1, 2, 0), "c": (2, 0, 1), "d": (1, 2), "e": (2,)}
 """Their replicas. Broker 0 is the controller, and stays."""
@@ -45,10 +45,10 @@ async def described(cluster: Cluster) -> dict[TopicPartition, Seen]:
     }
 
 
-async def as_it_stands(cluster: Cluster) -> KnownCluster:
+async def as_it_stands(cluster: Cluster, unclean: bool | None = None) -> KnownCluster:
     """What its ZooKeeper says."""
     host, port = cluster.zookeeper
-    return complete(await asyncio.to_thread(read_cluster, f"zookeeper://{host}:{port}"))
+    return complete(await asyncio.to_thread(read_cluster, f"zookeeper://{host}:{port}"), unclean=unclean)
 
 
 async def do(cluster: Cluster, event: ClusterEvent) -> None:
@@ -70,6 +70,38 @@ async def do(cluster: Cluster, event: ClusterEvent) -> None:
                 assert await cluster.administrator.ask(f"prefer {topic}") in ("done", "ElectionNotNeededException")
 
 
+async def comes_true(
+    cluster: Cluster, listed: KnownCluster, stood: KnownCluster, *events: ClusterEvent, release: str = RELEASE
+) -> None:
+    """Let events happen to real brokers: after each, Kafka's tool and ZooKeeper say what was said of it.
+
+    Args:
+        cluster: the brokers.
+        listed: what the tool has said of them.
+        stood: what ZooKeeper has, with epochs.
+        events: what happens.
+        release: of the brokers.
+    """
+    for number, event in enumerate(events, 1):
+        prediction = what_if(listed, *events[:number], release=release)
+        said = {change.partition: seen(change.after) for change in prediction.changes}
+        await do(cluster, event)
+
+        async def as_said(said: dict[TopicPartition, Seen] = said) -> bool:
+            return await described(cluster) == said
+
+        try:
+            await until(as_said)
+        except AssertionError:
+            assert await described(cluster) == said, f"after {event}"
+        stands = await as_it_stands(cluster)
+        after = {
+            change.partition: change.after for change in what_if(stood, *events[:number], release=release).changes
+        }
+        assert stands.partitions == after, f"after {event}, with leader epochs"
+        assert stands.controller == 0
+
+
 @pytest.mark.long
 def test_what_was_said_is_what_happens() -> None:
     async def happens() -> None:
@@ -85,22 +117,39 @@ def test_what_was_said_is_what_happens() -> None:
             assert stood.partitions == begun.partitions, "leader epochs are 0 yet"
             assert (stood.live, stood.controller) == (begun.live, begun.controller) == (frozenset({0, 1, 2}), 0)
             assert stood.controller_epoch == begun.controller_epoch == await cluster.epoch() == 1
-            for number, event in enumerate(HAPPENS, 1):
-                prediction = what_if(begun, *HAPPENS[:number])
-                assert prediction.changes == what_if(stood, *HAPPENS[:number]).changes
-                said = {change.partition: seen(change.after) for change in prediction.changes}
-                await do(cluster, event)
-
-                async def as_said(said: dict[TopicPartition, Seen] = said) -> bool:
-                    return await described(cluster) == said
-
-                try:
-                    await until(as_said)
-                except AssertionError:
-                    assert await described(cluster) == said, f"after {event}"
-                stands = await as_it_stands(cluster)
-                after = {change.partition: change.after for change in prediction.changes}
-                assert stands.partitions == after, f"after {event}, with leader epochs"
-                assert stands.controller == 0
+            assert what_if(begun, *HAPPENS).changes == what_if(stood, *HAPPENS).changes
+            await comes_true(cluster, begun, stood, *HAPPENS)
 
     asyncio.run(happens())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("release", "unclean"), [(RELEASE, False), ("1.0.2", False), ("1.0.2", True)])
+def test_the_last_to_die_is_taken_for_dead_and_leads_again(release: str, unclean: bool) -> None:
+    """Brokers 2 and 1 die. Where they permit unclean elections, until 1.0, the last one leaves the ISR as well."""
+    topics = {"both": (1, 2), "one": (2,), "all": (0, 1, 2)}
+    settings = {"unclean_leader_election_enable": str(unclean).lower()}
+
+    async def dies() -> None:
+        async with cluster_of(0, 1, 2, release=release, everywhere=settings) as cluster:
+            for topic, replicas in topics.items():
+                assert await cluster.administrator.ask(f"create {topic} {','.join(map(str, replicas))}") == "done"
+                await cluster.reaches(topic, replicas[0], sorted(replicas))
+            before = await as_it_stands(cluster, unclean)
+            await comes_true(cluster, before, before, Crash(2), Crash(1), release=release)
+            begun = complete(read_description(await cluster.described(0), "topics.txt"), unclean=unclean)
+            assert begun.live == {0}
+            stood = await as_it_stands(cluster, unclean)
+            assert {topic: await cluster.state(topic) for topic in topics} == {
+                "both": (-1, [] if unclean else [1]),
+                "one": (-1, [] if unclean else [2]),
+                "all": (0, [0]),
+            }
+            for cluster_then in (begun, stood):
+                said = what_if(cluster_then, release=release)
+                assert not said.at_first
+                assert all(change.is_none for change in said.changes)
+            await comes_true(cluster, begun, stood, Return(2), Return(1), release=release)
+            assert await cluster.state("both") == (2 if unclean else 1, [1, 2])
+
+    asyncio.run(dies())
