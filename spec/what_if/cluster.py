@@ -105,7 +105,7 @@ class PartitionStatus(NamedTuple):
 
     @property
     def has_state(self) -> bool:
-        """Whether it has a state in ZooKeeper, which comes with its first leader; an ISR that is empty may be left."""
+        """Whether it has a state in ZooKeeper, which comes with its first leader, and stays when its ISR is empty."""
         return bool(self.isr) or self.leader_epoch != NO_EPOCH
 
 

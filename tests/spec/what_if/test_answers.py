@@ -30,10 +30,9 @@ LISTINGS = Path(__file__).parent / "listings"
 Offline, Unclean, UnderMinIsr, Online, Deleting, Deleted = PartitionHealth
 
 
-def listed(name: str, *, deleting: Iterable[str] = (), **given: Any) -> KnownCluster:
+def listed(name: str, **given: Any) -> KnownCluster:
     """The cluster of a listing."""
-    described = read_cluster(str(LISTINGS / name))
-    return complete(replace(described, deletion_queued=described.deletion_queued | {*deleting}), **given)
+    return complete(read_cluster(str(LISTINGS / name)), **given)
 
 
 def ends(prediction: Prediction, topic: str) -> dict[int, tuple[BrokerId | None, set[BrokerId], PartitionHealth]]:
@@ -100,11 +99,61 @@ def test_who_is_said_to_be_alive_may_lead_at_once_which_is_told() -> None:
 
 
 def test_where_no_partition_has_a_leader_nobody_is_known_to_be_alive() -> None:
-    whole = read_cluster(str(LISTINGS / "in-07-scale-in.txt"))
-    unavailable = {partition: each for partition, each in whole.partitions.items() if each.leader is None}
-    found = what_if(complete(replace(whole, partitions=unavailable)))
-    assert str(found).startswith("1 topic, 3 partitions, no broker alive, no controller, Kafka 3.9")
-    assert "assumed: dead: 1, 2, 3, 4, in no ISR (--live)" in str(found)
+    found = what_if(listed("in-09-unavailable.txt"))
+    assert str(found).startswith("1 topic, 2 partitions, no broker alive, no controller, Kafka 3.9")
+    assert "assumed: dead: 2, in no ISR (--live)" in str(found)
+
+
+NOBODY: set[BrokerId] = set()
+"""In the ISR."""
+
+
+@rows(
+    "name, alive, events, topic, ended",
+    [
+        ("14-kcat.txt", {1, 2}, [Crash(1)], "t", {0: (2, {2}, Online)}),
+        ("15-partial.txt", {1, 3}, [Crash(1)], "t", {0: (None, {1}, Offline)}),
+        ("15-partial.txt", {1, 3}, [Crash(1)], "u", {3: (3, {3}, Online)}),
+        ("in-05-confluent-west-down.txt", {3, 4}, [], "single-region", {0: (None, {1}, Offline)}),
+        ("in-05-confluent-west-down.txt", {3, 4}, [], "multi-region-async", {0: (None, {1}, Offline)}),
+        ("in-05-confluent-west-down.txt", {3, 4}, [Crash(3)], "multi-region-sync", {0: (4, {4}, Online)}),
+        ("in-05-confluent-west-down.txt", {3, 4}, [Return(2)], "single-region", {0: (None, {1}, Offline)}),
+        ("in-05-confluent-west-down.txt", {3, 4}, [Return(1, 2)], "single-region", {0: (1, {1, 2}, Online)}),
+        ("in-06-confluent-liveobservers.txt", {3, 4}, [], "multi-region-async", {0: (None, {1}, Offline)}),
+        ("in-06-confluent-liveobservers.txt", {3, 4}, [Return(1)], "single-region", {0: (1, {1}, Online)}),
+        ("in-09-unavailable.txt", NOBODY, [Return(2)], "tc", dict.fromkeys((2, 3), (None, {1}, Offline))),
+        ("in-09-unavailable.txt", NOBODY, [Return(1)], "tc", dict.fromkeys((2, 3), (1, {1}, Online))),
+        (
+            *("in-13-kcat.txt", {1, 2, 3}, [Crash(3)], "oef"),
+            {**dict.fromkeys((1, 2, 3, 4), (1, {1, 2}, Online)), 0: (2, {1, 2}, Online)},
+        ),
+        (
+            *("in-25-compose-prefix.txt", {0, 1, 2, 3}, [Crash(1, 2)], "my-topic"),
+            {0: (0, {0}, UnderMinIsr), 1: (0, {0, 3}, Online), 2: (3, {3}, UnderMinIsr)},
+        ),
+        (
+            *("in-25-urp-one-prefixed.txt", {0, 1, 2}, [Crash(2)], "my-topic"),
+            {0: (1, {1}, Online), 1: (0, {0}, Online)},
+        ),
+        ("in-31-warn-first.txt", {2, 3}, [Crash(2)], "tt1", {0: (None, {2}, Offline), 1: (3, {3}, Online)}),
+        (
+            *("in-32-cp-offline.txt", {1, 2, 3}, [Crash(1)], "pc"),
+            {0: (2, {2, 3}, Online), 1: (2, {2, 3}, Online), 2: (3, {2, 3}, Online)},
+        ),
+    ],
+)
+def test_what_comes_of_a_listing(
+    name: str,
+    alive: set[BrokerId],
+    events: list[ClusterEvent],
+    topic: str,
+    ended: dict[int, tuple[BrokerId | None, set[BrokerId], PartitionHealth]],
+) -> None:
+    cluster = listed(name)
+    assert cluster.live == alive
+    found = what_if(cluster, *events)
+    assert not found.at_first
+    assert ends(found, topic) == ended
 
 
 # How bad it is on the way.
@@ -185,20 +234,11 @@ def test_a_cluster_of_0_10_is_listed_afterwards_as_was_said() -> None:
     }
 
 
-@rows(
-    "release, unclean, says, health",
-    [
-        ("0.10.2", None, "the last in sync has left the ISR, as it may until 1.0: ts-1", Unclean),
-        ("1.0", False, "the last in sync has left the ISR, as it may until 1.0: ts-1", Offline),
-        ("1.1", None, "never led, as nothing is in sync: ts-1", Online),
-        ("3.9", None, "never led, as nothing is in sync: ts-1", Online),
-    ],
-)
-def test_where_nothing_is_in_sync_the_release_tells_why(
-    release: str, unclean: bool | None, says: str, health: PartitionHealth
+@rows("release, unclean, health", [("0.10.2", None, Unclean), ("1.0", False, Offline), ("3.9", None, Offline)])
+def test_where_the_isr_was_emptied_only_an_unclean_election_helps(
+    release: str, unclean: bool | None, health: PartitionHealth
 ) -> None:
     cluster = listed("in-26-rf1-0.10-after.txt", unclean=unclean)
-    assert says in cluster.assumed_of(release)
     assert ends(what_if(cluster, Return(2), release=release), "ts")[1][2] is health
     assert worst(in_any_order(cluster, Return(2), release=release))[TopicPartition("ts", 1)] is health
 
@@ -237,7 +277,7 @@ def test_since_then_it_elects_at_once(event: AllowUnclean, since: str) -> None:
 
 @rows("release", RELEASES)
 def test_no_leader_is_elected_for_a_topic_that_is_to_be_deleted(release: str) -> None:
-    cluster = listed("08-marked.txt", deleting={"t"})
+    cluster = listed("08-marked.txt")
     found = what_if(cluster, Crash(1), Return(1), release=release)
     assert ends(found, "t")[0] == (None, {1}, Deleting)
     assert ends(found, "u")[0] == (1, {1}, Online)
@@ -248,7 +288,7 @@ def test_no_leader_is_elected_for_a_topic_that_is_to_be_deleted(release: str) ->
 
 @rows("release", RELEASES)
 def test_it_is_deleted_when_all_its_brokers_run(release: str) -> None:
-    found = what_if(listed("08-marked.txt", deleting={"t"}), Return(2), release=release)
+    found = what_if(listed("08-marked.txt"), Return(2), release=release)
     assert ends(found, "t")[0] == (None, set(), Deleted)
     assert Written("/admin/delete_topics/t", None) in found.steps[0]
     assert any(line.split()[-2:] == ["->", "deleted"] for line in str(found).splitlines())
@@ -256,13 +296,13 @@ def test_it_is_deleted_when_all_its_brokers_run(release: str) -> None:
 
 @rows("release", RELEASES)
 def test_brokers_are_told_to_delete_it_with_its_log(release: str) -> None:
-    found = what_if(listed("08-marked.txt", deleting={"t"}), Return(2), release=release)
+    found = what_if(listed("08-marked.txt"), Return(2), release=release)
     told = found.told(with_steps=True)
     assert all(f"to broker {broker}: StopReplica, with the log, of t-0" in told for broker in (1, 2))
 
 
 def test_in_any_order_it_is_left_out() -> None:
-    found = in_any_order(listed("08-marked.txt", deleting={"t"}), Return(2))
+    found = in_any_order(listed("08-marked.txt"), Return(2))
     assert worst(found) == {TopicPartition("u", 0): Online}
     assert "t is marked for deletion" in str(found)
     assert found.to_json()["to_be_deleted"] == ["t"]
@@ -311,7 +351,7 @@ def test_a_move_that_waits_in_zookeeper_begins_with_the_controller(release: str)
 
 
 def test_as_json_it_is_one_object() -> None:
-    found = what_if(listed("08-marked.txt", deleting={"t"}), Return(2))
+    found = what_if(listed("08-marked.txt"), Return(2))
     partition = next(each for each in json.loads(json.dumps(found.to_json()))["partitions"] if each["topic"] == "t")
     assert partition["health"] == "deleted"
     assert partition["after"]["replicas"] == []
