@@ -219,7 +219,7 @@ def what_if(
     (TopicPartition(topic='t', partition=1),)
     >>> print(prediction)
     1 topic, 2 partitions, brokers 1, 2, 3 alive, controller 3, Kafka 3.9
-    assumed: unclean elections are not permitted where a topic does not say, by default in 3.9 (--unclean)
+    assumed: unclean elections are not permitted where a topic does not say, by default in 3.9 (--unclean-default)
     1. crash of 1
     <BLANKLINE>
     partition  leader     ISR       state

@@ -148,7 +148,7 @@ def test_what_is_assumed_is_told_and_can_be_given(tmp_path: Path) -> None:
     assumed = complete(described)
     assert assumed.live == {1, 2}
     assert assumed.min_isr == {"t": 1}
-    assert len(assumed.assumed) == 5
+    assert len(assumed.assumed) == 6
     assert "the controller's epoch is 1, leader epochs are 0: steps and JSON count from there" in assumed.assumed
     given = complete(described, live={1, 2, 3, 4}, isr={T1: (3,)}, min_isr=2)
     assert given.live == {1, 2, 3, 4}
