@@ -16,8 +16,8 @@ import pytest
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.any_order import AnyOrder, in_any_order
-from spec.what_if.cluster import KnownCluster, complete
-from spec.what_if.events import AllowUnclean, AnotherController, ClusterEvent, Crash, Reassign, Return
+from spec.what_if.cluster import KnownCluster, PartitionStatus, complete
+from spec.what_if.events import AllowUnclean, AnotherController, ClusterEvent, Crash, Reassign, Return, Shutdown
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.reading import read_cluster, read_plan
 from spec.what_if.running_cluster import Written
@@ -292,6 +292,16 @@ def test_it_is_deleted_when_all_its_brokers_run(release: str) -> None:
     assert ends(found, "t")[0] == (None, set(), Deleted)
     assert Written("/admin/delete_topics/t", None) in found.steps[0]
     assert any(line.split()[-2:] == ["->", "deleted"] for line in str(found).splitlines())
+
+
+@rows("release, leader", [("1.0", 2), ("2.0", 2), ("2.1", None), ("3.9", None)])
+def test_a_shutdown_passes_over_it_since_2_1(release: str, leader: BrokerId | None) -> None:
+    """Until then it is led by another. That a broker is dead keeps the deletion back."""
+    status = PartitionStatus(ReplicaAssignment((1, 2, 3)), 1, (1, 2), 0)
+    t0 = TopicPartition("t", 0)
+    cluster = KnownCluster({t0: status}, frozenset({1, 2, 4}), 4, {"t": 1}, {}, deletion_queued=frozenset("t"))
+    assert what_if(cluster, Shutdown(1), release=release).changes[0].after.leader == leader
+    assert what_if(cluster, Crash(1), release=release).changes[0].after.leader is None
 
 
 @rows("release", RELEASES)
