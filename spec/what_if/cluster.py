@@ -299,14 +299,17 @@ def _unknown_epochs(controller_epoch: ControllerEpoch | None, partitions: Iterab
 def _with_isr(
     partition: TopicPartition, described: DescribedPartition, isr: tuple[BrokerId, ...] | None
 ) -> DescribedPartition:
-    """A partition with this ISR; its leader stays, if it is in it."""
+    """A partition with this ISR; its leader stays, if it is in it, and none stays none."""
     if isr is None:
         return described
     if strangers := set(isr) - set(described.assignment.replicas):
         replicas = listed(described.assignment.replicas)
         raise UsageError(f"--isr {partition}: {listed(strangers)} keeps no replica of it; {replicas} do")
     leader = described.leader if described.leader in isr else next(iter(isr), None)
-    return described._replace(isr=isr, leader=leader)
+    if described.isr is not None and described.leader is None:
+        leader = None
+    epoch = None if described.leader_epoch == NO_EPOCH else described.leader_epoch
+    return described._replace(isr=isr, leader=leader, leader_epoch=epoch)
 
 
 def _alive(

@@ -156,6 +156,13 @@ def test_what_comes_of_a_listing(
     assert ends(found, topic) == ended
 
 
+def test_who_is_in_sync_without_a_leader_can_be_given() -> None:
+    """Brokers until 2.3 do not tell it: their listing has an empty ISR."""
+    cluster = listed("in-26-rf1-0.10-after.txt", isr={TopicPartition("ts", 1): (2,)})
+    assert cluster.live == {1}
+    assert ends(what_if(cluster, Return(2), release="2.3"), "ts")[1] == (2, {2}, Online)
+
+
 # How bad it is on the way.
 
 
