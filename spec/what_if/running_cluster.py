@@ -357,12 +357,16 @@ class RunningCluster:
 
     def _send(self, broker: BrokerId, request: ControlRequest) -> None:
         self.steps.append(Sent(broker, request))
-        runs = broker in self.live  # until 2.1 there are requests for others, too, which go nowhere
-        if runs and self.controller is not None and isinstance(request, StopReplicaRequest):
+        if self.controller is not None and isinstance(request, StopReplicaRequest):
             self._delete(self.controller.context, broker, request)
 
     def _delete(self, context: ControllerContext, broker: BrokerId, request: StopReplicaRequest) -> None:
-        """The broker does so, and answers; the controller hears of it if a topic is to be deleted."""
+        """The broker does so, and answers; the controller hears of it if a topic is to be deleted.
+
+        Until 2.1 there are requests for brokers that are gone, too, which go nowhere.
+        """
+        if broker not in self.live:
+            return
         stopped = [TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates]
         response = StopReplicaResponse(Errors.NONE, tuple((partition, Errors.NONE) for partition in stopped))
         received = response_received(broker, request, response, context, self.design)
