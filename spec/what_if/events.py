@@ -39,9 +39,9 @@ __all__ = [
     "Shutdown",
 ]
 
-SINCE_OF_TOPIC: Final = Release("2.1")
-SINCE_BY_DEFAULT: Final = Release("2.0")
-DYNAMIC: Final = Release("1.1")
+SINCE_OF_TOPIC: Final = Release("2.1.0")
+SINCE_BY_DEFAULT: Final = Release("2.0.0")
+DYNAMIC: Final = Release("1.1.0")
 """Since then defaults can be changed while brokers run [KIP-226]."""
 
 
@@ -93,7 +93,7 @@ class AllowUnclean:
             instead = "goes by what it was when it was elected: --unclean-default has it so from the beginning"
         else:
             instead = "reads it when its broker starts: --unclean-default has it so from the beginning"
-        raise UsageError(f"{self}: it is an event since {since}; a controller of {line} {instead}")
+        raise UsageError(f"{self}: it is an event since {since.line}; a controller of {line} {instead}")
 
 
 @dataclass(frozen=True)

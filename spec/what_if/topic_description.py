@@ -23,7 +23,8 @@ A partition without a leader:
     --zookeeper, 2.4 to 2.8   none         none, and an empty ISR
     --bootstrap-server, 2.2   none         not in the listing: brokers do not know it
 
-[TopicCommand.scala, 0.10.2, 1.0, 2.2 to 2.4, 2.8, 3.5; TopicCommand.java, 3.9]
+Brokers until 2.3 leave out the ISR of a partition without a leader, whatever it is.
+[TopicCommand.scala, 0.10.2, 1.0, 2.2 to 2.4, 2.8, 3.5; TopicCommand.java, 3.9; MetadataCache.scala, 1.0.2 to 2.4]
 """
 
 from __future__ import annotations
@@ -58,10 +59,12 @@ _MORE_BROKERS = re.compile(r"[0-9, ]+")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 _NEW_TOOL = re.compile(r"Topic: .*PartitionCount: ")
 """The tool since 2.4; before, there is no space in the line of a topic."""
-KEEPS_LAST: Final = Release("1.1")
+KEEPS_LAST: Final = Release("1.1.0")
 """Since then a controller keeps the last replica of an ISR, also where unclean elections are permitted."""
-ASKS_BROKERS: Final = Release("3.0")
+ASKS_BROKERS: Final = Release("3.0.0")
 """Since then the tool only asks brokers, which know a partition once it has a state."""
+TELLS_ISR: Final = Release("2.4.0")
+"""Since then brokers tell the ISR of a partition without a leader, too."""
 FEW: Final = 5
 """How many topics, or stretches of lines, a note names."""
 
@@ -146,7 +149,7 @@ def read_description(text: str, name: str, release: str = RELEASES[-1]) -> Descr
             *_of_left_out(left_out, name),
             *_of_parts(partitions, counts, name),
             *_of_columns(columns, partitions),
-            *_of_leaderless(columns["Leader"], partitions),
+            *_of_leaderless(columns["Leader"], partitions, release),
         ),
     )
 
@@ -390,15 +393,17 @@ def _of_columns(
 
 
 def _of_leaderless(
-    leaders: Mapping[TopicPartition, str], partitions: Mapping[TopicPartition, DescribedPartition]
+    leaders: Mapping[TopicPartition, str], partitions: Mapping[TopicPartition, DescribedPartition], release: str
 ) -> Iterator[str]:
+    unless = "" if Release(release) >= TELLS_ISR else "; if brokers printed it, they left the ISR out: --isr says it"
     for is_new, told in ((True, "never had a leader"), (False, "lost its leader, and all of its ISR")):
         if some := [
             partition
             for partition in _leaderless(leaders, partitions)
             if leaders[partition] == "none" and (partitions[partition].leader_epoch == NO_EPOCH) is is_new
         ]:
-            yield f"leader none and an empty ISR is taken to mean: the partition {told} (--release): {_some(some)}"
+            meant = f"the partition {told} (--release): {_some(some)}"
+            yield f"leader none and an empty ISR is taken to mean: {meant}{unless}"
 
 
 def _some(things: Sequence[object]) -> str:

@@ -35,7 +35,7 @@ Seen = tuple[tuple[BrokerId, ...], BrokerId | None, tuple[BrokerId, ...]]
 
 def seen(status: PartitionStatus, release: str = RELEASE) -> Seen:
     """As Kafka's tool has it: brokers until 2.3 do not tell the ISR of a partition without leader. [MetadataCache]"""
-    told = status.leader is not None or Release(line_of(release)) >= Release("2.4")
+    told = status.leader is not None or Release(release) >= Release("2.4.0")
     return status.assignment.replicas, status.leader, status.isr if told else ()
 
 
