@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from spec.checking.settings import read
-from spec.language.errors import LONGEST, AssumptionViolated, SpecificationError, UsageError, shown, told
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, shortened, shown, told
 from spec.language.identity import same
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
@@ -54,7 +54,7 @@ def system_named(name: str) -> type[Specification]:
     return found
 
 
-def followed_to(named: str, own: str | None) -> str:
+def system_to_follow(named: str, own: str | None) -> str:
     """The system that a file is about, by name. A file may be from somebody else, so it runs no code.
 
     Args:
@@ -268,6 +268,5 @@ def value_of(name: str, constant: Constant, text: str) -> Any:
     if not constant.admits(value):
         plain = constant.type in {bool, int, str} or issubclass(constant.type, Enum)
         form = "" if plain else ", written as in Python"
-        given = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-        raise UsageError(f"{name} = {given}: it must be {constant.allowed}{form}")
+        raise UsageError(f"{name} = {shortened(text)}: it must be {constant.allowed}{form}")
     return value

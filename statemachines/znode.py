@@ -22,7 +22,7 @@ server's own nodes under /zookeeper, so that here the root begins empty.
 """
 
 import re
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from enum import Enum, IntEnum
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -53,6 +53,7 @@ __all__ = [
     "ZkVersion",
     "ZooKeeperError",
     "Zxid",
+    "add_nodes",
     "name_of",
     "parent_of",
     "stat_of",
@@ -283,6 +284,20 @@ def parent_of(path: ZkPath) -> ZkPath:
 def name_of(path: ZkPath) -> str:
     """The name that a node has among the children of its parent."""
     return path.rpartition("/")[2]
+
+
+def add_nodes(nodes: MutableMapping[ZkPath, Node], data: Mapping[ZkPath, Any]) -> None:
+    """Add persistent nodes to a tree, as if each had been created before zxid 1; parents stand before children.
+
+    It is for trees with very many siblings: `create` copies the names of all siblings for each node.
+    """
+    names: dict[ZkPath, list[str]] = {}
+    for path, value in data.items():
+        nodes[path] = Node(value)
+        names.setdefault(parent_of(path), []).append(name_of(path))
+    for parent, added in names.items():
+        above = nodes[parent]
+        nodes[parent] = above._replace(children=above.children.union(added), created=above.created + len(added))
 
 
 # Transactions

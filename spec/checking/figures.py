@@ -82,7 +82,6 @@ def write_figures(directory: RunDirectory) -> None:
     ):
         unfinished = folder / f"{name}.unfinished"
         try:
-            unfinished.unlink(missing_ok=True)  # a link of a run that somebody handed over is not written through
             unfinished.write_bytes(_as_parquet(columns, rows))
             unfinished.replace(folder / f"{name}.parquet")
         except OSError:

@@ -25,7 +25,7 @@ from spec.checking.replay import Replay
 from spec.checking.settings import settings_of
 from spec.checking.trace import Trace
 from spec.checking.values import encoded, in_order
-from spec.language.errors import UsageError, shown
+from spec.language.errors import UsageError, shortened, shown
 from spec.language.words import Step
 
 __all__ = ["RecordedState", "RecordedTrace", "encoded"]
@@ -36,6 +36,8 @@ OURS: Final = "kafkaspec"
 """The member of `#meta` that is ours."""
 DIGITS: Final = re.compile("0|-?[1-9][0-9]*")
 """An integer as it is written, in one way."""
+EXCERPT: Final = 60
+"""Characters of a file that a message quotes."""
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 
@@ -185,12 +187,7 @@ class _Malformed(Exception):
 
 
 def _refuse(where: str, wanted: str, found: Any) -> NoReturn:
-    raise _Malformed(f"{where} is not {wanted}, but {_cut(found)}")
-
-
-def _cut(found: Any) -> str:
-    text = json.dumps(found)
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    raise _Malformed(f"{where} is not {wanted}, but {shortened(json.dumps(found), EXCERPT)}")
 
 
 KINDS: Final[Mapping[type, str]] = {dict: "an object", list: "a list", str: "a text"}
@@ -233,13 +230,13 @@ def _normal(expression: Any, where: str) -> Any:
             return expression
         _refuse(where, 'an expression of ITF, such as {"#bigint": "3"}', expression)
     if "#set" in expression:
-        return {"#set": _once(_normal(_member(expression, "#set", list, where), where), where)}
+        return {"#set": _distinct(_normal(_member(expression, "#set", list, where), where), where)}
     if "#map" in expression:
         pairs = _normal(_member(expression, "#map", list, where), where)
         for index, pair in enumerate(pairs):
             if not (isinstance(pair, list) and len(pair) == 2):
                 _refuse(f"{where}.#map[{index}]", "a list of a key and its value", pair)
-        _once([key for key, _ in pairs], where)
+        _distinct([key for key, _ in pairs], where)
         return {"#map": in_order(pairs)}
     if "#bigint" in expression:
         digits = expression["#bigint"]
@@ -255,10 +252,10 @@ def _normal(expression: Any, where: str) -> Any:
     return {name: _normal(each, f"{where}.{name}") for name, each in expression.items()}
 
 
-def _once(expressions: list[Any], where: str) -> list[Any]:
+def _distinct(expressions: list[Any], where: str) -> list[Any]:
     """In the order in which they are written, none of them twice."""
     ordered = in_order(expressions)
     for one, other in pairwise(ordered):
         if one == other:
-            raise _Malformed(f"{where} has {_cut(one)} twice")
+            raise _Malformed(f"{where} has {shortened(json.dumps(one), EXCERPT)} twice")
     return ordered

@@ -113,10 +113,9 @@ class Commit:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Commit:
-        """What `to_json` gave, with or without a digest."""
+        """What `to_json` gave."""
         files = tuple(LevelFile(**file) for file in found["files"])
-        made = {**found, "files": files, "seen_through": tuple(found["seen_through"])}
-        return cls(**{name: value for name, value in made.items() if name != "digest"})
+        return cls(**{**found, "files": files, "seen_through": tuple(found["seen_through"])})
 
 
 def _arrow() -> Any:
@@ -282,7 +281,7 @@ class RunDirectory:
         """
         if not self._place(level).exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
-        return Commit.from_json(self._read(level)).files
+        return Commit.from_json(self._read(level)[0]).files
 
     # Commits.
 
@@ -291,7 +290,7 @@ class RunDirectory:
         reached("after files")
         self._publish(commit)
         reached("before commit")
-        before = self._read(commit.level - 1)["digest"] if commit.level > 1 else self.digest
+        before = self._read(commit.level - 1)[1] if commit.level > 1 else self.digest
         content = commit.to_json()
         self._write_json(self._place(commit.level), {**content, "digest": digest_of(content, before)})
         reached("after commit")
@@ -323,8 +322,7 @@ class RunDirectory:
         levels = [int(place.stem) for place in (self.path / "_commits").glob("*.json") if place.stem.isdecimal()]
         found, before = list[Commit](), self.digest
         for level in range(1, max(levels, default=0) + 1):
-            content = self._read(level)
-            digest = content.pop("digest", None)
+            content, digest = self._read(level)
             if digest != digest_of(content, before):
                 raise UsageError(f"{self._place(level)} is damaged: it does not fit its digest")
             try:
@@ -334,8 +332,10 @@ class RunDirectory:
             before = digest
         return found
 
-    def _read(self, level: int) -> dict[str, Any]:
-        return _read_json(self._place(level), f"{self._place(level)} is missing")
+    def _read(self, level: int) -> tuple[dict[str, Any], str]:
+        """What the commit of a level says, and its digest; empty if it has none."""
+        content = _read_json(self._place(level), f"{self._place(level)} is missing")
+        return content, content.pop("digest", "")
 
     def _verify(self, commit: Commit) -> None:
         for file in commit.files:

@@ -104,11 +104,11 @@ def engine_named(
 def of_a_trace(path: Path, own: str | None, ask: Callable[..., T], **options: Any) -> T:
     """What comes of the trace in a file, on the system that it names, or on one that the person names instead."""
     from spec.checking.itf import RecordedTrace
-    from spec.loading import followed_to
+    from spec.loading import system_to_follow
 
     recorded = RecordedTrace.read(path)
     try:
-        system = followed_to(recorded.system, own)
+        system = system_to_follow(recorded.system, own)
     except UsageError as refused:
         raise UsageError(f"{path}: {refused}") from None
     settings = tuple(f"{name}={value}" for name, value in recorded.settings.items())

@@ -59,9 +59,17 @@ def told(failure: BaseException) -> str:
     return f"{type(failure).__name__}: {words}" if words else type(failure).__name__
 
 
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """A text of bounded length.
+
+    >>> shortened("abc", 2), shortened("ab", 2)
+    ('ab...', 'ab')
+    """
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
 def _on_one_line(text: str) -> str:
-    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-    return escaped(LINE_END.sub(" ", text.strip()))
+    return escaped(LINE_END.sub(" ", shortened(text).strip()))
 
 
 def namesake(value: object, meant: Iterable[type]) -> str:

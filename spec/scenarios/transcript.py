@@ -30,7 +30,7 @@ from spec.checking.steps_meant import parameters_in
 from spec.checking.trace import TraceStep, step_lines
 from spec.checking.values import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
-from spec.loading import followed_to, specification, system_named
+from spec.loading import specification, system_named, system_to_follow
 
 __all__ = [
     "TranscriptContradicted",
@@ -234,7 +234,7 @@ def _system_in(text: str) -> re.Match[str]:
 def _begun(text: str, own: str | None) -> Replay:
     system = _system_in(text)
     try:
-        name = followed_to(system["name"], own)
+        name = system_to_follow(system["name"], own)
     except UsageError as refused:
         raise TranscriptError(str(refused)) from None
     return Replay(specification(system_named(name), settings=system["settings"].split()))

@@ -78,22 +78,22 @@ class AllowUnclean:
     def __str__(self) -> str:
         return "unclean elections are permitted" + (f" of {self.topic}" if self.topic else "")
 
-    def require_release(self, line: str) -> None:
+    def require_release(self, release: str) -> None:
         """Refuse it where the controller's release does nothing about it.
 
         Raises:
             UsageError: it does not, with what a person would do there.
         """
         since = SINCE_BY_DEFAULT if self.topic is None else SINCE_OF_TOPIC
-        if Release(line) >= since:
+        if Release(release) >= since:
             return
         if self.topic is not None:
             instead = "reads it at its next election: put it into the topic's Configs, and add --failover"
-        elif Release(line) >= DYNAMIC:
+        elif Release(release) >= DYNAMIC:
             instead = "goes by what it was when it was elected: --unclean-default has it so from the beginning"
         else:
             instead = "reads it when its broker starts: --unclean-default has it so from the beginning"
-        raise UsageError(f"{self}: it is an event since {since.line}; a controller of {line} {instead}")
+        raise UsageError(f"{self}: it is an event since {since.line}; a controller of {release} {instead}")
 
 
 @dataclass(frozen=True)

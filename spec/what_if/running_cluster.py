@@ -41,7 +41,7 @@ from statemachines.controller_event_processor import ControllerEventProcessor, e
 from statemachines.errors import Errors
 from statemachines.kafka_zk_client import READS, ZkRequest, retry_requests_until_connected
 from statemachines.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAndIsr, LeaderRecoveryState
-from statemachines.releases import RELEASES, line_of
+from statemachines.releases import RELEASES
 from statemachines.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.state_change import FailedStateChange, Processed
 from statemachines.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -60,7 +60,7 @@ from statemachines.zk_data import (
     topic_partitions_path,
     topic_path,
 )
-from statemachines.znode import Node, ZkPath
+from statemachines.znode import ZkPath, add_nodes
 from statemachines.zookeeper import Multi, ZooKeeper
 
 __all__ = ["Elected", "Failed", "RunningCluster", "Sent", "Effect", "Written"]
@@ -107,8 +107,7 @@ class RunningCluster:
     """
 
     def __init__(self, cluster: KnownCluster, release: str = RELEASES[-1]) -> None:
-        line = line_of(release)
-        self.design = control_design_of(line)
+        self.design = control_design_of(release)
         self.steps: list[Effect] = []
         """What has been done since the cluster was laid out."""
         self.unclean: set[TopicPartition] = set()
@@ -116,8 +115,8 @@ class RunningCluster:
         self.zookeeper = ZooKeeper()
         self.controller: ControllerEventProcessor | None = None
         self._controller_id: BrokerId | None = None
-        self._line = line
-        self._unclean_by_default = cluster.permits_unclean(line)
+        self._release = release
+        self._unclean_by_default = cluster.permits_unclean(release)
         self._queue: deque[Call] = deque()
         self._known, self._partitions = cluster.brokers, cluster.partitions.keys()
         self._lagging = {
@@ -150,25 +149,22 @@ class RunningCluster:
             create(None, topic_partitions_path(topic))
             if topic in cluster.unclean:
                 create(None, topic_config_path(topic), TopicConfig(cluster.unclean[topic]))
-            self._lay_out_states(topic, partitions)
+            self._lay_out_states(partitions)
         for topic in sorted(cluster.deletion_queued):
             create(None, delete_topics_topic_path(topic))
         if cluster.reassigning:
             create(None, REASSIGN_PARTITIONS, tuple(cluster.reassigning.items()))
 
-    def _lay_out_states(self, topic: TopicName, partitions: Mapping[TopicPartition, PartitionStatus]) -> None:
-        """The nodes of a topic's partitions, at once: to create them one by one copies the names of all before."""
-        nodes = self.zookeeper.state.nodes
-        names = []
+    def _lay_out_states(self, partitions: Mapping[TopicPartition, PartitionStatus]) -> None:
+        """The nodes of partitions that have a state."""
+        data: dict[ZkPath, Any] = {}
         for partition, status in partitions.items():
             if status.has_state:
                 leader = NO_LEADER if status.leader is None else status.leader
                 state = LeaderAndIsr(leader, status.leader_epoch, status.isr)
-                nodes[topic_partition_path(partition)] = Node(children=frozenset({"state"}), created=1)
-                nodes[topic_partition_state_path(partition)] = Node(TopicPartitionState.encode(state, 0))
-                names.append(str(partition.partition))
-        above = topic_partitions_path(topic)
-        nodes[above] = nodes[above]._replace(children=frozenset(names), created=len(names))
+                data[topic_partition_path(partition)] = None
+                data[topic_partition_state_path(partition)] = TopicPartitionState.encode(state, 0)
+        add_nodes(self.zookeeper.state.nodes, data)
 
     def _put_back_epochs(self, cluster: KnownCluster) -> None:
         """What was written anew as it is, keeps its leader epoch.
@@ -231,7 +227,7 @@ class RunningCluster:
                 self._need(event, brokers, alive=False)
                 self._return(brokers)
             case AllowUnclean(topic):
-                event.require_release(self._line)
+                event.require_release(self._release)
                 self._allow_unclean(topic)
             case Reassign(targets):
                 self._reassign(targets)

@@ -29,7 +29,7 @@ from spec.what_if.events import (
     Shutdown,
 )
 from statemachines.control_design import control_design_of
-from statemachines.releases import RELEASES, line_of
+from statemachines.releases import RELEASES
 from statemachines.replica_assignment import ReplicaAssignment
 from statemachines.topic_partition import TopicPartition
 from statemachines.zk_data import REASSIGN_PARTITIONS
@@ -107,8 +107,8 @@ def situations(
     """
     for event in events:
         if isinstance(event, AllowUnclean):
-            event.require_release(line_of(release))
-    by_default = cluster.permits_unclean(line_of(release)) or AllowUnclean() in events
+            event.require_release(release)
+    by_default = cluster.permits_unclean(release) or AllowUnclean() in events
     of_topics = {event.topic for event in events if isinstance(event, AllowUnclean)}
     planned, targets = tuple(_planned(cluster, events)), _targets(cluster, events)
     found: dict[Situation, list[TopicPartition]] = {}

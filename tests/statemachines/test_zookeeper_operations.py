@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from statemachines.znode import add_nodes
 from statemachines.zookeeper import (
     BadArguments,
     Check,
@@ -178,6 +179,23 @@ def test_data_are_read_back_as_they_were_written(data: object) -> None:
 def names(zk: ZooKeeper, *prefixes: str) -> list[str]:
     """What sequential nodes of these prefixes are called below /a."""
     return [zk.create(C, f"/a/{prefix}", sequential=True).path.removeprefix("/a/") for prefix in prefixes]
+
+
+def test_nodes_that_are_added_are_as_if_they_had_been_created() -> None:
+    """But for their zxids; below a parent that had children, and below added ones."""
+    data = {"/t/0": None, "/t/0/state": "a", "/t/1": "b"}
+    created, added = ZooKeeper(), ZooKeeper()
+    for zk in (created, added):
+        zk.create(None, "/t")
+        zk.create(None, "/t/before")
+    for path, value in data.items():
+        created.create(None, path, value)
+    add_nodes(added.state.nodes, data)
+    alike = [
+        {path: node._replace(czxid=0, mzxid=0, pzxid=0) for path, node in zk.state.nodes.items()}
+        for zk in (created, added)
+    ]
+    assert alike[0] == alike[1]
 
 
 def test_the_number_counts_all_children_ever_created() -> None:

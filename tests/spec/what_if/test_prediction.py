@@ -19,6 +19,7 @@ from spec.what_if.events import (
 )
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.running_cluster import Elected, Failed, RunningCluster, Sent, Written
+from statemachines.control_design import control_design_of
 from statemachines.control_requests import StopReplicaRequest
 from statemachines.releases import RELEASES
 from statemachines.replica_assignment import ReplicaAssignment
@@ -46,6 +47,14 @@ def after(prediction: Prediction, partition: TopicPartition = T0) -> tuple[int |
 
 def health(prediction: Prediction, partition: TopicPartition = T0) -> PartitionHealth:
     return next(each.health for each in prediction.changes if each.partition == partition)
+
+
+@pytest.mark.parametrize("release", ["2.0.0", "3.2.0", "3.4.0"])
+def test_an_exact_release_is_not_its_line(release: str) -> None:
+    """What a later release of the line changed is not there yet."""
+    running = RunningCluster(cluster(status(1, 2)), release)
+    assert running.design == control_design_of(release)
+    assert running.design != control_design_of(release.removesuffix(".0"))
 
 
 @rows("release", RELEASES)
