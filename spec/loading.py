@@ -55,10 +55,10 @@ def system_named(name: str) -> type[Specification]:
 
 
 def system_to_follow(named: str, own: str | None) -> str:
-    """The system that a file is about, by name. A file may be from somebody else, so it runs no code.
+    """The name of the system on which to follow a trace or a transcript. Such a file may be from somebody else.
 
     Args:
-        named: the system that the file names. Only one of kafkaspec is followed.
+        named: what the file names. It may name a system of kafkaspec; nothing else is imported for it.
         own: the specification that the person names instead, if any.
 
     Raises:

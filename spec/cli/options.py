@@ -151,7 +151,7 @@ OWN = one(
     "own",
     type=TEXT,
     metavar="FILE:Class",
-    help="Your own specification, on which to follow the file; without it only systems of kafkaspec are followed.",
+    help="Follow the file on this specification of yours; else on the system of kafkaspec that it names.",
 )
 DEADLOCK = click.option("--deadlock", is_flag=True, help="A state in which nothing can happen is an error.")
 

@@ -59,7 +59,7 @@ def replay(
     Exits 0 if the specification has that trace and it ends as it says, 12 if the trace leaves the specification, and
     2 if the file cannot be read. With --format the command prints the trace, if the specification has it.
 
-    A file runs no code: if it is about a specification of your own, name that with --spec.
+    A file runs no code. If it is about a specification of your own, name that with --spec.
 
     ID is an anomaly of the atlas, with --on. It is replayed on a real ZooKeeper server and real brokers of a release,
     step by step: a proxy holds each broker's requests until the specification's trace has come to them. Exits 0 if it
